@@ -1,0 +1,1 @@
+//! Runnable programs for table-orm.

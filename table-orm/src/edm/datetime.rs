@@ -1,0 +1,189 @@
+//! An instant as the service stores it.
+//!
+//! Invariant: the tick count lies within `MIN..=MAX`, so every value has a fixed-width text form
+//! that sorts as time does.
+
+use std::fmt;
+use std::str::FromStr;
+use time::{Date, Month, OffsetDateTime, Time};
+
+/// Ticks in a second: the service counts 100 ns.
+const TICKS_PER_SECOND: i64 = 10_000_000;
+const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
+/// Julian day of 0001-01-01, where ticks start to count.
+const EPOCH_JULIAN_DAY: i64 = 1_721_426;
+
+/// An instant in UTC at 100 ns, from 1601-01-01 to 9999-12-31: `Edm.DateTime`.
+///
+/// Counted in ticks since 0001-01-01, as .NET does, so that reversed ticks
+/// (`9999-12-31T23:59:59.9999999Z` minus the instant) agree with keys other tools wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DateTime(i64);
+
+/// An instant outside the years 1601 to 9999, or text that is not an instant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an instant between 1601-01-01 and 9999-12-31 (UTC)")]
+pub struct DateTimeRangeError(pub(crate) String);
+
+impl DateTime {
+    /// 1601-01-01T00:00:00Z, the service's earliest instant.
+    pub const MIN: Self = Self(504_911_232_000_000_000);
+    /// 9999-12-31T23:59:59.9999999Z, the service's latest instant.
+    pub const MAX: Self = Self(3_155_378_975_999_999_999);
+    /// Length of the text form: `2011-11-06T09:10:00.0000000Z`.
+    pub const TEXT_LEN: usize = 28;
+
+    /// The current time, truncated to 100 ns.
+    #[must_use]
+    pub fn now() -> Self {
+        Self::try_from(OffsetDateTime::now_utc()).unwrap_or(Self::MIN)
+    }
+
+    /// Ticks of 100 ns since 0001-01-01T00:00:00Z.
+    #[must_use]
+    pub const fn ticks(self) -> i64 {
+        self.0
+    }
+
+    /// The instant of that many ticks.
+    ///
+    /// # Errors
+    /// When it lies before 1601 or after 9999.
+    pub fn from_ticks(ticks: i64) -> Result<Self, DateTimeRangeError> {
+        let value = Self(ticks);
+        if (Self::MIN..=Self::MAX).contains(&value) {
+            Ok(value)
+        } else {
+            Err(DateTimeRangeError(format!("tick {ticks}")))
+        }
+    }
+
+    fn from_utc(date: Date, time: Time) -> Self {
+        let days = i64::from(date.to_julian_day()) - EPOCH_JULIAN_DAY;
+        let (hour, minute, second, nanosecond) = time.as_hms_nano();
+        let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+        Self(days * TICKS_PER_DAY + seconds * TICKS_PER_SECOND + i64::from(nanosecond / 100))
+    }
+
+    /// The text form as ASCII bytes.
+    pub(crate) fn text(self) -> [u8; Self::TEXT_LEN] {
+        let mut text = *b"0000-00-00T00:00:00.0000000Z";
+        let value = OffsetDateTime::from(self);
+        let (year, month, day) = value.to_calendar_date();
+        let (hour, minute, second) = value.to_hms();
+        let mut put = |at: usize, width: usize, mut number: u64| {
+            for digit in text[at..at + width].iter_mut().rev() {
+                *digit = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        };
+        put(0, 4, year.unsigned_abs().into());
+        put(5, 2, u8::from(month).into());
+        put(8, 2, day.into());
+        put(11, 2, hour.into());
+        put(14, 2, minute.into());
+        put(17, 2, second.into());
+        put(20, 7, (value.nanosecond() / 100).into());
+        text
+    }
+}
+
+/// Truncates to 100 ns.
+impl TryFrom<OffsetDateTime> for DateTime {
+    type Error = DateTimeRangeError;
+
+    fn try_from(value: OffsetDateTime) -> Result<Self, Self::Error> {
+        let out_of_range = || DateTimeRangeError(value.to_string());
+        let utc = value.checked_to_offset(time::UtcOffset::UTC).ok_or_else(out_of_range)?;
+        Self::from_ticks(Self::from_utc(utc.date(), utc.time()).0).map_err(|_| out_of_range())
+    }
+}
+
+impl From<DateTime> for OffsetDateTime {
+    fn from(value: DateTime) -> Self {
+        const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
+        let nanoseconds = i128::from(value.0 - UNIX_EPOCH_TICKS) * 100;
+        Self::from_unix_timestamp_nanos(nanoseconds).unwrap_or(Self::UNIX_EPOCH)
+    }
+}
+
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().iter().try_for_each(|&byte| fmt::Write::write_char(f, char::from(byte)))
+    }
+}
+
+/// Reads `yyyy-mm-ddThh:mm:ss[.f{1,7}]Z`; the service trims trailing zeros of the fraction.
+impl FromStr for DateTime {
+    type Err = DateTimeRangeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text.as_bytes()).ok_or_else(|| DateTimeRangeError(text.to_owned()))
+    }
+}
+
+fn parse(text: &[u8]) -> Option<DateTime> {
+    let number = |range: std::ops::Range<usize>| {
+        text.get(range)?.iter().try_fold(0_u32, |sum, digit| {
+            digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0'))
+        })
+    };
+    let literal = |at: usize, byte: u8| (text.get(at) == Some(&byte)).then_some(());
+    literal(4, b'-')?;
+    literal(7, b'-')?;
+    literal(10, b'T')?;
+    literal(13, b':')?;
+    literal(16, b':')?;
+    let end = text.len().checked_sub(1)?;
+    literal(end, b'Z')?;
+    let fraction = match end {
+        19 => 0,
+        21..=27 => {
+            literal(19, b'.')?;
+            number(20..end)? * 10_u32.pow(7 - u32::try_from(end - 20).ok()?)
+        }
+        _ => return None,
+    };
+    let month = Month::try_from(u8::try_from(number(5..7)?).ok()?).ok()?;
+    let year = i32::try_from(number(0..4)?).ok()?;
+    let date = Date::from_calendar_date(year, month, u8::try_from(number(8..10)?).ok()?).ok()?;
+    let two = |range| u8::try_from(number(range)?).ok();
+    let time =
+        Time::from_hms_nano(two(11..13)?, two(14..16)?, two(17..19)?, fraction * 100).ok()?;
+    DateTime::from_ticks(DateTime::from_utc(date, time).0).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_the_documented_instants() {
+        assert_eq!(DateTime::MIN.to_string(), "1601-01-01T00:00:00.0000000Z");
+        assert_eq!(DateTime::MAX.to_string(), "9999-12-31T23:59:59.9999999Z");
+    }
+
+    #[test]
+    fn fractions_of_zero_to_seven_digits_are_read() {
+        for (text, ticks) in [("", 0), (".1", 1_000_000), (".1234567", 1_234_567)] {
+            let read: DateTime = format!("2011-11-06T09:10:00{text}Z").parse().unwrap();
+            assert_eq!(read.ticks() % TICKS_PER_SECOND, ticks);
+        }
+    }
+
+    #[test]
+    fn text_that_is_not_an_instant_is_refused() {
+        for text in [
+            "",
+            "Z",
+            "2011-11-06",
+            "2011-02-30T00:00:00Z",
+            "0001-01-01T00:00:00Z",
+            "2011-11-06T09:10:00.Z",
+            "2011-11-06T09:10:00.12345678Z",
+            "2011-11-06T09:10:00",
+        ] {
+            assert!(text.parse::<DateTime>().is_err(), "{text}");
+        }
+    }
+}

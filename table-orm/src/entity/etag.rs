@@ -1,0 +1,34 @@
+//! The version of a row.
+
+use std::fmt;
+
+/// A row's version, as opaque text: compared and sent back byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ETag(String);
+
+impl ETag {
+    /// The text of an `ETag` header.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The ETag of a row whose `Timestamp` member is `timestamp`: the service derives the one
+    /// from the other, and leaves the ETag out of rows sent without metadata.
+    #[must_use]
+    pub fn from_timestamp(timestamp: &str) -> Self {
+        Self(format!("W/\"datetime'{}'\"", timestamp.replace(':', "%3A")))
+    }
+
+    /// The text, for an `If-Match` header.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,65 @@
+//! The name of a table.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A table name the service accepts: 3 to 63 ASCII letters and digits, the first a letter, and not
+/// `tables`. The service compares names without regard to case.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableName(Arc<str>);
+
+/// Text that cannot name a table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` cannot name a table: use 3 to 63 ASCII letters and digits, starting with a letter; \
+     `tables` is reserved"
+)]
+pub struct TableNameError(String);
+
+impl TableName {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// When the service would refuse it.
+    pub fn new(name: &str) -> Result<Self, TableNameError> {
+        let valid = (3..=63).contains(&name.len())
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric())
+            && !name.eq_ignore_ascii_case("tables");
+        if valid { Ok(Self(name.into())) } else { Err(TableNameError(name.to_owned())) }
+    }
+
+    /// The name as it was spelled.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for TableName {
+    type Err = TableNameError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::new(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_service_refuses_are_refused() {
+        for name in ["", "ab", "1abc", "a-b", "a b", "Tables", "é23", &"a".repeat(64)] {
+            assert!(TableName::new(name).is_err(), "{name}");
+        }
+        assert!(TableName::new("abc").is_ok() && TableName::new(&"a".repeat(63)).is_ok());
+    }
+}

@@ -1,0 +1,57 @@
+//! What can be asked of a table: key ranges, property filters, and the five query classes.
+
+mod filter;
+mod range;
+
+pub use filter::{Comparison, Filter};
+pub use range::{KeyRange, QueryClass, Span};
+
+use crate::entity::TableName;
+use crate::store::Continuation;
+use std::borrow::Cow;
+
+/// The most comparisons one `$filter` may hold, key comparisons included (service documentation,
+/// "Querying tables and entities").
+pub const MAX_COMPARISONS: usize = 15;
+
+/// One page request of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowQuery {
+    /// The table to read.
+    pub table: TableName,
+    /// Which keys to read.
+    pub keys: KeyRange,
+    /// A condition on properties, evaluated by the store on every row it scans.
+    pub filter: Option<Filter>,
+    /// The properties to return; `None` returns all.
+    pub select: Option<Vec<Cow<'static, str>>>,
+    /// The most rows of one page, 1 to 1000; `None` leaves it to the store.
+    pub top: Option<u16>,
+    /// Where an earlier page ended.
+    pub continuation: Option<Continuation>,
+}
+
+impl RowQuery {
+    /// All rows of the table in those keys.
+    #[must_use]
+    pub const fn new(table: TableName, keys: KeyRange) -> Self {
+        Self { table, keys, filter: None, select: None, top: None, continuation: None }
+    }
+
+    /// The `$filter` expression, if any row is left out.
+    #[must_use]
+    pub fn filter_text(&self) -> Option<String> {
+        let filter = match (self.keys.filter(), self.filter.clone()) {
+            (Some(keys), Some(filter)) => keys.and(filter),
+            (keys, filter) => keys.or(filter)?,
+        };
+        Some(filter.to_string())
+    }
+
+    /// The number of comparisons in the `$filter` expression.
+    #[must_use]
+    pub fn comparisons(&self) -> usize {
+        let count = |filter: Option<&Filter>| filter.map_or(0, Filter::comparisons);
+        count(self.keys.filter().as_ref()) + count(self.filter.as_ref())
+    }
+}

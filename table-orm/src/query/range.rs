@@ -1,0 +1,140 @@
+//! Which keys a query reads, and what that costs: the query's class.
+
+use super::filter::{Comparison, Filter};
+use crate::key::order;
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Bound;
+
+/// The service's five kinds of query, from the cheapest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QueryClass {
+    /// One row by its complete key.
+    Point,
+    /// A range of RowKeys in one partition.
+    RowRange,
+    /// All rows of one partition.
+    Partition,
+    /// A range of partitions: reads every row of all of them.
+    PartitionRange,
+    /// Every row of the table.
+    TableScan,
+}
+
+impl fmt::Display for QueryClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Point => "point query",
+            Self::RowRange => "row range query",
+            Self::Partition => "partition query",
+            Self::PartitionRange => "partition range scan",
+            Self::TableScan => "table scan",
+        })
+    }
+}
+
+/// A range of key text, in UTF-16 order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    /// Every key.
+    All,
+    /// One key.
+    Exact(String),
+    /// The keys between two bounds, at least one of which bounds.
+    Between(Bound<String>, Bound<String>),
+}
+
+impl Span {
+    /// The keys that start with `prefix`.
+    #[must_use]
+    pub fn prefix(prefix: impl Into<String>) -> Self {
+        let prefix = prefix.into();
+        if prefix.is_empty() {
+            return Self::All;
+        }
+        let upper = order::successor(&prefix).map_or(Bound::Unbounded, Bound::Excluded);
+        Self::Between(Bound::Included(prefix), upper)
+    }
+
+    /// Whether `key` lies in the range.
+    #[must_use]
+    pub fn contains(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Exact(exact) => exact == key,
+            Self::Between(lower, upper) => {
+                let above = match lower {
+                    Bound::Included(bound) => order::compare(key, bound) != Ordering::Less,
+                    Bound::Excluded(bound) => order::compare(key, bound) == Ordering::Greater,
+                    Bound::Unbounded => true,
+                };
+                let below = match upper {
+                    Bound::Included(bound) => order::compare(key, bound) != Ordering::Greater,
+                    Bound::Excluded(bound) => order::compare(key, bound) == Ordering::Less,
+                    Bound::Unbounded => true,
+                };
+                above && below
+            }
+        }
+    }
+
+    fn filter(&self, property: &'static str) -> Option<Filter> {
+        let compare = |comparison, key: &String| Filter::compare(property, comparison, key.clone());
+        match self {
+            Self::All => None,
+            Self::Exact(key) => Some(compare(Comparison::Equal, key)),
+            Self::Between(lower, upper) => {
+                let lower = match lower {
+                    Bound::Included(key) => Some(compare(Comparison::GreaterOrEqual, key)),
+                    Bound::Excluded(key) => Some(compare(Comparison::Greater, key)),
+                    Bound::Unbounded => None,
+                };
+                let upper = match upper {
+                    Bound::Included(key) => Some(compare(Comparison::LessOrEqual, key)),
+                    Bound::Excluded(key) => Some(compare(Comparison::Less, key)),
+                    Bound::Unbounded => None,
+                };
+                both(lower, upper)
+            }
+        }
+    }
+}
+
+/// The keys a query reads: a range of partitions, and a range of rows in each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The PartitionKeys.
+    pub partition: Span,
+    /// The RowKeys.
+    pub row: Span,
+}
+
+impl KeyRange {
+    /// Every row of the table.
+    pub const ALL: Self = Self { partition: Span::All, row: Span::All };
+
+    /// What the service has to do to read it.
+    #[must_use]
+    pub const fn class(&self) -> QueryClass {
+        match (&self.partition, &self.row) {
+            (Span::Exact(_), Span::Exact(_)) => QueryClass::Point,
+            (Span::Exact(_), Span::Between(..)) => QueryClass::RowRange,
+            (Span::Exact(_), Span::All) => QueryClass::Partition,
+            (Span::Between(..), _) => QueryClass::PartitionRange,
+            (Span::All, _) => QueryClass::TableScan,
+        }
+    }
+
+    /// The range as a condition on PartitionKey and RowKey; `None` for every row.
+    #[must_use]
+    pub fn filter(&self) -> Option<Filter> {
+        both(self.partition.filter("PartitionKey"), self.row.filter("RowKey"))
+    }
+}
+
+fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.and(right)),
+        (left, right) => left.or(right),
+    }
+}

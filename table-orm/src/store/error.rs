@@ -1,0 +1,142 @@
+//! The error of one request to a store.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// The service's error code, such as `EntityAlreadyExists`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ErrorCode(Cow<'static, str>);
+
+macro_rules! codes {
+    ($($name:ident = $text:literal, $status:literal;)*) => {
+        impl ErrorCode {
+            $(#[doc = concat!("`", $text, "`, HTTP ", stringify!($status), ".")]
+            pub const $name: Self = Self(Cow::Borrowed($text));)*
+
+            /// The HTTP status the service sends with this code, where it is a known one.
+            #[must_use]
+            pub fn status(&self) -> Option<u16> {
+                match self.as_str() {
+                    $($text => Some($status),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS = "CommandsInBatchActOnDifferentPartitions", 400;
+    DUPLICATE_PROPERTIES_SPECIFIED = "DuplicatePropertiesSpecified", 400;
+    ENTITY_ALREADY_EXISTS = "EntityAlreadyExists", 409;
+    ENTITY_TOO_LARGE = "EntityTooLarge", 400;
+    INTERNAL_ERROR = "InternalError", 500;
+    INVALID_DUPLICATE_ROW = "InvalidDuplicateRow", 400;
+    INVALID_INPUT = "InvalidInput", 400;
+    INVALID_VALUE_TYPE = "InvalidValueType", 400;
+    KEY_VALUE_TOO_LARGE = "KeyValueTooLarge", 400;
+    OPERATION_TIMED_OUT = "OperationTimedOut", 500;
+    OUT_OF_RANGE_INPUT = "OutOfRangeInput", 400;
+    PROPERTIES_NEED_VALUE = "PropertiesNeedValue", 400;
+    PROPERTY_NAME_INVALID = "PropertyNameInvalid", 400;
+    PROPERTY_NAME_TOO_LONG = "PropertyNameTooLong", 400;
+    PROPERTY_VALUE_TOO_LARGE = "PropertyValueTooLarge", 400;
+    REQUEST_BODY_TOO_LARGE = "RequestBodyTooLarge", 413;
+    RESOURCE_NOT_FOUND = "ResourceNotFound", 404;
+    SERVER_BUSY = "ServerBusy", 503;
+    TABLE_ALREADY_EXISTS = "TableAlreadyExists", 409;
+    TABLE_BEING_DELETED = "TableBeingDeleted", 409;
+    TABLE_NOT_FOUND = "TableNotFound", 404;
+    TOO_MANY_PROPERTIES = "TooManyProperties", 400;
+    UPDATE_CONDITION_NOT_SATISFIED = "UpdateConditionNotSatisfied", 412;
+}
+
+impl ErrorCode {
+    /// A code that the service sent.
+    #[must_use]
+    pub fn new(code: impl Into<String>) -> Self {
+        Self(Cow::Owned(code.into()))
+    }
+
+    /// The code's text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a store did not carry out a request.
+#[derive(Debug)]
+pub struct StoreError {
+    /// The service's code.
+    pub code: ErrorCode,
+    /// The HTTP status, 0 when no answer came.
+    pub status: u16,
+    /// What the service says, for people.
+    pub message: String,
+    /// The index of the failed operation, in an entity group transaction.
+    pub operation: Option<usize>,
+    /// The service's request id.
+    pub request_id: Option<String>,
+    /// How long the service asks to wait.
+    pub retry_after: Option<Duration>,
+    /// What lies below, such as an I/O error.
+    pub source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl StoreError {
+    /// An error with a code whose status is known; other codes get status 500.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            status: code.status().unwrap_or(500),
+            code,
+            message: message.into(),
+            operation: None,
+            request_id: None,
+            retry_after: None,
+            source: None,
+        }
+    }
+
+    /// The same error, of the operation with that index.
+    #[must_use]
+    pub fn at(mut self, operation: usize) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// The same error, caused by `source`.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (HTTP {})", self.code, self.status)?;
+        if let Some(index) = self.operation {
+            write!(f, " at operation {index}")?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}

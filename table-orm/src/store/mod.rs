@@ -1,0 +1,98 @@
+//! What a backend is: one small trait, [`Store`], and the values that cross it.
+//!
+//! Rows cross as the wire's own JSON objects, so no backend converts: `{"PartitionKey":"..",
+//! "RowKey":"..","Bib":1234,"Chip":"5","Chip@odata.type":"Edm.Int64"}`. A layer (retry, limits,
+//! tracing) is a `Store` around a `Store`.
+
+mod error;
+mod operation;
+mod page;
+
+#[cfg(feature = "embedded")]
+pub mod embedded;
+
+pub use error::{ErrorCode, StoreError};
+pub use operation::{Action, IfMatch, Operation, Transaction};
+pub use page::{Continuation, Page, StoredRow};
+
+use crate::entity::TableName;
+use crate::query::RowQuery;
+use async_trait::async_trait;
+use std::fmt;
+
+/// The most rows one page can hold (service documentation, "Query timeout and pagination").
+pub const MAX_PAGE_ROWS: u16 = 1000;
+/// The most operations of one entity group transaction.
+pub const MAX_TRANSACTION_OPERATIONS: usize = 100;
+/// The most bytes of one entity group transaction: 4 MiB.
+pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
+
+/// A backend that speaks the Table service's data model.
+///
+/// Every method is one request. Implementations keep the service's rules: rows ordered by
+/// PartitionKey, then RowKey, by UTF-16 code unit; an entity group transaction takes effect whole
+/// or not at all; an ETag changes with every write of its row.
+#[async_trait]
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// `TableAlreadyExists` when there is one of that name, ignoring case.
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError>;
+
+    /// Deletes a table with all its rows.
+    ///
+    /// # Errors
+    /// `ResourceNotFound` when there is none.
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError>;
+
+    /// Lists the names of all tables, in order, spelled as they were created.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or read.
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError>;
+
+    /// Point query: one row by its complete key. `None` when there is no such row.
+    ///
+    /// `select` names the properties to return (keys and timestamp are named like properties);
+    /// `None` returns all.
+    ///
+    /// # Errors
+    /// `TableNotFound` when the table does not exist.
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+    ) -> Result<Option<StoredRow>, StoreError>;
+
+    /// One page of a query, in key order.
+    ///
+    /// # Errors
+    /// `TableNotFound`; `InvalidInput` for a continuation that is not one of this store's.
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError>;
+
+    /// One write of one row. Returns the row's new ETag, `None` after a delete.
+    ///
+    /// # Errors
+    /// `EntityAlreadyExists`, `ResourceNotFound`, `UpdateConditionNotSatisfied`, or the code of the
+    /// limit that the row exceeds.
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<crate::entity::ETag>, StoreError>;
+
+    /// An entity group transaction: all operations or none. Returns one result an operation, in
+    /// order, as [`write`](Self::write) does.
+    ///
+    /// # Errors
+    /// As `write`, with the index of the failed operation; nothing was applied then.
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<crate::entity::ETag>>, StoreError>;
+}

@@ -1,0 +1,90 @@
+//! The writes a store takes.
+//!
+//! Invariant: a [`Transaction`] names one partition, so an entity group transaction over two
+//! partitions cannot be written down.
+
+use crate::entity::ETag;
+use bytes::Bytes;
+
+/// The condition of an update or delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IfMatch {
+    /// `If-Match: *`: the row must exist.
+    Any,
+    /// The row must still have this ETag.
+    ETag(ETag),
+}
+
+/// What happens to one row. The bytes are the row's JSON object, keys included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Insert: the row must not exist.
+    Insert(Bytes),
+    /// Insert-or-replace: never a conflict.
+    InsertOrReplace(Bytes),
+    /// Insert-or-merge: never a conflict; absent properties stay.
+    InsertOrMerge(Bytes),
+    /// Update: replaces an existing row.
+    Replace(Bytes, IfMatch),
+    /// Merge: replaces the given properties of an existing row.
+    Merge(Bytes, IfMatch),
+    /// Delete an existing row.
+    Delete(IfMatch),
+}
+
+impl Action {
+    /// The JSON object to write, if the action has one.
+    #[must_use]
+    pub const fn body(&self) -> Option<&Bytes> {
+        match self {
+            Self::Insert(body)
+            | Self::InsertOrReplace(body)
+            | Self::InsertOrMerge(body)
+            | Self::Replace(body, _)
+            | Self::Merge(body, _) => Some(body),
+            Self::Delete(_) => None,
+        }
+    }
+
+    /// The condition it sends, if any.
+    #[must_use]
+    pub const fn if_match(&self) -> Option<&IfMatch> {
+        match self {
+            Self::Replace(_, if_match) | Self::Merge(_, if_match) | Self::Delete(if_match) => {
+                Some(if_match)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of the service's operation.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Insert(_) => "insert",
+            Self::InsertOrReplace(_) => "insert-or-replace",
+            Self::InsertOrMerge(_) => "insert-or-merge",
+            Self::Replace(..) => "replace",
+            Self::Merge(..) => "merge",
+            Self::Delete(_) => "delete",
+        }
+    }
+}
+
+/// One write of one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// The row's RowKey.
+    pub row_key: String,
+    /// What happens to it.
+    pub action: Action,
+}
+
+/// An entity group transaction: operations on different rows of one partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    /// The PartitionKey of all its rows.
+    pub partition_key: String,
+    /// The operations, at most [`MAX_TRANSACTION_OPERATIONS`](super::MAX_TRANSACTION_OPERATIONS).
+    pub operations: Vec<Operation>,
+}

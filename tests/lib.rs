@@ -1,0 +1,1 @@
+//! Tests of table-orm across its stores.
