@@ -10,6 +10,8 @@ use time::{Date, Month, OffsetDateTime, Time};
 /// Ticks in a second: the service counts 100 ns.
 const TICKS_PER_SECOND: i64 = 10_000_000;
 const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
+/// Ticks at 1970-01-01.
+const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
 /// Julian day of 0001-01-01, where ticks start to count.
 const EPOCH_JULIAN_DAY: i64 = 1_721_426;
 
@@ -65,6 +67,25 @@ impl DateTime {
         Self(days * TICKS_PER_DAY + seconds * TICKS_PER_SECOND + i64::from(nanosecond / 100))
     }
 
+    #[cfg(any(feature = "chrono", feature = "jiff"))]
+    fn from_unix_nanoseconds(
+        nanoseconds: i128,
+        value: &dyn fmt::Display,
+    ) -> Result<Self, DateTimeRangeError> {
+        i64::try_from(nanoseconds.div_euclid(100))
+            .ok()
+            .and_then(|ticks| ticks.checked_add(UNIX_EPOCH_TICKS))
+            .and_then(|ticks| Self::from_ticks(ticks).ok())
+            .ok_or_else(|| DateTimeRangeError(value.to_string()))
+    }
+
+    #[cfg(any(feature = "chrono", feature = "jiff"))]
+    fn unix_seconds_and_ticks(self) -> (i64, u32) {
+        let ticks = self.0 - UNIX_EPOCH_TICKS;
+        let fraction = ticks.rem_euclid(TICKS_PER_SECOND);
+        (ticks.div_euclid(TICKS_PER_SECOND), u32::try_from(fraction).unwrap_or_default())
+    }
+
     /// The text form as ASCII bytes.
     pub(crate) fn text(self) -> [u8; Self::TEXT_LEN] {
         let mut text = *b"0000-00-00T00:00:00.0000000Z";
@@ -101,9 +122,47 @@ impl TryFrom<OffsetDateTime> for DateTime {
 
 impl From<DateTime> for OffsetDateTime {
     fn from(value: DateTime) -> Self {
-        const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
         let nanoseconds = i128::from(value.0 - UNIX_EPOCH_TICKS) * 100;
         Self::from_unix_timestamp_nanos(nanoseconds).unwrap_or(Self::UNIX_EPOCH)
+    }
+}
+
+#[cfg(feature = "chrono")]
+impl TryFrom<chrono::DateTime<chrono::Utc>> for DateTime {
+    type Error = DateTimeRangeError;
+
+    fn try_from(value: chrono::DateTime<chrono::Utc>) -> Result<Self, Self::Error> {
+        let nanoseconds = i128::from(value.timestamp()) * 1_000_000_000
+            + i128::from(value.timestamp_subsec_nanos().min(999_999_999));
+        Self::from_unix_nanoseconds(nanoseconds, &value)
+    }
+}
+
+#[cfg(feature = "chrono")]
+impl From<DateTime> for chrono::DateTime<chrono::Utc> {
+    fn from(value: DateTime) -> Self {
+        let (seconds, ticks) = value.unix_seconds_and_ticks();
+        Self::from_timestamp(seconds, ticks * 100).unwrap_or_default()
+    }
+}
+
+#[cfg(feature = "jiff")]
+impl TryFrom<jiff::Timestamp> for DateTime {
+    type Error = DateTimeRangeError;
+
+    fn try_from(value: jiff::Timestamp) -> Result<Self, Self::Error> {
+        Self::from_unix_nanoseconds(value.as_nanosecond(), &value)
+    }
+}
+
+/// Fails in the last hours of 9999, which `jiff` leaves out.
+#[cfg(feature = "jiff")]
+impl TryFrom<DateTime> for jiff::Timestamp {
+    type Error = jiff::Error;
+
+    fn try_from(value: DateTime) -> Result<Self, Self::Error> {
+        let (seconds, ticks) = value.unix_seconds_and_ticks();
+        Self::new(seconds, (ticks * 100).cast_signed())
     }
 }
 

@@ -1,7 +1,83 @@
-//! What an app stores: typed entities, and their names and versions.
+//! What an app stores: typed entities, their rows, names and versions.
 
 mod etag;
+mod loaded;
 mod name;
 
 pub use etag::ETag;
+pub use loaded::{Loaded, LoadedSet};
 pub use name::{TableName, TableNameError};
+
+use crate::key::{Escape, KeyError, KeyText};
+use crate::property::{PropertiesWriter, PropertyError};
+use crate::query::Row;
+use crate::row::{FromRow, ReadRow};
+
+/// How much of the entity a row stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyKind {
+    /// Every property.
+    Full,
+    /// The properties named by `include`, or all but those named by `exclude`.
+    Partial,
+}
+
+/// One of the rows an entity is stored in, as its `#[row(..)]` attribute declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowTemplate {
+    /// The row's name, such as `by_bib`.
+    pub name: &'static str,
+    /// The RowKey's template, such as `BIB:{bib:05}__{name}`.
+    pub key: &'static str,
+    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's starts so.
+    pub start: &'static str,
+    /// How much it stores.
+    pub copy: CopyKind,
+}
+
+/// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
+///
+/// The derive writes this implementation; apps use it through [`Repo`](crate::Repo).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a table entity",
+    label = "not an entity",
+    note = "derive it: `#[derive(TableEntity)]`"
+)]
+pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
+    /// The table's name.
+    const TABLE: &'static str;
+    /// The PartitionKey's template.
+    const PARTITION: &'static str;
+    /// What happens to text that a key cannot hold.
+    const ESCAPE: Escape;
+    /// The rows of an entity.
+    const ROWS: &'static [RowTemplate];
+    /// Whether every row key is a function of the canonical row's key. Then a blind write
+    /// (`upsert`, `force_replace`, `force_delete`) is one request; else it reads first.
+    const KEYS_FOLLOW_CANONICAL: bool;
+
+    /// The canonical row: it holds the whole entity, and its ETag guards all rows.
+    type Canonical: Row<Entity = Self>;
+
+    /// Appends the entity's PartitionKey.
+    ///
+    /// # Errors
+    /// When a component has no text that a key can hold.
+    fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
+
+    /// Appends the RowKey of that row, and says whether the entity has it; sparse rows may not be.
+    ///
+    /// # Errors
+    /// When a component has no text that a key can hold.
+    fn encode_row_key(&self, row: usize, key: &mut KeyText) -> Result<bool, KeyError>;
+
+    /// Writes the properties that row stores.
+    ///
+    /// # Errors
+    /// When the service could not store one of them.
+    fn encode_properties(
+        &self,
+        row: usize,
+        out: &mut PropertiesWriter,
+    ) -> Result<(), PropertyError>;
+}

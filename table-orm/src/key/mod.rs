@@ -1,3 +1,34 @@
-//! Keys.
+//! Keys: how values become the text of a PartitionKey or RowKey, and come back from it.
+//!
+//! A key template such as `BIB:{bib:05}__{name}` is a row of literals and components. Each
+//! component's text is written by a [`KeyPart`] implementation chosen by the field's type and its
+//! encoder: [`Plain`], [`Padded`], [`Ascending`], [`Descending`], [`DescendingPadded`], [`Biased`]
+//! or [`Lower`].
+//!
+//! Invariants: different values of a component never store the same text; a stored key splits back
+//! into the values it was made of (except through [`Lower`] and computed components); where a range
+//! is offered ([`Sorted`], [`SortedLast`]), text order in UTF-16 units is value order.
 
+mod chars;
+mod codes;
+mod error;
+mod instant;
+mod number;
 pub mod order;
+mod part;
+mod query;
+mod reader;
+mod text;
+mod value;
+mod writer;
+
+pub use chars::{MAX_KEY_UNITS, is_forbidden};
+pub use error::{KeyError, KeyFault};
+pub use part::{
+    Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, Sorted,
+    SortedLast, TextPart, Width,
+};
+pub use query::KeyBuilder;
+pub use reader::KeyReader;
+pub use value::{IntoRange, IntoValue};
+pub use writer::{Escape, KeyText};

@@ -1,10 +1,23 @@
 //! What can be asked of a table: key ranges, property filters, and the five query classes.
 
+pub mod class;
+mod column;
 mod filter;
+mod permit;
 mod range;
+mod token;
+mod typed;
 
+pub use column::{Column, Condition};
 pub use filter::{Comparison, Filter};
+pub use permit::ScanPermit;
 pub use range::{KeyRange, QueryClass, Span};
+pub use token::{PageToken, TokenError};
+pub use typed::{Complete, CompleteKey, Given, Query, Row, RowRange};
+#[doc(hidden)]
+pub use typed::{Field, Stores};
+
+pub(crate) use typed::canonical_rows;
 
 use crate::entity::TableName;
 use crate::store::Continuation;

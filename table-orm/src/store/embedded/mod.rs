@@ -1,1 +1,5 @@
 //! placeholder
+
+/// placeholder
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {}

@@ -1,0 +1,119 @@
+//! An entity with what is needed to write it back: its stored row and its version.
+
+use super::{ETag, TableEntity};
+use crate::error::{Error, Unexpected};
+use crate::query::Row;
+use crate::row::{EntityRows, ReadRow, read_row};
+use bytes::Bytes;
+use std::ops::{Deref, DerefMut};
+
+/// An entity as it was loaded, to be changed and saved.
+///
+/// Dereferences to the entity. Beside it stand the canonical row as it is stored, from which
+/// `save` finds the index rows to move, and the ETag that guards them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded<E> {
+    entity: E,
+    stored: Bytes,
+    etag: ETag,
+}
+
+impl<E: TableEntity> Loaded<E> {
+    /// Reads a canonical row.
+    pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, Error> {
+        let (head, entity) = read_row::<E>(<E::Canonical as Row>::INDEX, &stored)?;
+        Ok(Self { entity, stored, etag: etag.unwrap_or(head.etag) })
+    }
+
+    /// The rows that were stored when it was loaded.
+    pub(crate) fn stored_rows(&self) -> Result<EntityRows, Error> {
+        let (_, stored) = read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)?;
+        EntityRows::of(&stored)
+    }
+
+    /// Takes over what a write has stored.
+    pub(crate) fn written(&mut self, stored: Bytes, etag: ETag) {
+        self.stored = stored;
+        self.etag = etag;
+    }
+}
+
+impl<E> Loaded<E> {
+    /// The version that `save` and `delete` ask the store to find unchanged.
+    #[must_use]
+    pub const fn etag(&self) -> &ETag {
+        &self.etag
+    }
+
+    /// The entity alone.
+    #[must_use]
+    pub fn into_inner(self) -> E {
+        self.entity
+    }
+}
+
+impl<E> Deref for Loaded<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.entity
+    }
+}
+
+impl<E> DerefMut for Loaded<E> {
+    fn deref_mut(&mut self) -> &mut E {
+        &mut self.entity
+    }
+}
+
+/// What a `load` found, in key order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedSet<E>(pub(crate) Vec<Loaded<E>>);
+
+impl<E: ReadRow> LoadedSet<E> {
+    /// The only entity.
+    ///
+    /// # Errors
+    /// [`Error::Unexpected`] when there is none, or more than one.
+    pub fn one(self) -> Result<Loaded<E>, Error> {
+        let found = self.0.len();
+        let mut entities = self.0.into_iter();
+        match (entities.next(), found) {
+            (Some(entity), 1) => Ok(entity),
+            _ => Err(Error::Unexpected(Unexpected { entity: E::NAME, found })),
+        }
+    }
+
+    /// The only entity, or `None`.
+    ///
+    /// # Errors
+    /// [`Error::Unexpected`] when there is more than one.
+    pub fn optional(self) -> Result<Option<Loaded<E>>, Error> {
+        if self.0.is_empty() { Ok(None) } else { self.one().map(Some) }
+    }
+}
+
+impl<E> LoadedSet<E> {
+    /// All of them.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Loaded<E>> {
+        self.0
+    }
+}
+
+impl<E> Deref for LoadedSet<E> {
+    type Target = [Loaded<E>];
+
+    fn deref(&self) -> &[Loaded<E>] {
+        &self.0
+    }
+}
+
+impl<E> IntoIterator for LoadedSet<E> {
+    type Item = Loaded<E>;
+    type IntoIter = std::vec::IntoIter<Loaded<E>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

@@ -1,0 +1,176 @@
+//! The error of a call: what was refused, and what to do.
+
+use crate::entity::TableNameError;
+use crate::key::KeyError;
+use crate::property::PropertyError;
+use crate::query::TokenError;
+use crate::store::{ErrorCode, StoreError};
+use std::fmt;
+
+/// Why a call failed. Nothing was written unless the variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value that cannot stand in a key; nothing was sent.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A value that no property can store, or a stored row that cannot be read.
+    #[error(transparent)]
+    Property(#[from] PropertyError),
+    /// A page token of another query, version or program.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Text that cannot name a table.
+    #[error(transparent)]
+    TableName(#[from] TableNameError),
+    /// `insert` found the row there already. Load and `save` it, or `upsert`.
+    #[error("already there: {0}")]
+    AlreadyExists(Box<Refusal>),
+    /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
+    #[error("changed since it was loaded: {0}")]
+    Conflict(Box<Refusal>),
+    /// The row or the table is not there. Create the table first, or `insert`.
+    #[error("not there: {0}")]
+    NotFound(Box<Refusal>),
+    /// A limit of the service: entity, property, key or request too large.
+    #[error("too large: {0}")]
+    TooLarge(Box<Refusal>),
+    /// The service is throttling: wait, then try again.
+    #[error("throttled: {0}")]
+    Throttled(Box<Refusal>),
+    /// No or no usable answer; a write may or may not have taken effect.
+    #[error("unavailable: {0}")]
+    Unavailable(Box<Refusal>),
+    /// Anything else the store refused.
+    #[error("refused: {0}")]
+    Refused(Box<Refusal>),
+    /// A `save` that changed the PartitionKey. One transaction cannot span two partitions: insert
+    /// the entity under its new key, then delete the old one.
+    #[error(
+        "`{entity}` cannot move from partition {from:?} to {to:?} in one transaction; insert it \
+         there, then delete it here"
+    )]
+    PartitionChanged {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The stored PartitionKey.
+        from: String,
+        /// The PartitionKey of the entity as it is now.
+        to: String,
+    },
+    /// Another number of rows than the call asked for.
+    #[error(transparent)]
+    Unexpected(Unexpected),
+    /// More than 15 comparisons in one filter, key comparisons included.
+    #[error("the filter holds {0} comparisons, key comparisons included; the service allows 15")]
+    FilterTooLong(usize),
+    /// A page size or limit of zero rows, or of more than 1000 for one page.
+    #[error("{0} is no page size: use 1 to 1000")]
+    PageSize(usize),
+    /// A database file that cannot be opened.
+    #[cfg(feature = "embedded")]
+    #[error(transparent)]
+    Open(#[from] crate::store::embedded::OpenError),
+}
+
+/// One result was asked for, and there were none or several.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected exactly one `{entity}`, found {}", found_text(*.found))]
+pub struct Unexpected {
+    /// The type that was read.
+    pub entity: &'static str,
+    /// How many there were; 2 stands for two or more.
+    pub found: usize,
+}
+
+fn found_text(found: usize) -> String {
+    match found {
+        0 => "none".to_owned(),
+        1 => "one".to_owned(),
+        _ => format!("{found} or more; give more components, or use `collect`"),
+    }
+}
+
+/// A request that the store did not carry out: which entity and key, and the service's words.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The entity's type name; empty for a table operation.
+    pub entity: &'static str,
+    /// The table.
+    pub table: String,
+    /// The PartitionKey, where the request names one.
+    pub partition_key: String,
+    /// The RowKey of the failed operation, where there is one.
+    pub row_key: String,
+    /// The failed operation's name and index in its transaction.
+    pub operation: Option<(usize, &'static str)>,
+    /// What the store answered: code, status, message, request id.
+    pub cause: StoreError,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.entity.is_empty() {
+            write!(f, "`{}` ", self.entity)?;
+        }
+        write!(f, "in table `{}`", self.table)?;
+        if !(self.partition_key.is_empty() && self.row_key.is_empty()) {
+            write!(f, ", key {:?} / {:?}", self.partition_key, self.row_key)?;
+        }
+        if let Some((index, name)) = self.operation {
+            write!(f, ", operation {index} ({name})")?;
+        }
+        write!(f, ": {}", self.cause.code)?;
+        if !self.cause.message.is_empty() {
+            write!(f, ": {}", self.cause.message)?;
+        }
+        if let Some(id) = &self.cause.request_id {
+            write!(f, " (request {id})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error {
+    /// Sorts a store's refusal by what a caller can do about it.
+    #[must_use]
+    pub fn refused(refusal: Refusal) -> Self {
+        let code = &refusal.cause.code;
+        let too_large = [
+            ErrorCode::ENTITY_TOO_LARGE,
+            ErrorCode::KEY_VALUE_TOO_LARGE,
+            ErrorCode::PROPERTY_VALUE_TOO_LARGE,
+            ErrorCode::REQUEST_BODY_TOO_LARGE,
+            ErrorCode::TOO_MANY_PROPERTIES,
+        ];
+        let variant = match refusal.cause.status {
+            _ if too_large.contains(code) => Self::TooLarge,
+            409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
+            409 => Self::AlreadyExists,
+            412 => Self::Conflict,
+            404 => Self::NotFound,
+            429 | 503 => Self::Throttled,
+            0 | 408 | 500.. => Self::Unavailable,
+            _ => Self::Refused,
+        };
+        variant(Box::new(refusal))
+    }
+
+    /// What the store answered, if the error came from one.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::AlreadyExists(refusal)
+            | Self::Conflict(refusal)
+            | Self::NotFound(refusal)
+            | Self::TooLarge(refusal)
+            | Self::Throttled(refusal)
+            | Self::Unavailable(refusal)
+            | Self::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+}
+
+/// The result of a call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

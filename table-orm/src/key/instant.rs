@@ -1,0 +1,217 @@
+//! Dates, times and other values of fixed-width text: instants, calendar dates, times of day, UUIDs.
+//!
+//! An instant is stored as `2011-11-06T09:10:00.0000000Z`, truncated to the service's 100 ns.
+//! Newest first, it is the ticks from it to the end of 9999 in 19 digits (the log tail pattern of
+//! the service's design guide).
+
+use super::{Ascending, Descending, KeyFault, KeyPart, KeyText, Padded, Plain, Sorted, Width};
+use crate::edm::DateTime;
+use time::{Date, Month, OffsetDateTime, Time};
+use uuid::Uuid;
+
+/// Digits of reversed ticks.
+const TICK_DIGITS: usize = 19;
+/// Digits of reversed days.
+const DAY_DIGITS: usize = 7;
+
+/// Implements `Ascending` as `Plain`, with both orders sorted.
+macro_rules! ascending_as_plain {
+    ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
+        $($cfg)*
+        impl KeyPart<Ascending> for $type {
+            const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                <Self as KeyPart<Plain>>::encode(self, key)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                <Self as KeyPart<Plain>>::decode(text)
+            }
+        }
+
+        $($cfg)*
+        impl Sorted<Plain> for $type {}
+        $($cfg)*
+        impl Sorted<Ascending> for $type {}
+    )*};
+}
+
+impl KeyPart<Plain> for DateTime {
+    const WIDTH: Width = Width::Fixed(Self::TEXT_LEN);
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        key.push_plain(str::from_utf8(&self.text()).unwrap_or_default());
+        Ok(())
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        text.parse().map_err(|_| KeyFault::Malformed)
+    }
+}
+
+impl KeyPart<Descending> for DateTime {
+    const WIDTH: Width = Width::Fixed(TICK_DIGITS);
+    const REVERSED: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        let reversed = Self::MAX.ticks().abs_diff(self.ticks());
+        <u64 as KeyPart<Padded<TICK_DIGITS>>>::encode(&reversed, key)
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let reversed = <u64 as KeyPart<Padded<TICK_DIGITS>>>::decode(text)?;
+        let ticks = Self::MAX.ticks().checked_sub_unsigned(reversed).ok_or(KeyFault::Malformed)?;
+        Self::from_ticks(ticks).map_err(|_| KeyFault::Malformed)
+    }
+}
+
+impl Sorted<Descending> for DateTime {}
+
+/// Implements the instants of date-time crates through [`DateTime`].
+macro_rules! instants {
+    ($([$($cfg:tt)*] $type:ty),* $(,)?) => {
+        instants!(@each Plain: $([$($cfg)*] $type),*);
+        instants!(@each Descending: $([$($cfg)*] $type),*);
+        $($($cfg)* impl Sorted<Descending> for $type {})*
+        ascending_as_plain!($([$($cfg)*] $type),*);
+    };
+    (@each $encoder:ident: $([$($cfg:tt)*] $type:ty),*) => {$(
+        $($cfg)*
+        impl KeyPart<$encoder> for $type {
+            const WIDTH: Width = <DateTime as KeyPart<$encoder>>::WIDTH;
+            const REVERSED: bool = <DateTime as KeyPart<$encoder>>::REVERSED;
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                match DateTime::try_from(self.clone()) {
+                    Ok(instant) => <DateTime as KeyPart<$encoder>>::encode(&instant, key),
+                    Err(_) => {
+                        key.push_plain(&self.to_string());
+                        Err(KeyFault::OutOfRange)
+                    }
+                }
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                let instant = <DateTime as KeyPart<$encoder>>::decode(text)?;
+                instant.try_into().map_err(|_| KeyFault::OutOfRange)
+            }
+        }
+    )*};
+}
+
+ascending_as_plain!([] DateTime, [] Date, [] Time, [] Uuid, [#[cfg(feature = "ulid")]] ulid::Ulid);
+instants!(
+    [] OffsetDateTime,
+    [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
+    [#[cfg(feature = "jiff")]] jiff::Timestamp,
+);
+
+/// `2011-11-06`.
+impl KeyPart<Plain> for Date {
+    const WIDTH: Width = Width::Fixed(10);
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        if !(1601..=9999).contains(&self.year()) {
+            key.push_plain(&self.to_string());
+            return Err(KeyFault::OutOfRange);
+        }
+        <u32 as KeyPart<Padded<4>>>::encode(&self.year().unsigned_abs(), key)?;
+        key.push_plain("-");
+        <u8 as KeyPart<Padded<2>>>::encode(&u8::from(self.month()), key)?;
+        key.push_plain("-");
+        <u8 as KeyPart<Padded<2>>>::encode(&self.day(), key)
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let mut parts = text.split('-');
+        let year = parts.next().ok_or(KeyFault::Malformed)?;
+        let year = <u16 as KeyPart<Padded<4>>>::decode(year)?;
+        let mut two = || {
+            let text = parts.next().ok_or(KeyFault::Malformed)?;
+            <u8 as KeyPart<Padded<2>>>::decode(text)
+        };
+        let month = Month::try_from(two()?).map_err(|_| KeyFault::Malformed)?;
+        Self::from_calendar_date(year.into(), month, two()?).map_err(|_| KeyFault::Malformed)
+    }
+}
+
+/// The days from it to the end of 9999, in 7 digits.
+impl KeyPart<Descending> for Date {
+    const WIDTH: Width = Width::Fixed(DAY_DIGITS);
+    const REVERSED: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        if !(1601..=9999).contains(&self.year()) {
+            key.push_plain(&self.to_string());
+            return Err(KeyFault::OutOfRange);
+        }
+        let days = LAST_DAY.abs_diff(self.to_julian_day());
+        <u32 as KeyPart<Padded<DAY_DIGITS>>>::encode(&days, key)
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let days = <u32 as KeyPart<Padded<DAY_DIGITS>>>::decode(text)?;
+        let day = LAST_DAY.checked_sub_unsigned(days).ok_or(KeyFault::Malformed)?;
+        Self::from_julian_day(day).map_err(|_| KeyFault::Malformed)
+    }
+}
+
+/// Julian day of 9999-12-31.
+const LAST_DAY: i32 = 5_373_484;
+
+impl Sorted<Descending> for Date {}
+
+/// `09:10:00.0000000`, truncated to 100 ns.
+impl KeyPart<Plain> for Time {
+    const WIDTH: Width = Width::Fixed(16);
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        let (hour, minute, second, nanosecond) = self.as_hms_nano();
+        for (part, then) in [(hour, ":"), (minute, ":"), (second, ".")] {
+            <u8 as KeyPart<Padded<2>>>::encode(&part, key)?;
+            key.push_plain(then);
+        }
+        <u32 as KeyPart<Padded<7>>>::encode(&(nanosecond / 100), key)
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        // One syntax for times of day: that of an instant on a day of its own.
+        let instant: DateTime =
+            format!("2000-01-01T{text}Z").parse().map_err(|_| KeyFault::Malformed)?;
+        Ok(OffsetDateTime::from(instant).time())
+    }
+}
+
+/// Hyphenated, lower case.
+impl KeyPart<Plain> for Uuid {
+    const WIDTH: Width = Width::Fixed(36);
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        key.push_plain(self.hyphenated().encode_lower(&mut Self::encode_buffer()));
+        Ok(())
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        // The parser also takes other spellings; a stored key has this one.
+        let canonical = text.len() == 36 && !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        Self::parse_str(text).ok().filter(|_| canonical).ok_or(KeyFault::Malformed)
+    }
+}
+
+/// 26 characters of Crockford's base 32.
+#[cfg(feature = "ulid")]
+impl KeyPart<Plain> for ulid::Ulid {
+    const WIDTH: Width = Width::Fixed(26);
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        key.push_plain(&self.to_string());
+        Ok(())
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let value = Self::from_string(text).map_err(|_| KeyFault::Malformed)?;
+        // Crockford's base 32 also reads lower case; a stored key has one spelling.
+        if value.to_string() == text { Ok(value) } else { Err(KeyFault::Malformed) }
+    }
+}

@@ -1,0 +1,183 @@
+//! Integers in keys.
+//!
+//! Unsigned: bare digits ([`Plain`], equality only), exactly `N` digits ([`Padded`]), the type's
+//! full width ([`Ascending`]), or counted down from the largest ([`Descending`],
+//! [`DescendingPadded`]). Signed: moved up by the type's minimum into an unsigned of full width
+//! ([`Biased`], the same as [`Ascending`]), or that counted down ([`Descending`]).
+
+use super::{
+    Ascending, Biased, Descending, DescendingPadded, KeyFault, KeyPart, KeyText, Padded, Plain,
+    Sorted, Width,
+};
+
+/// Digits of the largest `u64`.
+const MAX_DIGITS: usize = 20;
+
+/// Writes `value` in exactly `width` digits.
+fn write(key: &mut KeyText, mut value: u64, width: usize) -> Result<(), KeyFault> {
+    let mut digits = [b'0'; MAX_DIGITS];
+    let mut at = MAX_DIGITS;
+    let given = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    if MAX_DIGITS - at > width {
+        key.push_plain(&given.to_string());
+        return Err(KeyFault::Width(width));
+    }
+    let start = MAX_DIGITS.saturating_sub(width);
+    for _ in MAX_DIGITS..width {
+        key.push_plain("0");
+    }
+    key.push_plain(str::from_utf8(&digits[start..]).unwrap_or_default());
+    Ok(())
+}
+
+/// Reads digits; every character must be one.
+fn read(text: &str) -> Result<u64, KeyFault> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(KeyFault::Malformed);
+    }
+    text.parse().map_err(|_| KeyFault::Malformed)
+}
+
+/// The largest number of `width` digits that fits a `u64`.
+const fn largest(width: usize) -> u64 {
+    if width >= MAX_DIGITS { u64::MAX } else { 10_u64.pow(width as u32) - 1 }
+}
+
+macro_rules! unsigned {
+    ($($type:ident: $digits:literal),*) => {$(
+        impl KeyPart<Plain> for $type {
+            const WIDTH: Width = Width::UpTo($digits);
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                let value = *self as u64;
+                write(key, value, value.checked_ilog10().map_or(1, |log| log as usize + 1))
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                if text.len() > 1 && text.starts_with('0') {
+                    return Err(KeyFault::Malformed);
+                }
+                read(text)?.try_into().map_err(|_| KeyFault::Malformed)
+            }
+        }
+
+        impl<const N: usize> KeyPart<Padded<N>> for $type {
+            const WIDTH: Width = Width::Fixed(N);
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                write(key, *self as u64, N)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                read(text)?.try_into().map_err(|_| KeyFault::Malformed)
+            }
+        }
+
+        impl<const N: usize> KeyPart<DescendingPadded<N>> for $type {
+            const WIDTH: Width = Width::Fixed(N);
+            const REVERSED: bool = true;
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                match largest(N).checked_sub(*self as u64) {
+                    Some(reversed) => write(key, reversed, N),
+                    None => write(key, *self as u64, N),
+                }
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                let value = largest(N).checked_sub(read(text)?).ok_or(KeyFault::Malformed)?;
+                value.try_into().map_err(|_| KeyFault::Malformed)
+            }
+        }
+
+        impl KeyPart<Ascending> for $type {
+            const WIDTH: Width = Width::Fixed($digits);
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                write(key, *self as u64, $digits)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                read(text)?.try_into().map_err(|_| KeyFault::Malformed)
+            }
+        }
+
+        impl KeyPart<Descending> for $type {
+            const WIDTH: Width = Width::Fixed($digits);
+            const REVERSED: bool = true;
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                write(key, ($type::MAX - *self) as u64, $digits)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                let reversed: $type = read(text)?.try_into().map_err(|_| KeyFault::Malformed)?;
+                Ok($type::MAX - reversed)
+            }
+        }
+
+        impl<const N: usize> Sorted<Padded<N>> for $type {}
+        impl<const N: usize> Sorted<DescendingPadded<N>> for $type {}
+        impl Sorted<Ascending> for $type {}
+        impl Sorted<Descending> for $type {}
+    )*};
+}
+
+unsigned!(u8: 3, u16: 5, u32: 10, u64: 20, usize: 20);
+
+macro_rules! signed {
+    ($($type:ident as $unsigned:ident: $digits:literal),*) => {$(
+        impl KeyPart<Biased> for $type {
+            const WIDTH: Width = Width::Fixed($digits);
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                write(key, self.abs_diff($type::MIN) as u64, $digits)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                let biased: $unsigned = read(text)?.try_into().map_err(|_| KeyFault::Malformed)?;
+                Ok($type::MIN.wrapping_add_unsigned(biased))
+            }
+        }
+
+        impl KeyPart<Ascending> for $type {
+            const WIDTH: Width = Width::Fixed($digits);
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                <Self as KeyPart<Biased>>::encode(self, key)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                <Self as KeyPart<Biased>>::decode(text)
+            }
+        }
+
+        impl KeyPart<Descending> for $type {
+            const WIDTH: Width = Width::Fixed($digits);
+            const REVERSED: bool = true;
+
+            fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+                write(key, self.abs_diff($type::MAX) as u64, $digits)
+            }
+
+            fn decode(text: &str) -> Result<Self, KeyFault> {
+                let reversed: $unsigned = read(text)?.try_into().map_err(|_| KeyFault::Malformed)?;
+                Ok($type::MAX.wrapping_sub_unsigned(reversed))
+            }
+        }
+
+        impl Sorted<Biased> for $type {}
+        impl Sorted<Ascending> for $type {}
+        impl Sorted<Descending> for $type {}
+    )*};
+}
+
+signed!(i8 as u8: 3, i16 as u16: 5, i32 as u32: 10, i64 as u64: 20);

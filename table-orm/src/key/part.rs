@@ -1,0 +1,105 @@
+//! What a key component is, and the encoders there are.
+
+use super::{KeyFault, KeyText};
+
+/// The length of a component's text, in UTF-16 units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Always that long, and ASCII.
+    Fixed(usize),
+    /// At most that long.
+    UpTo(usize),
+    /// As long as the value.
+    Unbounded,
+}
+
+impl Width {
+    /// Whether every value's text has the same length.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        matches!(self, Self::Fixed(_))
+    }
+}
+
+/// The type's own text: digits without padding, text as it is, `true`, ISO dates, enum codes.
+#[derive(Debug, Clone, Copy)]
+pub enum Plain {}
+/// An unsigned number in exactly `N` digits: `{bib:05}`.
+#[derive(Debug, Clone, Copy)]
+pub enum Padded<const N: usize> {}
+/// Smallest or oldest first, in the full width of the type: `asc(f)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Ascending {}
+/// Largest or newest first, in the full width of the type: `desc(f)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Descending {}
+/// Largest first in exactly `N` digits: `desc(f)` used as `{x:0N}`.
+#[derive(Debug, Clone, Copy)]
+pub enum DescendingPadded<const N: usize> {}
+/// A signed number, moved up so that the smallest is 0: `biased(f)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Biased {}
+/// Text in lower case: `lower(f)`. Does not give the value back.
+#[derive(Debug, Clone, Copy)]
+pub enum Lower {}
+
+/// A type that can stand in a key, written by encoder `X`.
+///
+/// Implemented for unsigned and signed integers, text, `bool`, `char`, UUIDs, dates and times;
+/// `#[derive(KeyPart)]` implements it for enums with codes and for newtypes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand in a key as `{X}`",
+    label = "no `{X}` key text for this type",
+    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
+            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats have \
+            no key text"
+)]
+pub trait KeyPart<X = Plain>: Sized {
+    /// How long the text is.
+    const WIDTH: Width;
+    /// Whether larger values come first.
+    const REVERSED: bool = false;
+    /// Whether no value's text is the start of another's.
+    const PREFIX_FREE: bool = Self::WIDTH.is_fixed();
+
+    /// Appends the text of this value.
+    ///
+    /// # Errors
+    /// When the value has no text the service accepts here.
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault>;
+
+    /// Reads the text back.
+    ///
+    /// # Errors
+    /// When no value has that text.
+    fn decode(text: &str) -> Result<Self, KeyFault>;
+}
+
+/// A component whose text sorts as its values do, wherever it stands in the key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
+    label = "equality only",
+    note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; text \
+            only as the last component of its key"
+)]
+pub trait Sorted<X = Plain>: KeyPart<X> {}
+
+/// A component whose text sorts as its values do when it is the last of its key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range",
+    label = "equality only",
+    note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`"
+)]
+pub trait SortedLast<X = Plain>: KeyPart<X> {}
+
+impl<X, T: Sorted<X>> SortedLast<X> for T {}
+
+/// A component that is text, and so can be asked for what it starts with.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` written as `{X}` is not text, so it has no `starts_with`",
+    label = "not text"
+)]
+pub trait TextPart<X = Plain>: KeyPart<X> {
+    /// The text to look for when a caller asks for values that start with `prefix`.
+    fn prefix(prefix: &str) -> String;
+}

@@ -1,0 +1,94 @@
+//! A stored key, split back into its components.
+
+use super::{Escape, KeyError, KeyFault, KeyPart, Width};
+use std::borrow::Cow;
+
+/// Reads a stored key from left to right, as its template says.
+#[derive(Debug)]
+pub struct KeyReader<'a> {
+    entity: &'static str,
+    key: &'a str,
+    rest: &'a str,
+    escape: Escape,
+}
+
+impl<'a> KeyReader<'a> {
+    /// At the start of that key of that entity.
+    #[must_use]
+    pub const fn new(entity: &'static str, escape: Escape, key: &'a str) -> Self {
+        Self { entity, key, rest: key, escape }
+    }
+
+    /// Reads a literal of the template.
+    ///
+    /// # Errors
+    /// When the key goes on otherwise.
+    pub fn literal(&mut self, literal: &str) -> Result<(), KeyError> {
+        self.rest = self.rest.strip_prefix(literal).ok_or_else(|| self.malformed(""))?;
+        Ok(())
+    }
+
+    /// Reads a component that ends before the literal `until`, or with the key when that is empty.
+    ///
+    /// # Errors
+    /// When the text is not one that the component writes.
+    pub fn part<X, T: KeyPart<X>>(
+        &mut self,
+        component: &'static str,
+        until: &str,
+    ) -> Result<T, KeyError> {
+        let end = match T::WIDTH {
+            Width::Fixed(width) => Some(width),
+            _ if until.is_empty() => Some(self.rest.len()),
+            _ => self.rest.find(until),
+        };
+        let (text, rest) = end
+            .and_then(|end| self.rest.split_at_checked(end))
+            .ok_or_else(|| self.malformed(component))?;
+        self.rest = rest;
+        let text = match self.escape {
+            Escape::Encode if text.contains('~') => {
+                Cow::Owned(unescape(text).ok_or_else(|| self.malformed(component))?)
+            }
+            _ => Cow::Borrowed(text),
+        };
+        T::decode(&text).map_err(|fault| KeyError {
+            entity: self.entity,
+            component,
+            value: text.into_owned(),
+            fault,
+        })
+    }
+
+    /// Ends the key.
+    ///
+    /// # Errors
+    /// When there is more text.
+    pub fn finish(self) -> Result<(), KeyError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(self.malformed("")) }
+    }
+
+    fn malformed(&self, component: &'static str) -> KeyError {
+        KeyError {
+            entity: self.entity,
+            component,
+            value: self.key.to_owned(),
+            fault: KeyFault::Malformed,
+        }
+    }
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'~' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            let value = digit()? * 16 + digit()?;
+            bytes.push(u8::try_from(value).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

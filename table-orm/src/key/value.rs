@@ -1,0 +1,84 @@
+//! What callers may pass where a typed value is asked for.
+
+use std::borrow::Cow;
+use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// Something that can be passed for a value of type `T`: a `T`, a `&T`, or `&str` for text.
+#[diagnostic::on_unimplemented(
+    message = "expected a value of type `{T}`, found `{Self}`",
+    label = "expected `{T}`"
+)]
+pub trait IntoValue<T> {
+    /// The value.
+    fn into_value(self) -> T;
+}
+
+impl<T> IntoValue<T> for T {
+    fn into_value(self) -> T {
+        self
+    }
+}
+
+impl<T: Clone> IntoValue<T> for &T {
+    fn into_value(self) -> T {
+        self.clone()
+    }
+}
+
+impl IntoValue<String> for &str {
+    fn into_value(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl<'a> IntoValue<Cow<'a, str>> for &'a str {
+    fn into_value(self) -> Cow<'a, str> {
+        Cow::Borrowed(self)
+    }
+}
+
+/// Something that can be passed for a range of `T`: any of Rust's ranges, or a pair of bounds.
+#[diagnostic::on_unimplemented(
+    message = "expected a range of `{T}`, found `{Self}`",
+    label = "expected a range such as `a..b` of `{T}`"
+)]
+pub trait IntoRange<T> {
+    /// Its two bounds.
+    fn into_range(self) -> (Bound<T>, Bound<T>);
+}
+
+macro_rules! ranges {
+    ($($range:ident($self:ident) => $lower:expr, $upper:expr;)*) => {$(
+        impl<T, V: IntoValue<T>> IntoRange<T> for $range<V> {
+            fn into_range($self) -> (Bound<T>, Bound<T>) {
+                ($lower, $upper)
+            }
+        }
+    )*};
+}
+
+ranges! {
+    Range(self) => Bound::Included(self.start.into_value()), Bound::Excluded(self.end.into_value());
+    RangeFrom(self) => Bound::Included(self.start.into_value()), Bound::Unbounded;
+    RangeTo(self) => Bound::Unbounded, Bound::Excluded(self.end.into_value());
+    RangeToInclusive(self) => Bound::Unbounded, Bound::Included(self.end.into_value());
+}
+
+impl<T, V: IntoValue<T>> IntoRange<T> for RangeInclusive<V> {
+    fn into_range(self) -> (Bound<T>, Bound<T>) {
+        let (start, end) = self.into_inner();
+        (Bound::Included(start.into_value()), Bound::Included(end.into_value()))
+    }
+}
+
+impl<T> IntoRange<T> for RangeFull {
+    fn into_range(self) -> (Bound<T>, Bound<T>) {
+        (Bound::Unbounded, Bound::Unbounded)
+    }
+}
+
+impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) {
+    fn into_range(self) -> (Bound<T>, Bound<T>) {
+        (self.0.map(IntoValue::into_value), self.1.map(IntoValue::into_value))
+    }
+}

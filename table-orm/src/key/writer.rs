@@ -1,0 +1,179 @@
+//! The text of a key under construction.
+//!
+//! Invariants: the text holds no character that the service forbids; a component's text is followed
+//! by the first occurrence of the literal behind it, so that the key splits back in one way.
+
+use super::chars::{MAX_KEY_UNITS, is_forbidden};
+use super::{KeyError, KeyFault, KeyPart, order};
+
+/// What happens to a text value with characters that a key cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// It is a typed error.
+    Reject,
+    /// The characters are written as `~` and their UTF-8 bytes in hexadecimal, as is `~` itself and
+    /// the first character of the separator that follows.
+    Encode,
+}
+
+/// A key's text under construction.
+#[derive(Debug, Clone)]
+pub struct KeyText {
+    text: String,
+    entity: &'static str,
+    escape: Escape,
+    /// The literal behind the component being written; empty when nothing has to be found.
+    until: &'static str,
+}
+
+impl KeyText {
+    /// An empty key of that entity.
+    #[must_use]
+    pub fn new(entity: &'static str, escape: Escape) -> Self {
+        // Long enough for most keys; one allocation for the whole key.
+        Self { text: String::with_capacity(64), entity, escape, until: "" }
+    }
+
+    /// Appends a literal of the template.
+    pub fn literal(&mut self, literal: &str) {
+        self.text.push_str(literal);
+    }
+
+    /// Appends a component's value. `until` is the literal behind it, or empty.
+    ///
+    /// # Errors
+    /// When the value cannot stand there; the key is not to be used then.
+    pub fn part<X, T: KeyPart<X>>(
+        &mut self,
+        component: &'static str,
+        value: &T,
+        until: &'static str,
+    ) -> Result<(), KeyError> {
+        let start = self.text.len();
+        self.until = if T::WIDTH.is_fixed() { "" } else { until };
+        let written = value.encode(self).and_then(|()| self.check_separator(start));
+        written.map_err(|fault| self.error(component, start, fault))
+    }
+
+    /// Appends text as a component's value, checked and escaped.
+    ///
+    /// # Errors
+    /// When it holds a forbidden character and the entity rejects them.
+    pub fn push_text(&mut self, text: &str) -> Result<(), KeyFault> {
+        match self.escape {
+            Escape::Reject => {
+                // Most text is plain ASCII, where one pass over the bytes settles it.
+                let plain = |byte: &u8| {
+                    matches!(byte, b' '..=b'~') && !matches!(byte, b'/' | b'\\' | b'#' | b'?')
+                };
+                self.text.push_str(text);
+                if text.as_bytes().iter().all(plain) {
+                    return Ok(());
+                }
+                match text.chars().find(|&c| is_forbidden(c)) {
+                    Some(c) => Err(KeyFault::Forbidden(c)),
+                    None => Ok(()),
+                }
+            }
+            Escape::Encode => {
+                let separator = self.until.chars().next();
+                for c in text.chars() {
+                    if is_forbidden(c) || c == '~' || Some(c) == separator {
+                        let mut utf8 = [0; 4];
+                        for byte in c.encode_utf8(&mut utf8).bytes() {
+                            self.text.push('~');
+                            self.digit(byte >> 4);
+                            self.digit(byte & 15);
+                        }
+                    } else {
+                        self.text.push(c);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Appends the start of a text component: escaped as the whole is, not checked to its end.
+    pub(super) fn text_prefix(
+        &mut self,
+        component: &'static str,
+        prefix: &str,
+        until: &'static str,
+    ) -> Result<(), KeyError> {
+        let start = self.text.len();
+        self.until = until;
+        self.push_text(prefix).map_err(|fault| self.error(component, start, fault))
+    }
+
+    /// Appends text that needs no check: ASCII letters, digits and signs that keys can hold.
+    pub(super) fn push_plain(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn digit(&mut self, digit: u8) {
+        self.text.push(char::from(b"0123456789ABCDEF"[usize::from(digit & 15)]));
+    }
+
+    /// The separator must be found where the value ends, not before.
+    fn check_separator(&self, start: usize) -> Result<(), KeyFault> {
+        let until = self.until.as_bytes();
+        let value = &self.text.as_bytes()[start..];
+        let Some(first) = until.first() else { return Ok(()) };
+        let found_early = |at: usize| {
+            let tail = &value[at..];
+            if tail.len() >= until.len() {
+                tail.starts_with(until)
+            } else {
+                // The value ends within the match: the separator that follows must complete it.
+                until.starts_with(tail) && until.starts_with(&until[tail.len()..])
+            }
+        };
+        if (0..value.len()).any(|at| value[at] == *first && found_early(at)) {
+            return Err(KeyFault::Separator(self.until));
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, component: &'static str, start: usize, fault: KeyFault) -> KeyError {
+        let value = self.text.split_off(start);
+        KeyError { entity: self.entity, component, value, fault }
+    }
+
+    /// The finished text.
+    ///
+    /// # Errors
+    /// When it is longer than 512 UTF-16 units.
+    pub fn finish(self) -> Result<String, KeyError> {
+        // UTF-8 never takes fewer bytes than UTF-16 takes units.
+        if self.text.len() > MAX_KEY_UNITS {
+            let units = order::len(&self.text);
+            if units > MAX_KEY_UNITS {
+                return Err(KeyError {
+                    entity: self.entity,
+                    component: "",
+                    value: self.text,
+                    fault: KeyFault::TooLong(units),
+                });
+            }
+        }
+        Ok(self.text)
+    }
+
+    /// The text so far.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) const fn entity(&self) -> &'static str {
+        self.entity
+    }
+
+    /// Whether what was written from `start` on could run into the separator `until`.
+    pub(super) fn touches(&self, start: usize, until: &str) -> bool {
+        let value = &self.text[start..];
+        value.contains(until)
+            || until.char_indices().skip(1).any(|(at, _)| value.ends_with(&until[..at]))
+    }
+}

@@ -1,0 +1,97 @@
+//! Why a value cannot be stored in a property, or a row cannot be read.
+
+use std::fmt;
+
+/// What is wrong with a property's value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PropertyFault {
+    /// A string over 64 KiB.
+    #[error("is a string of {0} UTF-16 units; the service allows 32768 (64 KiB)")]
+    StringTooLong(usize),
+    /// Bytes over 64 KiB.
+    #[error("holds {0} bytes; the service allows 65536 (64 KiB)")]
+    BinaryTooLong(usize),
+    /// Text over the field's `max_len`.
+    #[error("is {length} UTF-16 units long; its `max_len` is {max}")]
+    MaxLen {
+        /// The text's length.
+        length: usize,
+        /// The field's limit.
+        max: usize,
+    },
+    /// A number over the field's `max`.
+    #[error("is {value}; its `max` is {max}")]
+    Max {
+        /// The value.
+        value: String,
+        /// The field's limit.
+        max: u64,
+    },
+    /// An unsigned number above `i64::MAX`.
+    #[error("is {0}, which does not fit `Edm.Int64`; store it as text instead")]
+    Int64Overflow(u64),
+    /// An instant outside the service's years.
+    #[error("is {0}, outside the years 1601 to 9999 that the service can store")]
+    DateTimeOutOfRange(String),
+    /// A series with more values than its property names can number.
+    #[error("is a series of {length} values; it can number {max}")]
+    SeriesTooLong {
+        /// The values given.
+        length: usize,
+        /// The most it can hold.
+        max: usize,
+    },
+    /// A value that `json` could not write.
+    #[error("cannot be written as JSON: {0}")]
+    Json(String),
+    /// A dynamic property whose name the service refuses.
+    #[error(
+        "has a name the service refuses: use at most 255 letters, digits and `_`, not starting \
+         with a digit"
+    )]
+    Name,
+    /// More than 252 properties.
+    #[error("is one of {0} properties; the service allows 252")]
+    TooManyProperties(usize),
+    /// Over 1 MiB in all.
+    #[error("brings the entity to {0} bytes; the service allows 1 MiB")]
+    EntityTooLarge(usize),
+    /// A stored row lacks the property.
+    #[error(
+        "is missing from the row; give the field `#[table(default)]` or the type `Option` if older \
+         rows lack it"
+    )]
+    Missing,
+    /// A stored value is not of the field's type.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// A property that cannot be written or read: whose, in which row, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropertyError {
+    /// The entity's type name.
+    pub entity: &'static str,
+    /// The stored property; empty for the whole entity.
+    pub property: String,
+    /// The row's PartitionKey, when a row was read.
+    pub partition_key: String,
+    /// The row's RowKey, when a row was read.
+    pub row_key: String,
+    /// What is wrong.
+    pub fault: PropertyFault,
+}
+
+impl fmt::Display for PropertyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entity, property, partition_key, row_key, fault } = self;
+        write!(f, "property `{property}` of `{entity}` ")?;
+        if !(partition_key.is_empty() && row_key.is_empty()) {
+            write!(f, "in row {partition_key:?} / {row_key:?} ")?;
+        }
+        write!(f, "{fault}")
+    }
+}
+
+impl std::error::Error for PropertyError {}

@@ -1,0 +1,445 @@
+//! The types one property can store.
+
+use super::{Property, PropertyFault, PropertyWriter};
+use crate::edm::{DateTime, Edm, EdmType};
+use base64::Engine as _;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// A value stored as text that parses, such as an `Edm.Int64`.
+struct Text<T>(PhantomData<T>, &'static str);
+
+impl<T: FromStr> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.1)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+}
+
+/// An `Edm.Int64`: text, or a bare number that some writers leave without annotation.
+struct Int64;
+
+impl Visitor<'_> for Int64 {
+    type Value = i64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a 64-bit integer as text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<i64, E> {
+        text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<i64, E> {
+        Ok(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<i64, E> {
+        value.try_into().map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
+    }
+}
+
+/// An `Edm.Double`: a number, or the names of those JSON has no number for.
+struct Double;
+
+impl Visitor<'_> for Double {
+    type Value = f64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, `NaN`, `Infinity` or `-Infinity`")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<f64, E> {
+        Ok(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<f64, E> {
+        Ok(value as f64)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<f64, E> {
+        Ok(value as f64)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
+        match text {
+            "NaN" => Ok(f64::NAN),
+            "Infinity" => Ok(f64::INFINITY),
+            "-Infinity" => Ok(f64::NEG_INFINITY),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+/// An `Edm.Binary`.
+struct Binary;
+
+impl Visitor<'_> for Binary {
+    type Value = Vec<u8>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("base64 text")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
+        base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+}
+
+macro_rules! int32 {
+    ($($type:ty),*) => {$(
+        impl Property for $type {
+            fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+                out.int32((*self).into())
+            }
+
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                Self::deserialize(value)
+            }
+
+            fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+                Ok(Some(Edm::Int32((*self).into())))
+            }
+        }
+    )*};
+}
+
+int32!(i8, i16, i32, u8, u16);
+
+impl Property for i64 {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.int64(*self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(Int64)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Int64(*self)))
+    }
+}
+
+macro_rules! unsigned64 {
+    ($($type:ty),*) => {$(
+        impl Property for $type {
+            fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+                out.int64(int64(*self as u64)?)
+            }
+
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                let stored = value.deserialize_any(Int64)?;
+                stored.try_into().map_err(|_| {
+                    D::Error::invalid_value(Unexpected::Signed(stored), &stringify!($type))
+                })
+            }
+
+            fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+                Ok(Some(Edm::Int64(int64(*self as u64)?)))
+            }
+        }
+    )*};
+}
+
+unsigned64!(u32, u64, usize);
+
+fn int64(value: u64) -> Result<i64, PropertyFault> {
+    value.try_into().map_err(|_| PropertyFault::Int64Overflow(value))
+}
+
+impl Property for f64 {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.double(*self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(Double)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Double(*self)))
+    }
+}
+
+impl Property for f32 {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.double((*self).into())
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        // Every f32 is written as the f64 of the same value, so narrowing gives it back.
+        value.deserialize_any(Double).map(|value| value as Self)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Double((*self).into())))
+    }
+}
+
+impl Property for bool {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.boolean(*self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        Self::deserialize(value)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Boolean(*self)))
+    }
+}
+
+macro_rules! text {
+    ($([$($generics:tt)*] $type:ty),*) => {$(
+        impl<$($generics)*> Property for $type {
+            fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+                out.string(self)
+            }
+
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                String::deserialize(value).map(Self::from)
+            }
+
+            fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+                Ok(Some(Edm::String(self.to_string())))
+            }
+        }
+    )*};
+}
+
+text!([] String, ['a] Cow<'a, str>, [] Box<str>);
+
+/// Types stored as text through `Display` and `FromStr`.
+macro_rules! displayed {
+    ($([$($cfg:tt)*] $type:ty: $what:literal),* $(,)?) => {$(
+        $($cfg)*
+        impl Property for $type {
+            fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+                out.string(&self.to_string())
+            }
+
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                value.deserialize_str(Text(PhantomData, $what))
+            }
+
+            fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+                Ok(Some(Edm::String(self.to_string())))
+            }
+        }
+    )*};
+}
+
+displayed! {
+    [] char: "one character",
+    [#[cfg(feature = "rust_decimal")]] rust_decimal::Decimal: "a decimal number as text",
+    [#[cfg(feature = "ulid")]] ulid::Ulid: "a ULID",
+}
+
+impl Property for Vec<u8> {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.binary(self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_str(Binary)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Binary(self.clone())))
+    }
+}
+
+impl Property for bytes::Bytes {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.binary(self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_str(Binary).map(Self::from)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Binary(self.to_vec())))
+    }
+}
+
+impl Property for Uuid {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.guid(*self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_str(Text(PhantomData, "a GUID"))
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::Guid(*self)))
+    }
+}
+
+impl Property for DateTime {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        out.date_time(*self)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_str(Text(PhantomData, "an instant such as 2011-11-06T09:10:00Z"))
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(Edm::DateTime(*self)))
+    }
+}
+
+/// The instants of date-time crates, through [`DateTime`].
+macro_rules! instants {
+    ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
+        $($cfg)*
+        impl Property for $type {
+            fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+                out.date_time(instant(*self)?)
+            }
+
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                DateTime::read(value)?.try_into().map_err(D::Error::custom)
+            }
+
+            fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+                Ok(Some(Edm::DateTime(instant(*self)?)))
+            }
+        }
+    )*};
+}
+
+instants!(
+    [] OffsetDateTime,
+    [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
+    [#[cfg(feature = "jiff")]] jiff::Timestamp,
+);
+
+fn instant<T>(value: T) -> Result<DateTime, PropertyFault>
+where
+    T: TryInto<DateTime, Error = crate::edm::DateTimeRangeError>,
+{
+    value.try_into().map_err(|error| PropertyFault::DateTimeOutOfRange(error.0))
+}
+
+/// `None` is stored as no property.
+impl<T: Property> Property for Option<T> {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        self.as_ref().map_or(Ok(()), |value| value.write(out))
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        T::read(value).map(Some)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        self.as_ref().map_or(Ok(None), Property::edm)
+    }
+}
+
+/// Reads by the JSON form alone; [`Edm::annotated`] gives the type that only an annotation tells.
+impl Property for Edm {
+    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+        match self {
+            Self::String(value) => out.string(value),
+            Self::Int32(value) => out.int32(*value),
+            Self::Int64(value) => out.int64(*value),
+            Self::Double(value) => out.double(*value),
+            Self::Boolean(value) => out.boolean(*value),
+            Self::DateTime(value) => out.date_time(*value),
+            Self::Guid(value) => out.guid(*value),
+            Self::Binary(value) => out.binary(value),
+        }
+    }
+
+    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(Unannotated)
+    }
+
+    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+        Ok(Some(self.clone()))
+    }
+}
+
+/// A value of which only the JSON form is known.
+struct Unannotated;
+
+impl Visitor<'_> for Unannotated {
+    type Value = Edm;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text, a number, or a truth value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Edm, E> {
+        Ok(Edm::Boolean(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Edm, E> {
+        Ok(i32::try_from(value).map_or(Edm::Int64(value), Edm::Int32))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Edm, E> {
+        let value = i64::try_from(value)
+            .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))?;
+        self.visit_i64(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Edm, E> {
+        Ok(Edm::Double(value))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Edm, E> {
+        Ok(Edm::String(value.to_owned()))
+    }
+}
+
+impl Edm {
+    /// The value that JSON form and an `@odata.type` annotation tell together.
+    pub(super) fn annotated(self, annotation: &str) -> Result<Self, String> {
+        let mismatch = |value: &Self| format!("{value} is not an {annotation}");
+        let edm = EdmType::from_name(annotation)
+            .ok_or_else(|| format!("`{annotation}` is not a type of the service"))?;
+        let parsed = match (edm, &self) {
+            (EdmType::String, Self::String(_))
+            | (EdmType::Int32, Self::Int32(_))
+            | (EdmType::Boolean, Self::Boolean(_))
+            | (EdmType::Double, Self::Double(_))
+            | (EdmType::Int64, Self::Int64(_)) => Some(self.clone()),
+            (EdmType::Int64, Self::Int32(value)) => Some(Self::Int64((*value).into())),
+            (EdmType::Double, Self::Int32(value)) => Some(Self::Double((*value).into())),
+            (EdmType::Double, Self::Int64(value)) => Some(Self::Double(*value as f64)),
+            (EdmType::Int64, Self::String(text)) => text.parse().ok().map(Self::Int64),
+            (EdmType::Double, Self::String(text)) => {
+                Double.visit_str::<serde::de::value::Error>(text).ok().map(Self::Double)
+            }
+            (EdmType::DateTime, Self::String(text)) => text.parse().ok().map(Self::DateTime),
+            (EdmType::Guid, Self::String(text)) => text.parse().ok().map(Self::Guid),
+            (EdmType::Binary, Self::String(text)) => {
+                Binary.visit_str::<serde::de::value::Error>(text).ok().map(Self::Binary)
+            }
+            _ => None,
+        };
+        parsed.ok_or_else(|| mismatch(&self))
+    }
+}

@@ -1,0 +1,139 @@
+//! A data series: many values of one kind in numbered properties of one entity.
+//!
+//! A field `splits: [Option<f64>; 9]` is stored as `Splits00` to `Splits08`, a `Vec` in three
+//! digits from `Splits000`. One request reads or writes the whole series, where a row for each
+//! value would cost one each.
+
+use super::{MAX_PROPERTIES, Properties, PropertiesWriter, Property, PropertyError, PropertyFault};
+use crate::row::Members;
+use serde::de::MapAccess;
+
+/// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
+/// `Vec<T>`, which has none.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a series",
+    label = "not a series",
+    note = "a series is `[Option<T>; N]` or `Vec<T>`"
+)]
+pub trait Series: Properties {}
+
+impl<T: Property, const N: usize> Series for [Option<T>; N] {}
+impl<T: Property> Series for Vec<T> {}
+
+/// Digits that number the slots of a `Vec`.
+const VEC_DIGITS: usize = 3;
+
+/// Digits that number `slots` slots: at least two.
+const fn digits(slots: usize) -> usize {
+    if slots > 100 { VEC_DIGITS } else { 2 }
+}
+
+/// The name of a slot's property.
+pub(crate) fn slot_name(name: &str, index: usize, digits: usize) -> String {
+    format!("{name}{index:0digits$}")
+}
+
+/// The slot that `property` numbers.
+fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
+    let number = property.strip_prefix(name)?;
+    let numbered = number.len() == digits && number.bytes().all(|byte| byte.is_ascii_digit());
+    if numbered { number.parse().ok() } else { None }
+}
+
+fn write<'a, T: Property + 'a>(
+    name: &str,
+    digits: usize,
+    values: impl Iterator<Item = Option<&'a T>>,
+    out: &mut PropertiesWriter,
+) -> Result<(), PropertyError> {
+    for (index, value) in values.enumerate() {
+        if let Some(value) = value {
+            out.property(&slot_name(name, index, digits), value)?;
+        }
+    }
+    Ok(())
+}
+
+/// The slots of a series as far as they have been read.
+#[derive(Debug)]
+pub struct SeriesSlots<T>(Vec<Option<T>>);
+
+impl<T> Default for SeriesSlots<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Property> SeriesSlots<T> {
+    fn read<'de, A: MapAccess<'de>>(
+        &mut self,
+        index: usize,
+        property: &str,
+        members: &mut Members<'_, 'de, A>,
+    ) -> Result<bool, A::Error> {
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, || None);
+        }
+        members.read(property, &mut self.0[index])?;
+        Ok(true)
+    }
+}
+
+impl<T: Property, const N: usize> Properties for [Option<T>; N] {
+    type Slots = SeriesSlots<T>;
+
+    fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
+        write(name, digits(N), self.iter().map(Option::as_ref), out)
+    }
+
+    fn read<'de, A: MapAccess<'de>>(
+        slots: &mut Self::Slots,
+        name: &str,
+        property: &str,
+        members: &mut Members<'_, 'de, A>,
+    ) -> Result<bool, A::Error> {
+        match slot(name, property, digits(N)) {
+            Some(index) if index < N => slots.read(index, property, members),
+            _ => Ok(false),
+        }
+    }
+
+    fn finish(slots: Self::Slots, _name: &str) -> Result<Self, (String, PropertyFault)> {
+        let mut values = slots.0.into_iter();
+        Ok(std::array::from_fn(|_| values.next().flatten()))
+    }
+}
+
+impl<T: Property> Properties for Vec<T> {
+    type Slots = SeriesSlots<T>;
+
+    fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
+        if self.len() > MAX_PROPERTIES {
+            let fault = PropertyFault::SeriesTooLong { length: self.len(), max: MAX_PROPERTIES };
+            return Err(out.error(name, fault));
+        }
+        write(name, VEC_DIGITS, self.iter().map(Some), out)
+    }
+
+    fn read<'de, A: MapAccess<'de>>(
+        slots: &mut Self::Slots,
+        name: &str,
+        property: &str,
+        members: &mut Members<'_, 'de, A>,
+    ) -> Result<bool, A::Error> {
+        match slot(name, property, VEC_DIGITS) {
+            Some(index) => slots.read(index, property, members),
+            None => Ok(false),
+        }
+    }
+
+    fn finish(slots: Self::Slots, name: &str) -> Result<Self, (String, PropertyFault)> {
+        let missing = |index| (slot_name(name, index, VEC_DIGITS), PropertyFault::Missing);
+        slots
+            .0
+            .into_iter()
+            .enumerate()
+            .map(|(index, value)| value.ok_or_else(|| missing(index)))
+            .collect()
+    }
+}

@@ -1,0 +1,270 @@
+//! The members of a row's JSON object under construction.
+//!
+//! Invariant: the bytes are a sequence of JSON members, each preceded by a comma, so that they can
+//! follow the keys of any row of the entity.
+
+use super::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_STRING_UNITS, Property, PropertyFault};
+use super::{MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series, json};
+use crate::edm::{DateTime, EdmType};
+use crate::key::order;
+use base64::Engine as _;
+use serde::Serialize;
+use uuid::Uuid;
+
+/// The properties of one row, as JSON members.
+#[derive(Debug)]
+pub struct PropertiesWriter {
+    entity: &'static str,
+    json: Vec<u8>,
+    count: usize,
+    /// Bytes as the service counts an entity's size.
+    size: usize,
+}
+
+impl PropertiesWriter {
+    /// No properties yet, of that entity.
+    #[must_use]
+    pub fn new(entity: &'static str) -> Self {
+        Self { entity, json: Vec::with_capacity(256), count: 0, size: 0 }
+    }
+
+    /// Writes one property.
+    ///
+    /// # Errors
+    /// When the service could not store it.
+    pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes any serde value as JSON text in one property.
+    ///
+    /// # Errors
+    /// When it has no JSON text, or over 64 KiB of it.
+    pub fn json<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        json::text(value)
+            .and_then(|text| PropertyWriter { name, out: self }.string(&text))
+            .map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes the numbered properties of a series. `name` is the stored name of its field.
+    ///
+    /// # Errors
+    /// When the service could not store one of them.
+    pub fn series<T: Series>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(name, self)
+    }
+
+    /// Writes the properties of a flattened field.
+    ///
+    /// # Errors
+    /// When the service could not store one of them.
+    pub fn flatten<T: Properties>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(name, self)
+    }
+
+    /// An error of that property of the entity.
+    #[must_use]
+    pub fn error(&self, name: &str, fault: PropertyFault) -> PropertyError {
+        PropertyError {
+            entity: self.entity,
+            property: name.to_owned(),
+            partition_key: String::new(),
+            row_key: String::new(),
+            fault,
+        }
+    }
+
+    /// The members, each with a comma in front.
+    pub(crate) fn members(&self) -> &[u8] {
+        &self.json
+    }
+
+    /// Checks the limits of a whole entity whose two keys have `key_units` UTF-16 units.
+    pub(crate) fn check(&self, key_units: usize) -> Result<(), PropertyError> {
+        if self.count > MAX_PROPERTIES {
+            return Err(self.error("", PropertyFault::TooManyProperties(self.count)));
+        }
+        let size = 4 + 2 * key_units + self.size;
+        if size > MAX_ENTITY_BYTES {
+            return Err(self.error("", PropertyFault::EntityTooLarge(size)));
+        }
+        Ok(())
+    }
+}
+
+/// Where one property is written: a name, and a method for each EDM type.
+#[derive(Debug)]
+pub struct PropertyWriter<'a> {
+    name: &'a str,
+    out: &'a mut PropertiesWriter,
+}
+
+impl PropertyWriter<'_> {
+    /// `Edm.String`.
+    ///
+    /// # Errors
+    /// [`PropertyFault::StringTooLong`] over 64 KiB.
+    pub fn string(self, value: &str) -> Result<(), PropertyFault> {
+        // UTF-8 never takes fewer bytes than UTF-16 takes units.
+        let units = if value.len() > MAX_STRING_UNITS || !value.is_ascii() {
+            order::len(value)
+        } else {
+            value.len()
+        };
+        if units > MAX_STRING_UNITS {
+            return Err(PropertyFault::StringTooLong(units));
+        }
+        self.member(2 * units + 4, |json| write_string(json, value))
+    }
+
+    /// `Edm.Int32`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn int32(self, value: i32) -> Result<(), PropertyFault> {
+        self.member(4, |json| number(json, value))
+    }
+
+    /// `Edm.Int64`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn int64(self, value: i64) -> Result<(), PropertyFault> {
+        self.annotated(EdmType::Int64, 8, |json| {
+            json.push(b'"');
+            number(json, value);
+            json.push(b'"');
+        })
+    }
+
+    /// `Edm.Double`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn double(self, value: f64) -> Result<(), PropertyFault> {
+        self.annotated(EdmType::Double, 8, |json| {
+            if value.is_nan() {
+                json.extend_from_slice(b"\"NaN\"");
+            } else if value.is_infinite() {
+                json.extend_from_slice(if value > 0.0 {
+                    b"\"Infinity\""
+                } else {
+                    b"\"-Infinity\""
+                });
+            } else {
+                number(json, value);
+            }
+        })
+    }
+
+    /// `Edm.Boolean`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn boolean(self, value: bool) -> Result<(), PropertyFault> {
+        self.member(1, |json| json.extend_from_slice(if value { b"true" } else { b"false" }))
+    }
+
+    /// `Edm.DateTime`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn date_time(self, value: DateTime) -> Result<(), PropertyFault> {
+        self.annotated(EdmType::DateTime, 8, |json| {
+            json.push(b'"');
+            json.extend_from_slice(&value.text());
+            json.push(b'"');
+        })
+    }
+
+    /// `Edm.Guid`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn guid(self, value: Uuid) -> Result<(), PropertyFault> {
+        self.annotated(EdmType::Guid, 16, |json| {
+            json.push(b'"');
+            let mut text = Uuid::encode_buffer();
+            json.extend_from_slice(value.hyphenated().encode_lower(&mut text).as_bytes());
+            json.push(b'"');
+        })
+    }
+
+    /// `Edm.Binary`.
+    ///
+    /// # Errors
+    /// [`PropertyFault::BinaryTooLong`] over 64 KiB.
+    pub fn binary(self, value: &[u8]) -> Result<(), PropertyFault> {
+        if value.len() > MAX_BINARY_BYTES {
+            return Err(PropertyFault::BinaryTooLong(value.len()));
+        }
+        self.annotated(EdmType::Binary, value.len() + 4, |json| {
+            json.push(b'"');
+            let text = base64::engine::general_purpose::STANDARD.encode(value);
+            json.extend_from_slice(text.as_bytes());
+            json.push(b'"');
+        })
+    }
+
+    fn member(self, size: usize, value: impl FnOnce(&mut Vec<u8>)) -> Result<(), PropertyFault> {
+        let Self { name, out } = self;
+        if !is_property_name(name) {
+            return Err(PropertyFault::Name);
+        }
+        out.count += 1;
+        out.size += 8 + 2 * name.len() + size;
+        out.json.extend_from_slice(b",\"");
+        out.json.extend_from_slice(name.as_bytes());
+        out.json.extend_from_slice(b"\":");
+        value(&mut out.json);
+        Ok(())
+    }
+
+    fn annotated(
+        self,
+        edm: EdmType,
+        size: usize,
+        value: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), PropertyFault> {
+        let name = self.name;
+        self.member(size, |json| {
+            value(json);
+            json.extend_from_slice(b",\"");
+            json.extend_from_slice(name.as_bytes());
+            json.extend_from_slice(b"@odata.type\":\"");
+            json.extend_from_slice(edm.name().as_bytes());
+            json.push(b'"');
+        })
+    }
+}
+
+/// Whether the service takes `name` for a property: the rules of a C# identifier.
+#[must_use]
+pub(crate) fn is_property_name(name: &str) -> bool {
+    if name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return !name.is_empty();
+    }
+    let mut chars = name.chars();
+    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_')
+        && order::len(name) <= MAX_NAME_CHARS
+}
+
+/// Appends JSON text.
+pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
+    let plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | 0..0x20);
+    if value.as_bytes().iter().all(plain) {
+        json.push(b'"');
+        json.extend_from_slice(value.as_bytes());
+        json.push(b'"');
+    } else {
+        number(json, value);
+    }
+}
+
+/// Appends a value that JSON can always hold.
+fn number<T: Serialize>(json: &mut Vec<u8>, value: T) {
+    // Neither numbers nor text can fail to serialize, and a `Vec` takes every byte.
+    let written = serde_json::to_writer(json, &value);
+    debug_assert!(written.is_ok());
+}

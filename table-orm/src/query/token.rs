@@ -1,0 +1,154 @@
+//! Where a page ended, as text to hand to a client and take back.
+//!
+//! Invariant: a token opens only the query it came from. It carries a hash of the table, keys,
+//! filter and projection, and a checksum of itself; it hides nothing and grants nothing.
+
+use super::RowQuery;
+use crate::store::Continuation;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::fmt;
+use std::str::FromStr;
+
+const VERSION: u8 = 1;
+
+/// The end of a page: URL-safe text, bound to its query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageToken {
+    query: u64,
+    continuation: Continuation,
+}
+
+/// A page token that cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// Not a page token, or not a whole one.
+    #[error("this text is not a page token; pass the token of a page unchanged")]
+    Malformed,
+    /// A token of another version of the format.
+    #[error("this page token has format {0}; start from the first page")]
+    Version(u8),
+    /// A token of another query.
+    #[error(
+        "this page token belongs to another query; build the query as it was, or start from \
+             the first page"
+    )]
+    OtherQuery,
+}
+
+impl PageToken {
+    pub(crate) fn new(query: &RowQuery, continuation: Continuation) -> Self {
+        Self { query: fingerprint(query), continuation }
+    }
+
+    /// The continuation, if the token came from that query.
+    pub(crate) fn open(self, query: &RowQuery) -> Result<Continuation, TokenError> {
+        if self.query == fingerprint(query) {
+            Ok(self.continuation)
+        } else {
+            Err(TokenError::OtherQuery)
+        }
+    }
+}
+
+/// Of all that tells which rows and columns a query returns, and nothing else.
+fn fingerprint(query: &RowQuery) -> u64 {
+    let table = query.table.as_str().to_ascii_lowercase();
+    let filter = query.filter_text().unwrap_or_default();
+    let select = query.select.as_ref().map_or_else(|| "*".to_owned(), |names| names.join(","));
+    fnv(format!("{table}\0{filter}\0{select}").as_bytes())
+}
+
+/// FNV-1a, 64 bit.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+impl fmt::Display for PageToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Continuation { next_partition_key, next_row_key } = &self.continuation;
+        let mut bytes = vec![VERSION];
+        bytes.extend_from_slice(&self.query.to_be_bytes());
+        for part in [next_partition_key, next_row_key] {
+            // A length of 0 is no header; n + 1 is a header of n bytes.
+            let length = part.as_ref().map_or(0, |text| text.len() + 1);
+            bytes.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+            bytes.extend_from_slice(part.as_deref().unwrap_or_default().as_bytes());
+        }
+        let check = fnv(&bytes) as u32;
+        bytes.extend_from_slice(&check.to_be_bytes());
+        f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+impl FromStr for PageToken {
+    type Err = TokenError;
+
+    fn from_str(text: &str) -> Result<Self, TokenError> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Malformed)?;
+        match bytes.first() {
+            Some(&VERSION) => parse(&bytes).ok_or(TokenError::Malformed),
+            Some(&version) if bytes.len() > 8 => Err(TokenError::Version(version)),
+            _ => Err(TokenError::Malformed),
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<PageToken> {
+    let (body, check) = bytes.split_last_chunk::<4>()?;
+    if fnv(body) as u32 != u32::from_be_bytes(*check) {
+        return None;
+    }
+    let (query, mut rest) = body.get(1..)?.split_first_chunk::<8>()?;
+    let mut part = || {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (text, after) = after.split_at_checked(length.saturating_sub(1))?;
+        rest = after;
+        let text = str::from_utf8(text).ok()?;
+        Some((length > 0).then(|| text.to_owned()))
+    };
+    let continuation = Continuation { next_partition_key: part()?, next_row_key: part()? };
+    Some(PageToken { query: u64::from_be_bytes(*query), continuation })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{KeyRange, Span};
+    use proptest::prelude::*;
+
+    fn query(prefix: &str) -> RowQuery {
+        let Ok(table) = "races".parse() else { unreachable!() };
+        RowQuery::new(table, KeyRange { row: Span::prefix(prefix), ..KeyRange::ALL })
+    }
+
+    #[test]
+    fn a_token_opens_only_its_own_query() {
+        let token = PageToken::new(&query("A"), Continuation::default());
+        assert_eq!(token.clone().open(&query("A")), Ok(Continuation::default()));
+        assert_eq!(token.open(&query("B")), Err(TokenError::OtherQuery));
+    }
+
+    #[test]
+    fn an_altered_token_is_refused() {
+        let text = PageToken::new(&query("A"), Continuation::default()).to_string();
+        assert_eq!(text[1..].parse::<PageToken>(), Err(TokenError::Malformed));
+        assert_eq!("".parse::<PageToken>(), Err(TokenError::Malformed));
+        assert_eq!(format!("B{}", &text[1..]).parse::<PageToken>(), Err(TokenError::Version(5)));
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_come_back_whole(partition in any::<Option<String>>(), row in any::<Option<String>>()) {
+            let continuation = Continuation { next_partition_key: partition, next_row_key: row };
+            let token = PageToken::new(&query("A"), continuation);
+            let text = token.to_string();
+            prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
+            prop_assert_eq!(text.parse::<PageToken>(), Ok(token));
+        }
+    }
+}

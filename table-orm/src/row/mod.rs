@@ -1,0 +1,14 @@
+//! Rows: the JSON objects an entity is stored as, written and read without a value tree between.
+//!
+//! An entity has one row for each of its key templates. All rows share the PartitionKey; full
+//! copies share their properties.
+
+mod members;
+mod read;
+mod write;
+
+pub use members::{Members, RowContext};
+pub use read::{FromRow, ReadRow, RowHead};
+pub use write::{EntityRow, EntityRows};
+
+pub(crate) use read::{read_page, read_row, split_page};

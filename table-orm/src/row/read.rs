@@ -1,0 +1,173 @@
+//! Stored rows back into values: one row, or a page of them.
+
+use super::members::{Members, RowContext};
+use crate::entity::ETag;
+use crate::property::PropertyError;
+use crate::query::Row;
+use serde::Deserializer as _;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A value that a row can be read into: an entity, a projection, a row of any shape.
+pub trait ReadRow: Sized {
+    /// The name for error messages.
+    const NAME: &'static str;
+    /// The properties to ask the store for; `None` asks for all.
+    const SELECT: Option<&'static [&'static str]>;
+
+    /// Reads the row that was written from the entity's key template `row`.
+    ///
+    /// # Errors
+    /// When a property is missing or is not a value of its field's type.
+    fn read_row<'de, A: MapAccess<'de>>(
+        row: usize,
+        members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error>;
+}
+
+/// A value that rows of kind `R` hold completely.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from rows of `{R}`: they do not store all of its fields",
+    label = "not stored in these rows",
+    note = "a partial copy (`include`/`exclude`) is read with `.project::<P>()`, where \
+            `#[derive(Projection)] struct P` has only fields that the row stores"
+)]
+pub trait FromRow<R: Row>: ReadRow {}
+
+/// Where a row stands, and in which version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowHead {
+    /// The row's PartitionKey.
+    pub partition_key: String,
+    /// The row's RowKey.
+    pub row_key: String,
+    /// The row's version.
+    pub etag: ETag,
+}
+
+/// Reads one row's JSON object.
+pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<(RowHead, T), PropertyError> {
+    let mut context = RowContext::new(T::NAME);
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let seed = RowSeed { row, context: &mut context, value: PhantomData };
+    match seed.deserialize(&mut reader) {
+        Ok(value) => {
+            let head = RowHead {
+                etag: ETag::from_timestamp(&context.timestamp),
+                partition_key: context.partition_key.into_owned(),
+                row_key: context.row_key.into_owned(),
+            };
+            Ok((head, value))
+        }
+        Err(error) => Err(context.error(&error)),
+    }
+}
+
+/// Reads every row of a page's `value` array.
+pub(crate) fn read_page<T: ReadRow>(row: usize, json: &[u8]) -> Result<Vec<T>, PropertyError> {
+    let mut context = RowContext::new(T::NAME);
+    let rows = RowsSeed { row, context: &mut context, value: PhantomData };
+    page_value(json, rows).map_err(|error| context.error(&error))
+}
+
+/// The JSON objects of a page's `value` array, unread.
+pub(crate) fn split_page(json: &[u8]) -> Result<Vec<&RawValue>, PropertyError> {
+    page_value(json, PhantomData::<Vec<&RawValue>>)
+        .map_err(|error| RowContext::new("page").error(&error))
+}
+
+fn page_value<'de, S: DeserializeSeed<'de>>(
+    json: &'de [u8],
+    seed: S,
+) -> serde_json::Result<S::Value> {
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let value = reader.deserialize_map(PageVisitor(seed))?;
+    reader.end().map(|()| value)
+}
+
+struct RowSeed<'c, 'de, T> {
+    row: usize,
+    context: &'c mut RowContext<'de>,
+    value: PhantomData<T>,
+}
+
+impl<'de, T: ReadRow> DeserializeSeed<'de> for RowSeed<'_, 'de, T> {
+    type Value = T;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, value: D) -> Result<T, D::Error> {
+        value.deserialize_map(self)
+    }
+}
+
+impl<'de, T: ReadRow> Visitor<'de> for RowSeed<'_, 'de, T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::read_row(self.row, Members::new(map, self.context))
+    }
+}
+
+struct RowsSeed<'c, 'de, T> {
+    row: usize,
+    context: &'c mut RowContext<'de>,
+    value: PhantomData<T>,
+}
+
+impl<'de, T: ReadRow> DeserializeSeed<'de> for RowsSeed<'_, 'de, T> {
+    type Value = Vec<T>;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, value: D) -> Result<Vec<T>, D::Error> {
+        value.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: ReadRow> Visitor<'de> for RowsSeed<'_, 'de, T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<T>, A::Error> {
+        let mut values = Vec::new();
+        let Self { row, context, value } = self;
+        while let Some(read) =
+            rows.next_element_seed(RowSeed { row, context: &mut *context, value })?
+        {
+            values.push(read);
+        }
+        Ok(values)
+    }
+}
+
+/// A page object, whose member `value` the seed reads.
+struct PageVisitor<S>(S);
+
+impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for PageVisitor<S> {
+    type Value = S::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a page object with a member `value`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut page: A) -> Result<S::Value, A::Error> {
+        let mut seed = Some(self.0);
+        let mut rows = None;
+        while let Some(name) = page.next_key::<Cow<'de, str>>()? {
+            match seed.take_if(|_| name == "value") {
+                Some(seed) => rows = Some(page.next_value_seed(seed)?),
+                None => {
+                    page.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        rows.ok_or_else(|| A::Error::missing_field("value"))
+    }
+}

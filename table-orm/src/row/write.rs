@@ -1,0 +1,87 @@
+//! An entity as the rows it is stored in.
+
+use crate::entity::{CopyKind, TableEntity};
+use crate::error::Error;
+use crate::key::{KeyText, order};
+use crate::property::{PropertiesWriter, PropertyError, write_string};
+use bytes::Bytes;
+
+/// One row of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityRow {
+    /// Which of the entity's key templates it is written from.
+    pub index: usize,
+    /// Its RowKey.
+    pub row_key: String,
+    /// Its JSON object, keys included.
+    pub body: Bytes,
+}
+
+/// All rows of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityRows {
+    /// The PartitionKey of all of them.
+    pub partition_key: String,
+    /// The rows, in the order of their templates; sparse rows may be absent.
+    pub rows: Vec<EntityRow>,
+}
+
+impl EntityRows {
+    /// The rows that the entity is to be stored in.
+    ///
+    /// # Errors
+    /// A key or property that the service would refuse.
+    pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Error> {
+        let mut key = KeyText::new(E::NAME, E::ESCAPE);
+        entity.encode_partition_key(&mut key)?;
+        let partition_key = key.finish()?;
+        let mut full = None;
+        let mut rows = Vec::with_capacity(E::ROWS.len());
+        for (index, template) in E::ROWS.iter().enumerate() {
+            let mut key = KeyText::new(E::NAME, E::ESCAPE);
+            if !entity.encode_row_key(index, &mut key)? {
+                continue;
+            }
+            let row_key = key.finish()?;
+            let body = match (template.copy, &full) {
+                (CopyKind::Full, Some(properties)) => body(&partition_key, &row_key, properties)?,
+                (copy, _) => {
+                    let mut out = PropertiesWriter::new(E::NAME);
+                    entity.encode_properties(index, &mut out)?;
+                    let body = body(&partition_key, &row_key, &out)?;
+                    if copy == CopyKind::Full {
+                        full = Some(out);
+                    }
+                    body
+                }
+            };
+            rows.push(EntityRow { index, row_key, body });
+        }
+        Ok(Self { partition_key, rows })
+    }
+
+    /// The row written from the template `index`.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<&EntityRow> {
+        self.rows.iter().find(|row| row.index == index)
+    }
+}
+
+/// A row's JSON object: its keys, then its properties.
+fn body(
+    partition_key: &str,
+    row_key: &str,
+    properties: &PropertiesWriter,
+) -> Result<Bytes, PropertyError> {
+    properties.check(order::len(partition_key) + order::len(row_key))?;
+    let properties = properties.members();
+    let keys = partition_key.len() + row_key.len() + 40;
+    let mut json = Vec::with_capacity(keys + properties.len());
+    json.extend_from_slice(b"{\"PartitionKey\":");
+    write_string(&mut json, partition_key);
+    json.extend_from_slice(b",\"RowKey\":");
+    write_string(&mut json, row_key);
+    json.extend_from_slice(properties);
+    json.push(b'}');
+    Ok(json.into())
+}
