@@ -1,9 +1,11 @@
 //! What an app stores: typed entities, their rows, names and versions.
 
+mod dynamic;
 mod etag;
 mod loaded;
 mod name;
 
+pub use dynamic::DynamicEntity;
 pub use etag::ETag;
 pub use loaded::{Loaded, LoadedSet};
 pub use name::{TableName, TableNameError};

@@ -30,6 +30,11 @@ impl TableName {
         if valid { Ok(Self(name.into())) } else { Err(TableNameError(name.to_owned())) }
     }
 
+    /// A name that the derive has checked.
+    pub(crate) fn checked(name: &str) -> Self {
+        Self(name.into())
+    }
+
     /// The name as it was spelled.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -11,7 +11,7 @@ mod typed;
 pub use column::{Column, Condition};
 pub use filter::{Comparison, Filter};
 pub use permit::ScanPermit;
-pub use range::{KeyRange, QueryClass, Span};
+pub use range::{IntoSpan, KeyRange, QueryClass, Span};
 pub use token::{PageToken, TokenError};
 pub use typed::{Complete, CompleteKey, Given, Query, Row, RowRange};
 #[doc(hidden)]

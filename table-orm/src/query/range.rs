@@ -1,7 +1,7 @@
 //! Which keys a query reads, and what that costs: the query's class.
 
 use super::filter::{Comparison, Filter};
-use crate::key::order;
+use crate::key::{IntoRange, order};
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Bound;
@@ -136,5 +136,20 @@ fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.and(right)),
         (left, right) => left.or(right),
+    }
+}
+
+/// Something that names a range of stored key text: any of Rust's ranges of text.
+pub trait IntoSpan {
+    /// The range.
+    fn into_span(self) -> Span;
+}
+
+impl<R: IntoRange<String>> IntoSpan for R {
+    fn into_span(self) -> Span {
+        match self.into_range() {
+            (Bound::Unbounded, Bound::Unbounded) => Span::All,
+            (lower, upper) => Span::Between(lower, upper),
+        }
     }
 }

@@ -12,3 +12,4 @@ pub use read::{FromRow, ReadRow, RowHead};
 pub use write::{EntityRow, EntityRows};
 
 pub(crate) use read::{read_page, read_row, split_page};
+pub(crate) use write::body;

@@ -68,7 +68,7 @@ impl EntityRows {
 }
 
 /// A row's JSON object: its keys, then its properties.
-fn body(
+pub(crate) fn body(
     partition_key: &str,
     row_key: &str,
     properties: &PropertiesWriter,

@@ -1,4 +1,5 @@
 //! placeholder
+use std::path::Path;
 
 /// placeholder
 #[derive(Debug, thiserror::Error)]

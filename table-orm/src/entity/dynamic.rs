@@ -1,0 +1,77 @@
+//! A row whose shape is known only when it is read.
+
+use super::ETag;
+use crate::edm::{DateTime, Edm};
+use crate::error::Error;
+use crate::property::{Properties, PropertiesWriter};
+use crate::row::{Members, ReadRow, body};
+use bytes::Bytes;
+use serde::de::MapAccess;
+use std::collections::BTreeMap;
+
+/// One row with its properties by name, for tools that read tables they do not know.
+///
+/// Types are exact where the store annotates them, as it does for everything but text, `Int32`
+/// and truth values.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DynamicEntity {
+    /// The row's PartitionKey.
+    pub partition_key: String,
+    /// The row's RowKey.
+    pub row_key: String,
+    /// When it was last written; set by the store.
+    pub timestamp: Option<DateTime>,
+    /// Its version; set by the store.
+    pub etag: Option<ETag>,
+    /// Its properties.
+    pub properties: BTreeMap<String, Edm>,
+}
+
+impl DynamicEntity {
+    /// A row without properties.
+    #[must_use]
+    pub fn new(partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
+        Self { partition_key: partition_key.into(), row_key: row_key.into(), ..Self::default() }
+    }
+
+    /// The same row with one property more.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<Edm>) -> Self {
+        self.properties.insert(name.into(), value.into());
+        self
+    }
+
+    /// The row's JSON object.
+    pub(crate) fn body(&self) -> Result<Bytes, Error> {
+        let mut out = PropertiesWriter::new(Self::NAME);
+        out.flatten("", &self.properties)?;
+        Ok(body(&self.partition_key, &self.row_key, &out)?)
+    }
+}
+
+impl ReadRow for DynamicEntity {
+    const NAME: &'static str = "DynamicEntity";
+    const SELECT: Option<&'static [&'static str]> = None;
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        type Open = BTreeMap<String, Edm>;
+        let mut slots = <Open as Properties>::Slots::default();
+        while let Some(name) = members.next()? {
+            let system = matches!(&*name, "PartitionKey" | "RowKey" | "Timestamp");
+            if system || !Open::read(&mut slots, "", &name, &mut members)? {
+                members.other(&name)?;
+            }
+        }
+        let timestamp = members.timestamp();
+        Ok(Self {
+            properties: members.finish_group("", slots)?,
+            partition_key: members.partition_key().into_owned(),
+            row_key: members.row_key().into_owned(),
+            etag: timestamp.is_some().then(|| members.etag()),
+            timestamp,
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! A plan as text.
+
+use super::{Plan, Step};
+use crate::query::{QueryClass, RowQuery, Span};
+use crate::store::{IfMatch, Operation, Transaction};
+use std::fmt;
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.steps.is_empty() {
+            return f.write_str("nothing to send");
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{step}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { query, limit, reason } => read(f, query, *limit, reason.as_deref()),
+            Self::ReadCanonical { table } => {
+                write!(f, "{} on `{table}` for each of them: its canonical row", QueryClass::Point)
+            }
+            Self::Write { table, partition_key, operation } => {
+                write!(
+                    f,
+                    "{} on `{table}`\n  PartitionKey  {partition_key:?}",
+                    operation.action.name()
+                )?;
+                write!(f, "\n  RowKey        {:?}", operation.row_key)?;
+                if let Some(condition) = operation.action.if_match() {
+                    write!(f, "\n  If-Match      {}", condition_text(condition))?;
+                }
+                Ok(())
+            }
+            Self::Commit { table, transaction } => {
+                write!(f, "entity group transaction on `{table}`")?;
+                operations(f, transaction)
+            }
+            Self::CommitChanges { table, absent, attempts } => {
+                write!(
+                    f,
+                    "entity group transaction on `{table}`: the difference to what is there, \
+                     guarded by its ETag; at most {attempts} attempts"
+                )?;
+                match absent {
+                    Some(transaction) => {
+                        f.write_str("\n  if nothing is there:")?;
+                        operations(f, transaction)
+                    }
+                    None => f.write_str("\n  if nothing is there: an error"),
+                }
+            }
+        }
+    }
+}
+
+fn read(
+    f: &mut fmt::Formatter<'_>,
+    query: &RowQuery,
+    limit: Option<usize>,
+    reason: Option<&str>,
+) -> fmt::Result {
+    write!(f, "{} on `{}`", query.keys.class(), query.table)?;
+    match (&query.keys.partition, &query.keys.row, &query.filter) {
+        (Span::Exact(partition_key), Span::Exact(row_key), None) => {
+            write!(f, "\n  PartitionKey  {partition_key:?}\n  RowKey        {row_key:?}")?;
+        }
+        _ => {
+            if let Some(filter) = query.filter_text() {
+                write!(f, "\n  $filter       {filter}")?;
+            }
+        }
+    }
+    if let Some(select) = &query.select {
+        write!(f, "\n  $select       {}", select.join(","))?;
+    }
+    if let Some(top) = query.top {
+        write!(f, "\n  $top          {top}")?;
+    }
+    if let Some(limit) = limit {
+        write!(f, "\n  at most       {limit} rows in all")?;
+    }
+    if let Some(reason) = reason {
+        write!(f, "\n  permitted     because {reason}")?;
+    }
+    Ok(())
+}
+
+fn operations(f: &mut fmt::Formatter<'_>, transaction: &Transaction) -> fmt::Result {
+    write!(f, "\n  PartitionKey  {:?}", transaction.partition_key)?;
+    for (index, Operation { row_key, action }) in transaction.operations.iter().enumerate() {
+        write!(f, "\n  {index:>2} {:17} {row_key:?}", action.name())?;
+        if let Some(condition) = action.if_match() {
+            write!(f, "  If-Match {}", condition_text(condition))?;
+        }
+    }
+    Ok(())
+}
+
+fn condition_text(condition: &IfMatch) -> &str {
+    match condition {
+        IfMatch::Any => "*",
+        IfMatch::ETag(etag) => etag.as_str(),
+    }
+}

@@ -1,0 +1,116 @@
+//! A table of a store, and the way its answers become the errors of calls.
+
+use crate::entity::{ETag, TableName};
+use crate::error::{Error, Refusal, Result};
+use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
+use crate::store::{
+    ErrorCode, MAX_TRANSACTION_BYTES, Page, Store, StoreError, StoredRow, Transaction,
+};
+use std::sync::Arc;
+
+/// One table, read and written on behalf of one entity type.
+#[derive(Debug, Clone)]
+pub(super) struct Channel {
+    pub store: Arc<dyn Store>,
+    pub table: TableName,
+    /// For error messages.
+    pub entity: &'static str,
+}
+
+impl Channel {
+    /// A query of these keys in this table.
+    pub fn query(&self, keys: KeyRange) -> RowQuery {
+        RowQuery::new(self.table.clone(), keys)
+    }
+
+    pub async fn get(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+    ) -> Result<Option<StoredRow>> {
+        let found = self.store.get(&self.table, partition_key, row_key, select).await;
+        found.map_err(|cause| self.refused(partition_key, row_key, None, cause))
+    }
+
+    /// One page of a query.
+    pub async fn page(&self, query: &RowQuery) -> Result<Page> {
+        let comparisons = query.comparisons();
+        if comparisons > MAX_COMPARISONS {
+            return Err(Error::FilterTooLong(comparisons));
+        }
+        let partition_key = match &query.keys.partition {
+            Span::Exact(key) => key.as_str(),
+            _ => "",
+        };
+        let page = self.store.query(query).await;
+        page.map_err(|cause| self.refused(partition_key, "", None, cause))
+    }
+
+    /// Writes all operations or none: one write, or an entity group transaction. Returns the new
+    /// ETags in order.
+    pub async fn send(&self, mut transaction: Transaction) -> Result<Vec<Option<ETag>>> {
+        self.check_size(&transaction)?;
+        let partition_key = transaction.partition_key.clone();
+        let rows: Vec<_> = transaction
+            .operations
+            .iter()
+            .map(|operation| (operation.row_key.clone(), operation.action.name()))
+            .collect();
+        let sent = match transaction.operations.len() {
+            1 => match transaction.operations.pop() {
+                Some(only) => {
+                    self.store.write(&self.table, &partition_key, only).await.map(|tag| vec![tag])
+                }
+                None => Ok(Vec::new()),
+            },
+            _ => self.store.commit(&self.table, transaction).await,
+        };
+        sent.map_err(|cause| {
+            // A transaction of one operation may come back without an index.
+            let index = cause.operation.unwrap_or(0);
+            let (row_key, name) = rows.get(index).cloned().unwrap_or_default();
+            self.refused(&partition_key, &row_key, Some((index, name)), cause)
+        })
+    }
+
+    fn check_size(&self, transaction: &Transaction) -> Result<()> {
+        let bytes: usize = transaction
+            .operations
+            .iter()
+            .filter_map(|operation| operation.action.body())
+            .map(bytes::Bytes::len)
+            .sum();
+        if bytes <= MAX_TRANSACTION_BYTES {
+            return Ok(());
+        }
+        let message = format!(
+            "the entity's rows take {bytes} bytes; one entity group transaction takes 4 MiB"
+        );
+        let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
+        Err(self.refused(&transaction.partition_key, "", None, cause))
+    }
+
+    /// The service's 404 for an update of a row that is not there.
+    pub fn not_found(&self, partition_key: &str, row_key: &str) -> Error {
+        let cause = StoreError::new(ErrorCode::RESOURCE_NOT_FOUND, "there is no such row");
+        self.refused(partition_key, row_key, None, cause)
+    }
+
+    fn refused(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        operation: Option<(usize, &'static str)>,
+        cause: StoreError,
+    ) -> Error {
+        Error::refused(Refusal {
+            entity: self.entity,
+            table: self.table.as_str().to_owned(),
+            partition_key: partition_key.to_owned(),
+            row_key: row_key.to_owned(),
+            operation,
+            cause,
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! Queries of many rows.
+
+use super::channel::Channel;
+use super::get::select;
+use super::pages::{Pages, RowStream};
+use crate::error::{Error, Result, Unexpected};
+use crate::plan::{Plan, Step};
+use crate::property::PropertyError;
+use crate::query::{Condition, IntoSpan, Row, RowQuery, class};
+use crate::row::{FromRow, Members, ReadRow};
+use serde::de::MapAccess;
+use std::marker::PhantomData;
+
+/// A query of rows of kind `R`, of class `C`, read as `T`. One of the last methods sends it.
+///
+/// Rows come in the service's order: PartitionKey, then RowKey, by UTF-16 code unit.
+#[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
+#[derive(Debug)]
+pub struct List<R, C, T> {
+    channel: Channel,
+    query: Result<RowQuery>,
+    limit: Option<usize>,
+    /// Why a scan is permitted.
+    reason: Option<String>,
+    read: PhantomData<fn() -> (R, C, T)>,
+}
+
+impl<R: Row, C, T> List<R, C, T> {
+    pub(super) const fn new(
+        channel: Channel,
+        query: Result<RowQuery>,
+        reason: Option<String>,
+    ) -> Self {
+        Self { channel, query, limit: None, reason, read: PhantomData }
+    }
+
+    fn cast<D, U>(self) -> List<R, D, U> {
+        let Self { channel, query, limit, reason, read: _ } = self;
+        List { channel, query, limit, reason, read: PhantomData }
+    }
+
+    /// Keeps the rows that meet a condition on their properties. The store evaluates it on every
+    /// row in the range, so a filter saves transfer, not reading. Two filters must both hold.
+    ///
+    /// A row that lacks a compared property does not match.
+    pub fn filter(mut self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
+        let condition = condition(R::columns()).0.map_err(|(property, fault)| {
+            Error::Property(PropertyError {
+                entity: self.channel.entity,
+                property,
+                partition_key: String::new(),
+                row_key: String::new(),
+                fault,
+            })
+        });
+        self.query = self.query.and_then(|mut query| {
+            let condition = condition?;
+            query.filter = Some(match query.filter.take() {
+                Some(earlier) => earlier.and(condition),
+                None => condition,
+            });
+            Ok(query)
+        });
+        self
+    }
+
+    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
+    pub fn project<P: FromRow<R>>(self) -> List<R, C, P> {
+        self.cast()
+    }
+
+    /// Reads at most `rows` rows in all.
+    pub fn take(mut self, rows: usize) -> Self {
+        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
+        self
+    }
+
+    /// Whether any row is there: reads one, without its properties.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold, or the store's refusal.
+    pub async fn exists(self) -> Result<bool>
+    where
+        R: 'static,
+    {
+        Ok(self.take(1).count().await? > 0)
+    }
+
+    /// The number of rows: reads all of them, without their properties.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold, or the store's refusal.
+    pub async fn count(self) -> Result<usize>
+    where
+        R: 'static,
+    {
+        let mut pages = self.cast::<C, Key>().ask(None);
+        let mut rows = 0;
+        while let Some(page) = pages.next().await? {
+            rows += page.len();
+        }
+        Ok(rows)
+    }
+}
+
+impl<R: Row, T> List<R, class::TableScan, T> {
+    /// Reads only the partitions in a range of stored PartitionKeys.
+    pub fn partition_range(mut self, range: impl IntoSpan) -> List<R, class::PartitionRange, T> {
+        let span = range.into_span();
+        self.query = self.query.map(|mut query| {
+            query.keys.partition = span;
+            query
+        });
+        self.cast()
+    }
+}
+
+impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
+    /// What it will send.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold.
+    pub fn plan(self) -> Result<Plan> {
+        let mut query = self.query?;
+        query.select = select::<T>();
+        Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason: self.reason }] })
+    }
+
+    fn ask(self, size: Option<usize>) -> Pages<T> {
+        let query = self.query.map(|mut query| {
+            query.select = select::<T>();
+            query
+        });
+        Pages::new(self.channel, R::INDEX, query, self.limit, size)
+    }
+
+    /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
+    pub fn pages(self, size: usize) -> Pages<T> {
+        self.ask(Some(size))
+    }
+}
+
+impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
+    /// The rows one after another, a page of at most 1000 in memory at a time.
+    #[must_use]
+    pub fn stream(self) -> RowStream<T> {
+        self.ask(None).into_stream()
+    }
+
+    /// All rows.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold, the store's refusal, or a row that cannot be read.
+    pub async fn collect(self) -> Result<Vec<T>> {
+        self.ask(None).collect().await
+    }
+
+    /// The first row in key order, if there is one.
+    ///
+    /// # Errors
+    /// As [`collect`](Self::collect).
+    pub async fn first(self) -> Result<Option<T>> {
+        Ok(self.take(1).collect().await?.into_iter().next())
+    }
+
+    /// The only row.
+    ///
+    /// # Errors
+    /// [`Error::Unexpected`] when there is none or more than one; else as
+    /// [`collect`](Self::collect).
+    pub async fn one(self) -> Result<T> {
+        let mut rows = self.take(2).collect().await?;
+        match (rows.pop(), rows.len()) {
+            (Some(only), 0) => Ok(only),
+            (last, rest) => {
+                let found = rest + usize::from(last.is_some());
+                Err(Error::Unexpected(Unexpected { entity: T::NAME, found }))
+            }
+        }
+    }
+}
+
+/// A row of which nothing but its being there is of interest.
+struct Key;
+
+impl ReadRow for Key {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        while let Some(member) = members.next()? {
+            members.other(&member)?;
+        }
+        Ok(Self)
+    }
+}
+
+impl<R: Row> FromRow<R> for Key {}

@@ -1,0 +1,102 @@
+//! Reading entities in order to change them.
+
+use super::channel::Channel;
+use super::get::MAX_PARALLEL_GETS;
+use crate::entity::{Loaded, LoadedSet, TableEntity};
+use crate::error::Result;
+use crate::key::KeyError;
+use crate::plan::{Plan, Step};
+use crate::query::{KeyRange, Row};
+use crate::row::{EntityRows, FromRow, read_page, split_page};
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::marker::PhantomData;
+
+/// A `load`: `.await` sends it, `.plan()` shows it.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Load<R, E> {
+    pub(super) channel: Channel,
+    pub(super) keys: Result<KeyRange, KeyError>,
+    pub(super) read: PhantomData<fn() -> (R, E)>,
+}
+
+impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
+    const IS_CANONICAL: bool = R::INDEX == <E::Canonical as Row>::INDEX;
+
+    /// What it will send.
+    ///
+    /// # Errors
+    /// A value that a key cannot hold.
+    pub fn plan(self) -> Result<Plan> {
+        let mut plan = Plan::read(self.channel.query(self.keys?));
+        if !Self::IS_CANONICAL {
+            plan.steps.push(Step::ReadCanonical { table: self.channel.table });
+        }
+        Ok(plan)
+    }
+
+    async fn run(self) -> Result<LoadedSet<E>> {
+        let mut query = self.channel.query(self.keys?);
+        let mut loaded = Vec::new();
+        loop {
+            let page = self.channel.page(&query).await?;
+            if Self::IS_CANONICAL {
+                for row in split_page(&page.body)? {
+                    let stored = Bytes::copy_from_slice(row.get().as_bytes());
+                    loaded.push(Loaded::read(stored, None)?);
+                }
+            } else {
+                loaded.extend(canonical_rows::<R, E>(&self.channel, &page.body).await?);
+            }
+            match page.continuation {
+                Some(next) => query.continuation = Some(next),
+                None => return Ok(LoadedSet(loaded)),
+            }
+        }
+    }
+}
+
+/// The canonical rows of the entities whose index rows stand in a page. An entity that was deleted
+/// meanwhile is left out.
+async fn canonical_rows<R, E>(channel: &Channel, page: &[u8]) -> Result<Vec<Loaded<E>>>
+where
+    E: TableEntity + FromRow<R>,
+    R: Row<Entity = E>,
+{
+    let keys = read_page::<E>(R::INDEX, page)?
+        .iter()
+        .map(|entity| {
+            let mut rows = EntityRows::of(entity)?;
+            let canonical =
+                rows.rows.iter().position(|row| row.index == <E::Canonical as Row>::INDEX);
+            let row_key = canonical.map(|at| rows.rows.swap_remove(at).row_key);
+            Ok((rows.partition_key, row_key.unwrap_or_default()))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    stream::iter(keys)
+        .map(|(partition_key, row_key)| async move {
+            match channel.get(&partition_key, &row_key, None).await? {
+                Some(row) => Loaded::read(row.body, Some(row.etag)).map(Some),
+                None => Ok(None),
+            }
+        })
+        .buffered(MAX_PARALLEL_GETS)
+        .try_filter_map(|loaded| async { Ok(loaded) })
+        .try_collect()
+        .await
+}
+
+impl<R, E> IntoFuture for Load<R, E>
+where
+    E: TableEntity + FromRow<R> + 'static,
+    R: Row<Entity = E> + 'static,
+{
+    type Output = Result<LoadedSet<E>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

@@ -1,0 +1,219 @@
+//! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
+
+mod channel;
+mod get;
+mod list;
+mod load;
+mod pages;
+mod save;
+mod table;
+mod write;
+
+pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
+pub use list::List;
+pub use load::Load;
+pub use pages::{Pages, RowPage, RowStream};
+pub use save::{Delete, Save};
+pub use table::{DynamicList, Table};
+pub use write::{MAX_ATTEMPTS, Write};
+
+use crate::entity::{Loaded, TableEntity, TableName};
+use crate::error::Result;
+use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
+use crate::query::{CompleteKey, KeyRange, Query, Row, ScanPermit, Span, canonical_rows, class};
+use crate::row::{EntityRows, FromRow};
+use crate::store::{IfMatch, Store, Transaction};
+use crate::tables::refused;
+use channel::Channel;
+use std::borrow::BorrowMut;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use write::{Change, Then};
+
+/// The entities of type `E` in one table. Cheap to clone.
+///
+/// Every call returns a value that sends nothing by itself: `.await` runs it, `.plan()` says what
+/// it would send.
+#[derive(Debug)]
+pub struct Repo<E> {
+    channel: Channel,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E> Clone for Repo<E> {
+    fn clone(&self) -> Self {
+        Self { channel: self.channel.clone(), entity: PhantomData }
+    }
+}
+
+impl<E: TableEntity> Repo<E> {
+    pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
+        Self { channel: Channel { store, table, entity: E::NAME }, entity: PhantomData }
+    }
+
+    /// The table's name.
+    #[must_use]
+    pub const fn table(&self) -> &TableName {
+        &self.channel.table
+    }
+
+    /// Creates the table.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists).
+    pub async fn create_table(&self) -> Result<()> {
+        let table = self.table();
+        self.channel.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+    }
+
+    /// Deletes the table with all its rows.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub async fn delete_table(&self) -> Result<()> {
+        let table = self.table();
+        self.channel.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+    }
+
+    /// Point query: the entity in the row of a complete key, or `None`. One request, one row.
+    ///
+    /// The key may be of any row that holds the whole entity.
+    pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
+    where
+        Q: CompleteKey,
+        Q::Row: Row<Entity = E>,
+    {
+        Get { channel: self.channel.clone(), keys: key.into_keys(), read: PhantomData }
+    }
+
+    /// Many point queries, at most 16 at a time. Answers come in the order of the keys.
+    pub fn get_many<Q>(&self, keys: impl IntoIterator<Item = Q>) -> GetMany<Q::Row, E>
+    where
+        Q: CompleteKey,
+        Q::Row: Row<Entity = E>,
+    {
+        let keys = keys.into_iter().map(Query::into_keys).collect();
+        GetMany { channel: self.channel.clone(), keys, read: PhantomData }
+    }
+
+    /// The rows of a query in one partition. At most 1000 rows a request.
+    pub fn list<Q>(&self, query: Q) -> List<Q::Row, Q::Class, E>
+    where
+        Q: Query,
+        Q::Row: Row<Entity = E>,
+    {
+        let query = query.into_keys().map(|keys| self.channel.query(keys));
+        List::new(self.channel.clone(), query.map_err(Into::into), None)
+    }
+
+    /// Every entity of the table. Reads, and is billed for, every row of the table.
+    pub fn scan(&self, permit: ScanPermit) -> List<E::Canonical, class::TableScan, E> {
+        let keys = KeyRange { partition: Span::All, row: canonical_rows::<E>() };
+        let reason = Some(permit.reason().to_owned());
+        List::new(self.channel.clone(), Ok(self.channel.query(keys)), reason)
+    }
+
+    /// The entities of a query, to be changed and saved: with their versions.
+    ///
+    /// Through an index row it takes one more point query for each entity, for the version that
+    /// guards an entity is that of its canonical row.
+    pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
+    where
+        Q: Query,
+        Q::Row: Row<Entity = E>,
+        E: FromRow<Q::Row>,
+    {
+        Load { channel: self.channel.clone(), keys: query.into_keys(), read: PhantomData }
+    }
+
+    /// Inserts an entity: all of its rows in one request. Returns its ETag.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) when one of the rows is there.
+    pub fn insert(&self, entity: &E) -> Write<E> {
+        self.blind(entity, insert_all)
+    }
+
+    /// Inserts an entity, or replaces the one under its canonical key. Returns its ETag.
+    ///
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else it
+    /// reads the canonical row and writes the difference under its ETag, at most
+    /// [`MAX_ATTEMPTS`] times.
+    pub fn upsert(&self, entity: &E) -> Write<E> {
+        if E::KEYS_FOLLOW_CANONICAL {
+            self.blind(entity, upsert_all)
+        } else {
+            self.over_stored(entity, Then::Upsert)
+        }
+    }
+
+    /// Replaces the entity under the same canonical key, whatever its version. Returns its ETag.
+    ///
+    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub fn force_replace(&self, entity: &E) -> Write<E> {
+        if E::KEYS_FOLLOW_CANONICAL {
+            self.blind(entity, replace_all)
+        } else {
+            self.over_stored(entity, Then::Replace)
+        }
+    }
+
+    /// Deletes the entity under the canonical key of `entity`, whatever its version.
+    ///
+    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`](crate::Error::NotFound).
+    pub fn force_delete(&self, entity: &E) -> Write<E, ()> {
+        if E::KEYS_FOLLOW_CANONICAL {
+            let canonical = <E::Canonical as Row>::INDEX;
+            self.blind(entity, |rows| delete_all(rows, canonical, &IfMatch::Any))
+        } else {
+            self.over_stored(entity, Then::Delete)
+        }
+    }
+
+    /// Saves a loaded entity, or `&mut` of one, if nobody has written it since: one request that
+    /// moves the index rows whose keys have changed and replaces those whose content has. Gives
+    /// back what was passed, in its new version. Nothing is sent when nothing has changed.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) when it was written since;
+    /// [`Error::PartitionChanged`](crate::Error::PartitionChanged).
+    pub fn save<'a, L: BorrowMut<Loaded<E>> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
+        Save { channel: self.channel.clone(), loaded, entity: PhantomData }
+    }
+
+    /// Deletes a loaded entity, if nobody has written it since: all of its rows in one request.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) when it was written since;
+    /// [`Error::NotFound`](crate::Error::NotFound) when it is gone.
+    pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
+        Delete { channel: self.channel.clone(), loaded }
+    }
+
+    fn blind<T>(
+        &self,
+        entity: &E,
+        operations: impl FnOnce(EntityRows) -> Transaction,
+    ) -> Write<E, T> {
+        let change = EntityRows::of(entity).map(|rows| {
+            let canonical =
+                rows.rows.iter().position(|row| row.index == <E::Canonical as Row>::INDEX);
+            Change::Blind {
+                canonical: canonical.unwrap_or_default(),
+                transaction: operations(rows),
+            }
+        });
+        Write { channel: self.channel.clone(), change, entity: PhantomData }
+    }
+
+    fn over_stored<T>(&self, entity: &E, then: Then) -> Write<E, T> {
+        let change = EntityRows::of(entity).map(|rows| Change::OverStored { rows, then });
+        Write { channel: self.channel.clone(), change, entity: PhantomData }
+    }
+}

@@ -1,0 +1,167 @@
+//! The answers of a query, page by page or row by row.
+
+use super::channel::Channel;
+use crate::error::{Error, Result};
+use crate::query::{PageToken, RowQuery};
+use crate::row::{ReadRow, read_page};
+use crate::store::MAX_PAGE_ROWS;
+use futures_core::Stream;
+use futures_core::stream::BoxStream;
+use futures_util::{StreamExt as _, stream};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The pages of a query, each asked for when it is wanted.
+///
+/// A page may hold fewer rows than asked for, even none, and still not be the last: the service
+/// ends a page at 1000 rows, after 5 seconds, or where a partition range ends. It is the last when
+/// its token is `None`.
+#[must_use = "nothing is sent until `next`"]
+#[derive(Debug)]
+pub struct Pages<T> {
+    channel: Channel,
+    /// The key template that the rows are written from.
+    row: usize,
+    /// The next request; `None` at the end. An error waits here for the next call.
+    query: Option<Result<RowQuery>>,
+    /// The most rows still to read.
+    left: Option<usize>,
+    read: PhantomData<fn() -> T>,
+}
+
+/// One page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowPage<T> {
+    /// The rows, in key order.
+    pub items: Vec<T>,
+    /// Where the next page starts; `None` after the last one.
+    pub token: Option<PageToken>,
+}
+
+impl<T> Deref for RowPage<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T: ReadRow> Pages<T> {
+    /// `size` is the most rows of a page, `None` for as many as the store gives.
+    pub(super) fn new(
+        channel: Channel,
+        row: usize,
+        query: Result<RowQuery>,
+        limit: Option<usize>,
+        size: Option<usize>,
+    ) -> Self {
+        let query = query.and_then(|mut query| {
+            query.top = size.map(page_size).transpose()?;
+            Ok(query)
+        });
+        let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
+        Self { channel, row, query, left: limit, read: PhantomData }
+    }
+
+    /// Goes on behind the page that gave `token`. A token of another query is an error of the next
+    /// call, [`Error::Token`].
+    pub fn resume(mut self, token: PageToken) -> Self {
+        if let Some(Ok(query)) = &mut self.query {
+            match token.open(query) {
+                Ok(continuation) => query.continuation = Some(continuation),
+                Err(error) => self.query = Some(Err(error.into())),
+            }
+        }
+        self
+    }
+
+    /// The next page: one request. `None` after the last one.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold, after which there are no pages. The store's
+    /// refusal, or a row that cannot be read; the next call asks for the same page again then.
+    pub async fn next(&mut self) -> Result<Option<RowPage<T>>> {
+        let query = match &mut self.query {
+            Some(Ok(query)) => query,
+            ended => return ended.take().map_or(Ok(None), |failed| failed.map(|_| None)),
+        };
+        let mut request = query.clone();
+        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok()) {
+            request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
+        }
+        let page = self.channel.page(&request).await?;
+        let mut items = read_page::<T>(self.row, &page.body)?;
+        if let Some(left) = &mut self.left {
+            items.truncate(*left);
+            *left -= items.len();
+        }
+        let token = page.continuation.clone().map(|next| PageToken::new(query, next));
+        query.continuation = page.continuation;
+        if token.is_none() || self.left == Some(0) {
+            self.query = None;
+        }
+        Ok(Some(RowPage { items, token }))
+    }
+
+    /// All rows of all pages.
+    pub(super) async fn collect(mut self) -> Result<Vec<T>> {
+        let mut rows = Vec::new();
+        while let Some(page) = self.next().await? {
+            rows.extend(page.items);
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn into_stream(self) -> RowStream<T>
+    where
+        T: Send + 'static,
+    {
+        let pages = stream::try_unfold(self, |mut pages| async move {
+            Ok::<_, Error>(pages.next().await?.map(|page| (page.items, pages)))
+        });
+        let rows = pages.flat_map(|page| {
+            let (items, error) = match page {
+                Ok(items) => (items, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
+            stream::iter(items.into_iter().map(Ok).chain(error.map(Err)))
+        });
+        RowStream(rows.boxed())
+    }
+}
+
+fn page_size(size: usize) -> Result<u16> {
+    match u16::try_from(size) {
+        Ok(size @ 1..=MAX_PAGE_ROWS) => Ok(size),
+        _ => Err(Error::PageSize(size)),
+    }
+}
+
+/// The rows of a query one after another; pages are read ahead of need only by one.
+pub struct RowStream<T>(BoxStream<'static, Result<T>>);
+
+impl<T> RowStream<T> {
+    /// The next row; `None` at the end, or after an error.
+    ///
+    /// # Errors
+    /// When the store fails, or a row cannot be read. The stream has ended then.
+    pub async fn next(&mut self) -> Result<Option<T>> {
+        self.0.next().await.transpose()
+    }
+}
+
+impl<T> std::fmt::Debug for RowStream<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RowStream").finish_non_exhaustive()
+    }
+}
+
+impl<T> Stream for RowStream<T> {
+    type Item = Result<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}

@@ -1,0 +1,114 @@
+//! Writes of an entity that was loaded, guarded by the version it was loaded in.
+
+use super::channel::Channel;
+use crate::entity::{Loaded, TableEntity};
+use crate::error::{Error, Result};
+use crate::plan::{Plan, changes, delete_all};
+use crate::query::Row;
+use crate::row::EntityRows;
+use crate::store::{IfMatch, Transaction};
+use futures_core::future::BoxFuture;
+use std::borrow::BorrowMut;
+use std::marker::PhantomData;
+
+/// A `save`: `.await` sends it and gives back what was passed, now in the new version; `.plan()`
+/// shows it.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Save<'a, E, L> {
+    pub(super) channel: Channel,
+    pub(super) loaded: L,
+    pub(super) entity: PhantomData<fn(&'a ()) -> E>,
+}
+
+impl<E: TableEntity, L: BorrowMut<Loaded<E>>> Save<'_, E, L> {
+    /// What it will send.
+    ///
+    /// # Errors
+    /// A key or property that the service would refuse; [`Error::PartitionChanged`].
+    pub fn plan(self) -> Result<Plan> {
+        let (transaction, _) = prepare(self.loaded.borrow())?;
+        Ok(Plan::write(&self.channel.table, transaction))
+    }
+
+    async fn run(mut self) -> Result<L> {
+        let (transaction, rows) = prepare(self.loaded.borrow())?;
+        let canonical = rows.row(<E::Canonical as Row>::INDEX);
+        let Some(canonical) = canonical.filter(|_| !transaction.operations.is_empty()) else {
+            return Ok(self.loaded);
+        };
+        // The last operation on the key: where a key stays in place there is one only.
+        let written = transaction
+            .operations
+            .iter()
+            .rposition(|operation| operation.row_key == canonical.row_key);
+        let etags = self.channel.send(transaction).await?;
+        if let Some(etag) = written.and_then(|index| etags.into_iter().nth(index).flatten()) {
+            self.loaded.borrow_mut().written(canonical.body.clone(), etag);
+        }
+        Ok(self.loaded)
+    }
+}
+
+/// The operations that a save sends, and the rows that are stored afterwards.
+fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Transaction, EntityRows)> {
+    let stored = loaded.stored_rows()?;
+    let new = EntityRows::of::<E>(loaded)?;
+    if stored.partition_key != new.partition_key {
+        return Err(Error::PartitionChanged {
+            entity: E::NAME,
+            from: stored.partition_key,
+            to: new.partition_key,
+        });
+    }
+    let transaction = changes(&stored, &new, <E::Canonical as Row>::INDEX, loaded.etag());
+    Ok((transaction, new))
+}
+
+impl<'a, E, L> IntoFuture for Save<'a, E, L>
+where
+    E: TableEntity + 'a,
+    L: BorrowMut<Loaded<E>> + Send + 'a,
+{
+    type Output = Result<L>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// A `delete`: `.await` sends it, `.plan()` shows it.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Delete<E> {
+    pub(super) channel: Channel,
+    pub(super) loaded: Loaded<E>,
+}
+
+impl<E: TableEntity> Delete<E> {
+    /// What it will send.
+    ///
+    /// # Errors
+    /// When the stored row can no longer be read.
+    pub fn plan(self) -> Result<Plan> {
+        Ok(Plan::write(&self.channel.table, Self::prepare(&self.loaded)?))
+    }
+
+    fn prepare(loaded: &Loaded<E>) -> Result<Transaction> {
+        let guard = IfMatch::ETag(loaded.etag().clone());
+        Ok(delete_all(loaded.stored_rows()?, <E::Canonical as Row>::INDEX, &guard))
+    }
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
+    type Output = Result<()>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let transaction = Self::prepare(&self.loaded)?;
+            self.channel.send(transaction).await.map(drop)
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! The untyped calls on one table, for tools.
+
+use super::channel::Channel;
+use super::pages::{Pages, RowStream};
+use crate::entity::{DynamicEntity, ETag, TableName};
+use crate::error::Result;
+use crate::plan::{Plan, Step};
+use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
+use crate::row::read_row;
+use crate::store::{Action, IfMatch, Operation, Store, Transaction};
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The rows of one table, whatever they are. Cheap to clone.
+///
+/// Keys are the stored text. Nothing keeps index rows in step here: typed entities are written
+/// through [`Repo`](super::Repo).
+#[derive(Debug, Clone)]
+pub struct Table {
+    channel: Channel,
+}
+
+impl Table {
+    pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
+        Self { channel: Channel { store, table, entity: "DynamicEntity" } }
+    }
+
+    /// Point query.
+    ///
+    /// # Errors
+    /// The store's refusal, or a row that cannot be read.
+    pub async fn get(&self, partition_key: &str, row_key: &str) -> Result<Option<DynamicEntity>> {
+        match self.channel.get(partition_key, row_key, None).await? {
+            Some(row) => {
+                let (_, mut entity) = read_row::<DynamicEntity>(0, &row.body)?;
+                entity.etag = Some(row.etag);
+                Ok(Some(entity))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Inserts a row. Returns its ETag, as all writes do.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists).
+    pub async fn insert(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+        self.write(row, Action::Insert).await
+    }
+
+    /// Inserts a row, or replaces the one there.
+    ///
+    /// # Errors
+    /// A value the service would refuse, or the store's refusal.
+    pub async fn insert_or_replace(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+        self.write(row, Action::InsertOrReplace).await
+    }
+
+    /// Inserts a row, or sets the given properties of the one there.
+    ///
+    /// # Errors
+    /// A value the service would refuse, or the store's refusal.
+    pub async fn insert_or_merge(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+        self.write(row, Action::InsertOrMerge).await
+    }
+
+    /// Replaces a row, in the version of its `etag`, or any where that is `None`.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
+    pub async fn replace(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+        self.write(row, |body| Action::Replace(body, condition(row))).await
+    }
+
+    /// Sets the given properties of a row, in the version of its `etag`, or any where that is
+    /// `None`. Properties not given stay.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
+    pub async fn merge(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+        self.write(row, |body| Action::Merge(body, condition(row))).await
+    }
+
+    /// Deletes a row, in the version of its `etag`, or any where that is `None`.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
+    pub async fn delete(&self, row: &DynamicEntity) -> Result<()> {
+        self.write(row, |_| Action::Delete(condition(row))).await.map(drop)
+    }
+
+    /// The rows of one partition whose RowKeys lie in a range of stored text; `..` for all.
+    pub fn list(&self, partition_key: impl Into<String>, rows: impl IntoSpan) -> DynamicList {
+        let partition = Span::Exact(partition_key.into());
+        self.read(KeyRange { partition, row: rows.into_span() }, None)
+    }
+
+    /// Every row of the table. Reads, and is billed for, every row.
+    pub fn scan(&self, permit: ScanPermit) -> DynamicList {
+        self.read(KeyRange::ALL, Some(permit.reason().to_owned()))
+    }
+
+    fn read(&self, keys: KeyRange, reason: Option<String>) -> DynamicList {
+        let query = self.channel.query(keys);
+        DynamicList { channel: self.channel.clone(), query, limit: None, reason }
+    }
+
+    async fn write(
+        &self,
+        row: &DynamicEntity,
+        action: impl FnOnce(Bytes) -> Action,
+    ) -> Result<Option<ETag>> {
+        let operation = Operation { row_key: row.row_key.clone(), action: action(row.body()?) };
+        let partition_key = row.partition_key.clone();
+        let transaction = Transaction { partition_key, operations: vec![operation] };
+        Ok(self.channel.send(transaction).await?.into_iter().next().flatten())
+    }
+}
+
+fn condition(row: &DynamicEntity) -> IfMatch {
+    row.etag.clone().map_or(IfMatch::Any, IfMatch::ETag)
+}
+
+/// A query of untyped rows. One of the last methods sends it.
+#[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
+#[derive(Debug)]
+pub struct DynamicList {
+    channel: Channel,
+    query: RowQuery,
+    limit: Option<usize>,
+    reason: Option<String>,
+}
+
+impl DynamicList {
+    /// Keeps the rows that meet a condition. Two filters must both hold.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.query.filter = Some(match self.query.filter.take() {
+            Some(earlier) => earlier.and(filter),
+            None => filter,
+        });
+        self
+    }
+
+    /// Reads only these properties, beside the keys and the timestamp.
+    pub fn select<N: Into<Cow<'static, str>>>(
+        mut self,
+        properties: impl IntoIterator<Item = N>,
+    ) -> Self {
+        let system = ["PartitionKey", "RowKey", "Timestamp"].map(Cow::Borrowed);
+        self.query.select =
+            Some(system.into_iter().chain(properties.into_iter().map(Into::into)).collect());
+        self
+    }
+
+    /// Reads at most `rows` rows in all.
+    pub fn take(mut self, rows: usize) -> Self {
+        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
+        self
+    }
+
+    /// What it will send.
+    #[must_use]
+    pub fn plan(self) -> Plan {
+        let Self { query, limit, reason, .. } = self;
+        Plan { steps: vec![Step::Read { query, limit, reason }] }
+    }
+
+    /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
+    pub fn pages(self, size: usize) -> Pages<DynamicEntity> {
+        Pages::new(self.channel, 0, Ok(self.query), self.limit, Some(size))
+    }
+
+    /// The rows one after another, a page of at most 1000 in memory at a time.
+    #[must_use]
+    pub fn stream(self) -> RowStream<DynamicEntity> {
+        Pages::new(self.channel, 0, Ok(self.query), self.limit, None).into_stream()
+    }
+
+    /// All rows.
+    ///
+    /// # Errors
+    /// The store's refusal, or a row that cannot be read.
+    pub async fn collect(self) -> Result<Vec<DynamicEntity>> {
+        Pages::new(self.channel, 0, Ok(self.query), self.limit, None).collect().await
+    }
+}

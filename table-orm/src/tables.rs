@@ -1,0 +1,102 @@
+//! A store and the typed repositories of its tables.
+
+use crate::entity::{TableEntity, TableName};
+use crate::error::{Error, Refusal, Result};
+use crate::repo::{Repo, Table};
+use crate::store::{Store, StoreError};
+use std::sync::Arc;
+
+/// A connection to a store: where an app starts. Cheap to clone.
+///
+/// ```
+/// # async fn run() -> table_orm::Result<()> {
+/// let tables = table_orm::Tables::in_memory()?;
+/// assert!(tables.list().await?.is_empty());
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Tables {
+    store: Arc<dyn Store>,
+}
+
+impl Tables {
+    /// Tables in a database file, created if it is not there. The file is locked while it is open.
+    ///
+    /// # Errors
+    /// [`Error::Open`] when the file is no database, is in use, or cannot be read and written.
+    #[cfg(feature = "embedded")]
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Ok(Self::new(crate::store::embedded::EmbeddedStore::open(path)?))
+    }
+
+    /// Tables in memory, gone with the last clone of this value.
+    ///
+    /// # Errors
+    /// [`Error::Open`] when the database engine cannot start.
+    #[cfg(feature = "embedded")]
+    pub fn in_memory() -> Result<Self> {
+        Ok(Self::new(crate::store::embedded::EmbeddedStore::in_memory()?))
+    }
+
+    /// Tables of any store.
+    #[must_use]
+    pub fn new(store: impl Store + 'static) -> Self {
+        Self { store: Arc::new(store) }
+    }
+
+    /// The entities of type `E`, in the table their derive names.
+    #[must_use]
+    pub fn repo<E: TableEntity>(&self) -> Repo<E> {
+        self.repo_in(TableName::checked(E::TABLE))
+    }
+
+    /// The entities of type `E`, in a table of another name.
+    #[must_use]
+    pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
+        Repo::new(Arc::clone(&self.store), table)
+    }
+
+    /// The rows of a table, whatever they are: for tools that do not know its entities.
+    #[must_use]
+    pub fn table(&self, name: TableName) -> Table {
+        Table::new(Arc::clone(&self.store), name)
+    }
+
+    /// The names of all tables, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be reached or read.
+    pub async fn list(&self) -> Result<Vec<TableName>> {
+        self.store.list_tables().await.map_err(|cause| refused("", cause))
+    }
+
+    /// Creates a table. Typed tables are created with [`Repo::create_table`].
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`]; [`Error::Unavailable`] while one of that name is being deleted.
+    pub async fn create(&self, table: &TableName) -> Result<()> {
+        self.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+    }
+
+    /// Deletes a table with all its rows.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn delete(&self, table: &TableName) -> Result<()> {
+        self.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+    }
+}
+
+/// The error of a table operation.
+pub(crate) fn refused(table: &str, cause: StoreError) -> Error {
+    Error::refused(Refusal {
+        entity: "",
+        table: table.to_owned(),
+        partition_key: String::new(),
+        row_key: String::new(),
+        operation: None,
+        cause,
+    })
+}
