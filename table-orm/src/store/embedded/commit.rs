@@ -6,7 +6,7 @@
 //! dropped future loses nothing but its answer.
 
 use super::Inner;
-use super::apply::{Answer, Request};
+use super::apply::{Answer, Request, Writer};
 use crate::store::{ErrorCode, StoreError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
@@ -33,8 +33,9 @@ struct Waiting {
 }
 
 impl Queue {
+    /// Locks, also after a panic: the requests are whole between statements.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        lock(&self.0)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a request. Returns the group to lead when there is no leader.
@@ -48,6 +49,11 @@ impl Queue {
         Some(std::mem::take(&mut waiting.group))
     }
 
+    #[cfg(test)]
+    pub(super) fn is_led(&self) -> bool {
+        self.lock().led
+    }
+
     /// The leader's next group; leadership ends when nothing waits.
     fn next(&self) -> Option<Group> {
         let mut waiting = self.lock();
@@ -59,67 +65,98 @@ impl Queue {
     }
 }
 
-/// Locks, also after a panic: what these locks guard is consistent between statements.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Carries out one request, in a group with those that other tasks submit meanwhile.
 pub(super) async fn submit(inner: &Arc<Inner>, request: Request) -> Answer {
     let (sender, answer) = oneshot::channel();
     if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {
+        let leader = Leader { inner: Arc::clone(inner), group, resigned: false };
         if inner.in_memory() {
             // Nothing blocks, so the first round stays on this task; what came in meanwhile does
             // not, or a busy store would never give the task back.
-            let (outcome, next) = round(inner, group);
-            outcome.send();
-            if let Some(group) = next {
-                lead_elsewhere(inner, group);
+            if let Some(leader) = leader.round() {
+                leader.lead_elsewhere();
             }
         } else {
-            lead_elsewhere(inner, group);
+            leader.lead_elsewhere();
         }
     }
     answer.await.unwrap_or_else(|closed| {
-        let message = "The write was abandoned by a panic; whether it took effect is not known.";
+        let message = "The write was abandoned by a panic or by the runtime's shutdown; whether it \
+                       took effect is not known.";
         Err(StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(closed))
     })
 }
 
-fn lead_elsewhere(inner: &Arc<Inner>, group: Group) {
-    let inner = Arc::clone(inner);
-    match Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn_blocking(move || lead(inner, group))),
-        Err(_) => lead(inner, group),
-    }
+/// The one who carries out requests, and those it carries out next.
+struct Leader {
+    inner: Arc<Inner>,
+    group: Group,
+    resigned: bool,
 }
 
-fn lead(inner: Arc<Inner>, mut group: Group) {
-    loop {
-        let (outcome, next) = round(&inner, group);
-        match next {
-            Some(next) => {
-                outcome.send();
-                group = next;
+impl Leader {
+    /// Leads where blocking is allowed.
+    fn lead_elsewhere(self) {
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || self.lead())),
+            Err(_) => self.lead(),
+        }
+    }
+
+    fn lead(self) {
+        let mut leader = Some(self);
+        while let Some(current) = leader {
+            leader = current.round();
+        }
+    }
+
+    /// Carries out the group and answers it; leads on when more requests wait.
+    fn round(mut self) -> Option<Self> {
+        let result = self.apply();
+        let outcome = Outcome { group: std::mem::take(&mut self.group), result };
+        let leader = match self.inner.queue.next() {
+            Some(group) => {
+                self.group = group;
+                Some(self)
             }
             None => {
                 // The answer may move its reader to drop the store and open the file again, so
                 // this hold on it goes first.
-                drop(inner);
-                outcome.send();
-                return;
+                self.resigned = true;
+                drop(self);
+                None
             }
-        }
+        };
+        outcome.send();
+        leader
+    }
+
+    fn apply(&self) -> Result<Vec<Answer>, redb::Error> {
+        let Inner { database, writer, .. } = &*self.inner;
+        let mut current = match writer.lock() {
+            Ok(current) => current,
+            Err(poisoned) => {
+                // A panic may have left it ahead of the database.
+                let mut current = poisoned.into_inner();
+                *current = Writer::start(database)?;
+                writer.clear_poison();
+                current
+            }
+        };
+        current.apply(database, self.group.iter().map(|submission| &submission.request))
     }
 }
 
-/// Carries out a group and takes the next; the answers are still to be sent.
-fn round(inner: &Inner, group: Group) -> (Outcome, Option<Group>) {
-    let leadership = Leadership(&inner.queue);
-    let requests = group.iter().map(|submission| &submission.request);
-    let result = lock(&inner.writer).apply(&inner.database, requests);
-    std::mem::forget(leadership);
-    (Outcome { group, result }, inner.queue.next())
+/// A leader that panics, or that a runtime drops as it shuts down, gives leadership up: those who
+/// wait are told, and others can write.
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if !self.resigned {
+            let mut waiting = self.inner.queue.lock();
+            waiting.led = false;
+            waiting.group.clear();
+        }
+    }
 }
 
 /// What became of a group.
@@ -148,17 +185,7 @@ impl Outcome {
 }
 
 fn failed(error: Arc<redb::Error>) -> StoreError {
-    let message = "The database could not commit; nothing of the request was applied.";
+    let message = "The database could not commit, and nothing of the request was applied; check the \
+                   disk, then open the store again.";
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
-}
-
-/// Gives leadership up when the leader panics: those who wait are told, and others can write.
-struct Leadership<'a>(&'a Queue);
-
-impl Drop for Leadership<'_> {
-    fn drop(&mut self) {
-        let mut waiting = self.0.lock();
-        waiting.led = false;
-        waiting.group.clear();
-    }
 }
