@@ -85,7 +85,7 @@ pub struct StoreError {
     /// The index of the failed operation, in an entity group transaction.
     pub operation: Option<usize>,
     /// The service's request id.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
     /// How long the service asks to wait.
     pub retry_after: Option<Duration>,
     /// What lies below, such as an I/O error.

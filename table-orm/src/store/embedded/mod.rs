@@ -1,6 +1,160 @@
-//! placeholder
-use std::path::Path;
+//! The embedded store: a redb database, in a file or in memory.
+//!
+//! It keeps the service's rules and limits: row order, ETags, entity group transactions, and the
+//! error codes for what does not fit. Commits are durable when they are answered; reads see
+//! committed rows only. Invariant: this process is the only one that has the file open, and one
+//! writer at a time changes it.
+//!
+//! A write goes `admit` (the rules, on the caller's task), `commit` (group commit), `apply` (one
+//! transaction); a read goes `seek` (where to start), `read` (what to return).
 
-/// placeholder
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {}
+mod admit;
+mod apply;
+mod clock;
+mod commit;
+mod filter_eval;
+mod key_bytes;
+mod layout;
+mod members;
+mod open;
+mod property;
+mod read;
+mod rules;
+mod seek;
+mod stored;
+#[cfg(test)]
+mod tests;
+
+pub use open::OpenError;
+
+use crate::entity::{ETag, TableName};
+use crate::query::RowQuery;
+use crate::store::{Operation, Page, Store, StoreError, StoredRow, Transaction};
+use apply::{Request, Writer};
+use async_trait::async_trait;
+use commit::Queue;
+use redb::Database;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tokio::runtime::Handle;
+
+/// The most rows one page request looks at. A page whose filter leaves out most of them may
+/// therefore be short, or empty, and still have a continuation, as the service's may.
+pub const MAX_SCANNED_ROWS: usize = 10_000;
+
+/// A [`Store`] in a file, or in memory. Clones are the same store.
+#[derive(Debug, Clone)]
+pub struct EmbeddedStore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    database: Database,
+    writer: Mutex<Writer>,
+    queue: Queue,
+    /// The database file; `None` in memory.
+    path: Option<PathBuf>,
+}
+
+impl Inner {
+    const fn in_memory(&self) -> bool {
+        self.path.is_none()
+    }
+}
+
+impl EmbeddedStore {
+    /// Opens a database file, or creates it where there is none. A file that is not a table-orm
+    /// database is left as it is.
+    ///
+    /// Opening reads from disk on the calling thread, longer after a crash.
+    ///
+    /// # Errors
+    /// [`OpenError`], which says what to do.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        Ok(Self::new(open::file(path)?, Some(path.to_owned())))
+    }
+
+    /// Creates an empty store in memory, gone with its last clone.
+    ///
+    /// # Errors
+    /// Not in practice.
+    pub fn in_memory() -> Result<Self, OpenError> {
+        Ok(Self::new(open::in_memory()?, None))
+    }
+
+    /// The database file; `None` in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.path.as_deref()
+    }
+
+    fn new((database, writer): (Database, Writer), path: Option<PathBuf>) -> Self {
+        let writer = Mutex::new(writer);
+        Self { inner: Arc::new(Inner { database, writer, queue: Queue::default(), path }) }
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        commit::submit(&self.inner, Request::CreateTable(table.clone())).await.map(drop)
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        commit::submit(&self.inner, Request::DeleteTable(table.clone())).await.map(drop)
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        let names = read::table_names(&self.inner.database)?;
+        names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
+    }
+
+    /// Reads on the calling task: what is not in redb's cache is a few pages of the file.
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        rules::check_key("PartitionKey", partition_key)?;
+        rules::check_key("RowKey", row_key)?;
+        let key = key_bytes::row(partition_key, row_key);
+        read::get(&self.inner.database, table.as_str(), &key, select)
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        match Handle::try_current() {
+            Ok(runtime) if !self.inner.in_memory() => {
+                let (inner, query) = (Arc::clone(&self.inner), query.clone());
+                let page = runtime.spawn_blocking(move || read::query(&inner.database, &query));
+                page.await.unwrap_or_else(|error| Err(read::abandoned(error)))
+            }
+            _ => read::query(&self.inner.database, query),
+        }
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        let request = admit::write(table, partition_key, operation)?;
+        match commit::submit(&self.inner, request).await {
+            Ok(etags) => Ok(etags.into_iter().next().flatten()),
+            Err(error) => Err(StoreError { operation: None, ..error }),
+        }
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let request = admit::transaction(table, transaction)?;
+        commit::submit(&self.inner, request).await
+    }
+}

@@ -1,0 +1,171 @@
+use super::*;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const CHILD_PATH: &str = "TABLE_ORM_TEST_DATABASE";
+
+fn open(path: &Path) -> Result<EmbeddedStore, OpenError> {
+    EmbeddedStore::open(path)
+}
+
+#[tokio::test]
+async fn reopening_keeps_rows_and_etags_still_guard() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let people = Fixture::with(open(&path).unwrap()).await;
+    assert_eq!(people.store.path(), Some(&*path));
+    let first = people.insert("p", "r", r#"{"A":1}"#).await;
+    let second = people
+        .write("p", "r", Action::Merge(json(r#"{"B":2}"#), IfMatch::ETag(first.clone())))
+        .await
+        .unwrap()
+        .unwrap();
+    let row = people.get("p", "r").await;
+    let table = people.table.clone();
+    drop(people);
+
+    let people = Fixture { store: open(&path).unwrap(), table };
+    assert_eq!(people.store.list_tables().await.unwrap(), std::slice::from_ref(&people.table));
+    assert_eq!(people.get("p", "r").await, row);
+    let stale = Action::Delete(IfMatch::ETag(first));
+    refused(people.write("p", "r", stale).await, &ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+    let third = Action::Replace(json("{}"), IfMatch::ETag(second.clone()));
+    let third = people.write("p", "r", third).await.unwrap().unwrap();
+    assert!(second.as_str() < third.as_str());
+}
+
+#[tokio::test]
+async fn a_store_can_be_reopened_as_soon_as_its_last_write_is_answered() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    drop(Fixture::with(open(&path).unwrap()).await);
+    for row in 0..20 {
+        let table = TableName::new("people").unwrap();
+        let people = Fixture { store: open(&path).unwrap(), table };
+        people.insert("p", &row.to_string(), "{}").await;
+    }
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notes.txt");
+    for content in
+        [b"x".to_vec(), b"my notes, all of them".to_vec(), vec![0; 100_000], b"redb".to_vec()]
+    {
+        std::fs::write(&path, &content).unwrap();
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, OpenError::NotADatabase { .. }), "{error:?}");
+        assert!(error.to_string().contains("notes.txt"));
+        assert_eq!(std::fs::read(&path).unwrap(), content);
+    }
+
+    let path = directory.path().join("other.redb");
+    let database = redb::Database::create(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(redb::TableDefinition::<u64, u64>::new("numbers")).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let content = std::fs::read(&path).unwrap();
+    let error = open(&path).unwrap_err();
+    assert!(matches!(error, OpenError::OtherProgram { .. }), "{error:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), content);
+}
+
+#[test]
+fn a_later_layout_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("later.redb");
+    let database = redb::Database::create(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(redb::TableDefinition::<&str, &str>::new("table-orm/2/tables")).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    assert!(matches!(open(&path), Err(OpenError::OtherFormat { .. })));
+}
+
+#[test]
+fn an_empty_file_becomes_a_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("empty.redb");
+    std::fs::write(&path, b"").unwrap();
+    drop(open(&path).unwrap());
+    drop(redb::Database::create(directory.path().join("bare.redb")).unwrap());
+    drop(open(&directory.path().join("bare.redb")).unwrap());
+    drop(open(&path).unwrap());
+}
+
+#[test]
+fn what_is_wrong_with_the_path_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("missing").join("people.redb");
+    let error = open(&missing).unwrap_err();
+    assert!(matches!(error, OpenError::DirectoryMissing { .. }), "{error:?}");
+    assert!(error.to_string().contains("create it first"));
+    let error = open(directory.path()).unwrap_err();
+    assert!(matches!(error, OpenError::IsADirectory { .. }), "{error:?}");
+    std::fs::write(directory.path().join("file"), b"x").unwrap();
+    let error = open(&directory.path().join("file").join("people.redb")).unwrap_err();
+    assert!(matches!(error, OpenError::DirectoryMissing { .. }), "{error:?}");
+}
+
+#[test]
+fn a_file_is_open_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let store = open(&path).unwrap();
+    let error = open(&path).unwrap_err();
+    assert!(matches!(error, OpenError::Locked { .. }), "{error:?}");
+    drop(store);
+    open(&path).unwrap();
+}
+
+/// Runs [`child_process_writes_until_it_is_killed`] in a process of its own.
+fn child(path: &Path) -> Child {
+    let module = module_path!().split_once("::").unwrap().1;
+    let name = format!("{module}::child_process_writes_until_it_is_killed");
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &name, "--nocapture"])
+        .env(CHILD_PATH, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Part of the test below, in which it is a process of its own.
+#[tokio::test]
+async fn child_process_writes_until_it_is_killed() {
+    let Some(path) = std::env::var_os(CHILD_PATH) else { return };
+    let people = Fixture::with(open(Path::new(&path)).unwrap()).await;
+    for row in 0.. {
+        let pair = vec![insert(&format!("{row:06}a"), "{}"), insert(&format!("{row:06}b"), "{}")];
+        people.commit(pair).await.unwrap();
+        println!("\nwritten {row}");
+    }
+}
+
+#[test]
+fn another_process_is_locked_out_and_its_crash_loses_no_answered_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let mut child = child(&path);
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut written = lines
+        .map(Result::unwrap)
+        .filter_map(|line| line.strip_prefix("written ").map(str::to_owned));
+    written.next().unwrap();
+    let error = open(&path).unwrap_err();
+    assert!(matches!(error, OpenError::Locked { .. }), "{error:?}");
+    let before: usize = written.by_ref().nth(50).unwrap().parse().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let last = written.last().map_or(before, |row| row.parse().unwrap());
+
+    let people = Fixture { store: open(&path).unwrap(), table: TableName::new("People").unwrap() };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (keys, _) = runtime.block_on(people.keys(people.query(partition("p"))));
+    assert!(keys.len() >= 2 * (last + 1), "{} rows, {last} answered", keys.len());
+    assert_eq!(keys.len() % 2, 0, "a transaction is whole or absent");
+    runtime.block_on(people.insert("p", "after", "{}"));
+}

@@ -1,0 +1,297 @@
+use super::super::apply::Writer;
+use super::super::commit::Queue;
+use super::super::{Inner, open};
+use super::*;
+use redb::backends::InMemoryBackend;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const WRITERS: usize = 64;
+const ROUNDS: usize = 10;
+
+/// Concurrent writers add to shared counters under ETags, and each inserts rows of its own.
+async fn race(store: EmbeddedStore) {
+    let people = Arc::new(Fixture::with(store).await);
+    for counter in 0..4 {
+        people.insert("p", &format!("counter{counter}"), r#"{"N":0}"#).await;
+    }
+    let conflicts = Arc::new(AtomicUsize::new(0));
+    let writers = (0..WRITERS).map(|writer| {
+        let (people, conflicts) = (Arc::clone(&people), Arc::clone(&conflicts));
+        tokio::spawn(async move {
+            for round in 0..ROUNDS {
+                let counter = format!("counter{}", (writer + round) % 4);
+                loop {
+                    let row = people.get("p", &counter).await.unwrap();
+                    let value: Value = serde_json::from_slice(&row.body).unwrap();
+                    let next = format!(r#"{{"N":{}}}"#, value["N"].as_i64().unwrap() + 1);
+                    let own = format!("{writer:02}-{round:02}");
+                    let result = people
+                        .commit(vec![
+                            insert(&own, "{}"),
+                            operation(
+                                &counter,
+                                Action::Replace(json(&next), IfMatch::ETag(row.etag)),
+                            ),
+                        ])
+                        .await;
+                    match result {
+                        Ok(_) => break,
+                        Err(error) => {
+                            assert_eq!(error.code, ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+                            assert_eq!(error.operation, Some(1));
+                            conflicts.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.unwrap();
+    }
+    let mut total = 0;
+    for counter in 0..4 {
+        let row = people.get("p", &format!("counter{counter}")).await.unwrap();
+        let value: Value = serde_json::from_slice(&row.body).unwrap();
+        total += value["N"].as_u64().unwrap();
+    }
+    assert_eq!(total, (WRITERS * ROUNDS) as u64, "no update is lost or doubled");
+    let (keys, _) = people.keys(people.query(partition("p"))).await;
+    assert_eq!(keys.len(), WRITERS * ROUNDS + 4, "a refused transaction leaves no row");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn concurrent_writers_in_memory_are_as_if_alone() {
+    race(EmbeddedStore::in_memory().unwrap()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn concurrent_writers_of_a_file_are_as_if_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    race(EmbeddedStore::open(directory.path().join("race.redb")).unwrap()).await;
+}
+
+/// A disk in memory that counts its syncs, can hold them up, and can fail.
+#[derive(Debug, Default, Clone)]
+struct Disk {
+    memory: Arc<InMemoryBackend>,
+    syncs: Arc<AtomicUsize>,
+    held: Arc<AtomicBool>,
+    broken: Arc<AtomicBool>,
+    panics: Arc<AtomicBool>,
+}
+
+impl Disk {
+    fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::Relaxed);
+    }
+}
+
+impl redb::StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        self.memory.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.memory.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.memory.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        while self.held.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!self.panics.swap(false, Ordering::Relaxed), "the disk panics");
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the disk is broken"));
+        }
+        self.memory.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.memory.write(offset, data)
+    }
+}
+
+/// A store that works as one in a file does.
+fn on(disk: &Disk) -> EmbeddedStore {
+    let database = redb::Database::builder().create_with_backend(disk.clone()).unwrap();
+    let writer = Writer::start(&database).unwrap();
+    EmbeddedStore {
+        inner: Arc::new(Inner {
+            database,
+            writer: Mutex::new(writer),
+            queue: Queue::default(),
+            path: Some(PathBuf::from("disk")),
+        }),
+    }
+}
+
+/// Starts a write of each row in a task of its own.
+fn start_writes(
+    people: &Arc<Fixture>,
+    count: usize,
+) -> Vec<tokio::task::JoinHandle<Result<Option<ETag>, StoreError>>> {
+    let start = |row| {
+        let people = Arc::clone(people);
+        tokio::spawn(async move {
+            people.write("p", &format!("{row:03}"), Action::Insert(json("{}"))).await
+        })
+    };
+    (0..count).map(start).collect()
+}
+
+#[tokio::test]
+async fn writers_that_wait_share_one_commit() {
+    let disk = Disk::default();
+    let people = Arc::new(Fixture::with(on(&disk)).await);
+    let syncs = || disk.syncs.load(Ordering::Relaxed);
+    let before = syncs();
+    people.insert("p", "alone", "{}").await;
+    let one_commit = syncs() - before;
+
+    disk.hold(true);
+    let writes = start_writes(&people, 64);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let before = syncs();
+    disk.hold(false);
+    for write in writes {
+        write.await.unwrap().unwrap();
+    }
+    assert!(syncs() - before <= 2 * one_commit, "the first writer's commit, then one for the rest");
+    assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 65);
+}
+
+#[tokio::test]
+async fn a_dropped_writer_loses_only_its_answer() {
+    let disk = Disk::default();
+    let people = Arc::new(Fixture::with(on(&disk)).await);
+    disk.hold(true);
+    let writes = start_writes(&people, 10);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    for write in &writes {
+        write.abort();
+    }
+    for write in writes {
+        assert!(write.await.unwrap_err().is_cancelled());
+    }
+    disk.hold(false);
+    people.insert("p", "next", "{}").await;
+    assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 11);
+}
+
+#[tokio::test]
+async fn a_failed_commit_is_told_to_every_writer_and_applies_nothing() {
+    let disk = Disk::default();
+    let people = Arc::new(Fixture::with(on(&disk)).await);
+    people.insert("p", "before", "{}").await;
+    disk.hold(true);
+    let writes = start_writes(&people, 8);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    disk.broken.store(true, Ordering::Relaxed);
+    disk.hold(false);
+    for write in writes {
+        let error = refused(write.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
+        assert!(error.source.is_some());
+    }
+    let table = TableName::new("Later").unwrap();
+    refused(people.store.create_table(&table).await, &ErrorCode::INTERNAL_ERROR);
+    assert!(people.get("p", "before").await.is_some());
+    assert_eq!(people.get("p", "000").await, None);
+}
+
+#[tokio::test]
+async fn requests_of_one_group_see_each_other() {
+    let (database, mut writer) = open::in_memory().unwrap();
+    let table = TableName::new("People").unwrap();
+    let write = |row_key: &str, action: Action| {
+        super::super::admit::write(&table, "p", operation(row_key, action)).unwrap()
+    };
+    use super::super::apply::Request;
+    let body = || json("{}");
+    let requests = [
+        write("r", Action::Insert(body())),
+        Request::CreateTable(table.clone()),
+        write("r", Action::Insert(body())),
+        write("r", Action::Insert(body())),
+        write("r", Action::Delete(IfMatch::Any)),
+        Request::CreateTable(table.clone()),
+        Request::DeleteTable(table.clone()),
+        write("r", Action::Insert(body())),
+        Request::CreateTable(table.clone()),
+        write("s", Action::Insert(body())),
+    ];
+    let answers = writer.apply(&database, requests.iter()).unwrap();
+    let codes: Vec<_> = answers
+        .iter()
+        .map(|answer| answer.as_ref().err().map_or("ok".to_owned(), |error| error.code.to_string()))
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            "TableNotFound",
+            "ok",
+            "ok",
+            "EntityAlreadyExists",
+            "ok",
+            "TableAlreadyExists",
+            "ok",
+            "TableNotFound",
+            "ok",
+            "ok"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_panic_is_told_to_its_writers_and_others_can_write_on() {
+    let disk = Disk::default();
+    let people = Arc::new(Fixture::with(on(&disk)).await);
+    disk.hold(true);
+    let table = TableName::new("Later").unwrap();
+    let store = people.store.clone();
+    let create = tokio::spawn({
+        let table = table.clone();
+        async move { store.create_table(&table).await }
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    disk.panics.store(true, Ordering::Relaxed);
+    disk.hold(false);
+    refused(create.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
+    let next = people.write("p", "r", Action::Insert(json("{}")));
+    let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("a new leader");
+    // redb may refuse to go on after a panic; what counts is that it answers, and truly.
+    assert_eq!(next.is_ok(), people.get("p", "r").await.is_some());
+}
+
+#[test]
+fn a_runtime_that_shuts_down_takes_no_leadership_with_it() {
+    let disk = Disk::default();
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.max_blocking_threads(1).enable_time().build().unwrap()
+    };
+    let first = runtime();
+    let people = Arc::new(first.block_on(Fixture::with(on(&disk))));
+    // The only blocking thread is taken, so the leader's work never starts.
+    let busy = first.spawn_blocking(|| std::thread::sleep(Duration::from_millis(100)));
+    let writes = first.block_on(async {
+        let writes = start_writes(&people, 3);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        writes
+    });
+    assert!(people.store.inner.queue.is_led());
+    first.shutdown_timeout(Duration::from_secs(10));
+    drop((busy, writes));
+    let write = people.write("p", "r", Action::Insert(json("{}")));
+    let write = async { tokio::time::timeout(Duration::from_secs(10), write).await };
+    runtime().block_on(write).expect("a new leader").unwrap();
+}
