@@ -18,6 +18,8 @@ pub mod order;
 mod part;
 mod query;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod text;
 mod value;
 mod writer;
