@@ -56,11 +56,39 @@ impl<'a> Members<'a> {
         self.iter().find(annotates).map(|member| member.value)
     }
 
+    /// The members for lookup by name.
+    pub(super) fn by_name(&self) -> ByName<'_, 'a> {
+        let mut members: Vec<_> = self.iter().collect();
+        members.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        ByName(members)
+    }
+}
+
+/// The members of a row, sorted by name: a row may have hundreds, each with an annotation.
+#[derive(Debug)]
+pub(super) struct ByName<'m, 'a>(Vec<&'m Member<'a>>);
+
+impl<'a> ByName<'_, 'a> {
+    /// The JSON text of a member.
+    pub(super) fn get(&self, name: &str) -> Option<&'a str> {
+        let at = self.0.binary_search_by(|member| (*member.name).cmp(name)).ok()?;
+        Some(self.0[at].value)
+    }
+
+    /// The JSON text of a property's type annotation.
+    pub(super) fn annotation(&self, property: &str) -> Option<&'a str> {
+        let order = |member: &&Member<'_>| {
+            let name = member.name.as_bytes();
+            let (head, tail) = name.split_at(name.len().min(property.len()));
+            head.cmp(property.as_bytes()).then_with(|| tail.cmp(ANNOTATION.as_bytes()))
+        };
+        let at = self.0.binary_search_by(order).ok()?;
+        Some(self.0[at].value)
+    }
+
     /// A name that two members have.
     pub(super) fn duplicate(&self) -> Option<&str> {
-        let mut names: Vec<&str> = self.iter().map(|member| &*member.name).collect();
-        names.sort_unstable();
-        names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+        self.0.windows(2).find(|pair| pair[0].name == pair[1].name).map(|pair| &*pair[0].name)
     }
 }
 
@@ -146,7 +174,14 @@ mod tests {
         assert_eq!(members.get("B"), Some(r#""x\n""#));
         assert_eq!(members.annotation("B"), Some(r#""Edm.String""#));
         assert_eq!(members.annotation("A"), None);
-        assert_eq!(members.duplicate(), None);
+        let by_name = members.by_name();
+        assert_eq!(by_name.get("B"), Some(r#""x\n""#));
+        assert_eq!(by_name.get("C"), None);
+        assert_eq!(by_name.annotation("B"), Some(r#""Edm.String""#));
+        for other in ["A", "", "B@", "BB", "B@odata.type"] {
+            assert_eq!(by_name.annotation(other), None);
+        }
+        assert_eq!(by_name.duplicate(), None);
     }
 
     #[test]
@@ -154,7 +189,8 @@ mod tests {
         for text in ["", "1", "[]", "{", "{}x", "{\"A\"}", "{} {}", "{\"A\":}"] {
             assert!(Members::read(text).is_err(), "{text}");
         }
-        assert_eq!(Members::read(r#"{"A":1,"B":2,"A":3}"#).unwrap().duplicate(), Some("A"));
+        let members = Members::read(r#"{"A":1,"B":2,"A":3}"#).unwrap();
+        assert_eq!(members.by_name().duplicate(), Some("A"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Invariant: what comes out of [`normalise`] is an object with PartitionKey, RowKey and valid
 //! properties only, ready to be stored behind a Timestamp. No database code here.
 
-use super::members::{self, Member, Members};
+use super::members::{self, ByName, Member, Members};
 use super::property::{Fault, Property, utf16_len};
 use super::stored;
 use crate::store::{ErrorCode, StoreError};
@@ -52,7 +52,8 @@ pub(super) fn normalise(
     let text = std::str::from_utf8(object)
         .map_err(|error| invalid("The body is not UTF-8.").caused_by(error))?;
     let members = read(text)?;
-    if let Some(name) = members.duplicate() {
+    let by_name = members.by_name();
+    if let Some(name) = by_name.duplicate() {
         return Err(StoreError::new(
             ErrorCode::DUPLICATE_PROPERTIES_SPECIFIED,
             format!("The member `{name}` is given twice."),
@@ -60,7 +61,7 @@ pub(super) fn normalise(
     }
     let mut row = Row::addressed(partition_key, row_key);
     for member in members.iter() {
-        row.admit(member, &members)?;
+        row.admit(member, &by_name)?;
     }
     row.check_totals()?;
     if row.is_body() {
@@ -73,16 +74,17 @@ pub(super) fn normalise(
 pub(super) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     let stored_members = Members::read(stored).map_err(stored::corrupt)?;
     let patch_members = read(patch)?;
+    let (stored_by_name, patch_by_name) = (stored_members.by_name(), patch_members.by_name());
     let mut out = Vec::with_capacity(stored.len() + patch.len());
     out.extend_from_slice(&patch.as_bytes()[..patch.len() - 1]);
     let mut totals = Totals::default();
     for member in patch_members.iter() {
-        totals.add(member, &patch_members)?;
+        totals.add(member, &patch_by_name)?;
     }
     for member in stored_members.iter() {
         let property = member.property();
-        if property != "Timestamp" && patch_members.get(property).is_none() {
-            totals.add(member, &stored_members)?;
+        if property != "Timestamp" && patch_by_name.get(property).is_none() {
+            totals.add(member, &stored_by_name)?;
             out.push(b',');
             stored::append(&mut out, member);
         }
@@ -126,7 +128,7 @@ struct Totals {
 
 impl Totals {
     /// Counts a member of a row that is known to be valid.
-    fn add(&mut self, member: &Member<'_>, row: &Members<'_>) -> Result<(), StoreError> {
+    fn add(&mut self, member: &Member<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
         if member.annotated().is_some() {
             return Ok(());
         }
@@ -191,7 +193,7 @@ impl<'r, 'a> Row<'r, 'a> {
         }
     }
 
-    fn admit(&mut self, member: &'r Member<'a>, row: &Members<'a>) -> Result<(), StoreError> {
+    fn admit(&mut self, member: &'r Member<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
         match &*member.name {
             "PartitionKey" => self.admit_key(member, self.partition_key)?,
             "RowKey" => self.admit_key(member, self.row_key)?,
@@ -224,7 +226,7 @@ impl<'r, 'a> Row<'r, 'a> {
         &mut self,
         member: &'r Member<'a>,
         property: &str,
-        row: &Members<'a>,
+        row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
         match row.get(property) {
             _ if matches!(property, "PartitionKey" | "RowKey" | "Timestamp") => self.left_out += 1,
@@ -240,7 +242,7 @@ impl<'r, 'a> Row<'r, 'a> {
     fn admit_property(
         &mut self,
         member: &'r Member<'a>,
-        row: &Members<'a>,
+        row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
         check_name(&member.name)?;
         if member.value == "null" {
@@ -264,7 +266,10 @@ impl<'r, 'a> Row<'r, 'a> {
     }
 }
 
-fn read_property<'a>(member: &Member<'a>, row: &Members<'a>) -> Result<Property<'a>, StoreError> {
+fn read_property<'a>(
+    member: &Member<'a>,
+    row: &ByName<'_, 'a>,
+) -> Result<Property<'a>, StoreError> {
     let name = &member.name;
     Property::read(member.value, row.annotation(name)).map_err(|fault| match fault {
         Fault::UnknownType => StoreError::new(
