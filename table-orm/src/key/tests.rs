@@ -112,10 +112,10 @@ encoder! {
 
 #[cfg(feature = "jiff")]
 encoder! {
-    jiff_sorts: date_time().prop_filter_map("jiff ends a day earlier", |at| at.try_into().ok())
+    jiff_sorts: date_time().prop_filter_map("jiff ends a day earlier", |at| jiff::Timestamp::try_from(at).ok())
         => jiff::Timestamp as Plain;
     jiff_descending_sorts_down:
-        date_time().prop_filter_map("jiff ends a day earlier", |at| at.try_into().ok())
+        date_time().prop_filter_map("jiff ends a day earlier", |at| jiff::Timestamp::try_from(at).ok())
         => jiff::Timestamp as Descending;
 }
 
