@@ -6,8 +6,7 @@ use table_orm::{KeyPart, Projection, TableEntity};
 use time::OffsetDateTime;
 
 /// The points of the course at which a split is taken, in the order of [`Finisher::splits`].
-pub const CHECKPOINTS: [&str; 9] =
-    ["5k", "10k", "15k", "20k", "half", "25k", "30k", "35k", "40k"];
+pub const CHECKPOINTS: [&str; 9] = ["5k", "10k", "15k", "20k", "half", "25k", "30k", "35k", "40k"];
 
 /// A runner who finished a race: five rows, one for each question the race office asks.
 #[derive(Debug, Clone, PartialEq, TableEntity)]

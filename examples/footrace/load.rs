@@ -48,7 +48,7 @@ pub struct Loading {
 /// The progress of reading `bytes` bytes; not shown unless stderr is a terminal.
 pub fn progress(bytes: u64) -> ProgressBar {
     let bar = ProgressBar::new(bytes);
-    match ProgressStyle::with_template("  loading {bar:40} {percent:>3} %  {msg}") {
+    match ProgressStyle::with_template("  loading {bar:28} {percent:>3} %  {msg}") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
