@@ -14,8 +14,11 @@ pub mod row;
 pub mod store;
 mod tables;
 
-pub use entity::{DynamicEntity, ETag, Loaded, TableName};
+pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName};
 pub use error::{Error, Refusal, Result, Unexpected};
+pub use key::KeyPart;
+pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;
+pub use table_derive::{KeyPart, Projection, Properties, TableEntity};
 pub use tables::Tables;

@@ -60,8 +60,7 @@ impl ReadRow for DynamicEntity {
         type Open = BTreeMap<String, Edm>;
         let mut slots = <Open as Properties>::Slots::default();
         while let Some(name) = members.next()? {
-            let system = matches!(&*name, "PartitionKey" | "RowKey" | "Timestamp");
-            if system || !Open::read(&mut slots, "", &name, &mut members)? {
+            if !Open::read(&mut slots, "", &name, &mut members)? {
                 members.other(&name)?;
             }
         }

@@ -18,7 +18,7 @@ pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;
 pub use series::{Series, SeriesSlots};
-pub use writer::{PropertiesWriter, PropertyWriter};
+pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
 pub(crate) use writer::write_string;
 

@@ -44,7 +44,7 @@ impl<R: Row, C, T> List<R, C, T> {
     ///
     /// A row that lacks a compared property does not match.
     pub fn filter(mut self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
-        let condition = condition(R::columns()).0.map_err(|(property, fault)| {
+        let condition = condition(R::COLUMNS).0.map_err(|(property, fault)| {
             Error::Property(PropertyError {
                 entity: self.channel.entity,
                 property,

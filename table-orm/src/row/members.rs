@@ -2,6 +2,7 @@
 
 use crate::edm::DateTime;
 use crate::entity::ETag;
+use crate::key::KeyError;
 use crate::property::{Properties, Property, PropertyError, PropertyFault};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
@@ -143,6 +144,25 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     #[must_use]
     pub fn timestamp(&self) -> Option<DateTime> {
         self.context.timestamp.parse().ok()
+    }
+
+    /// The same in a type of the caller's.
+    #[must_use]
+    pub fn timestamp_as<T: TryFrom<DateTime>>(&self) -> Option<T> {
+        self.timestamp().and_then(|instant| instant.try_into().ok())
+    }
+
+    /// What the row's PartitionKey and RowKey, once they were read, give back.
+    ///
+    /// # Errors
+    /// When they are not keys of the entity.
+    pub fn read_keys<T>(
+        &mut self,
+        read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
+    ) -> Result<T, A::Error> {
+        read(&self.context.partition_key, &self.context.row_key).map_err(|error| {
+            self.fail(error.component, PropertyFault::Unreadable(error.to_string()))
+        })
     }
 
     /// The error of a property, to be returned.

@@ -1,0 +1,218 @@
+//! The partition and each row as types: a key given from left to right, one method a component.
+
+use super::entity::partition_fn;
+use super::{Expansion, doc, names};
+use crate::ast::Row;
+use crate::model::{Key, Model, Part};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+
+pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let (krate, vis, where_clause) = (&entity.krate, &entity.input.vis, &expansion.where_clause);
+    let params = expansion.params();
+    let partition = names::partition(entity);
+    let canonical = &entity.rows[model.canonical].name;
+    let about_partition = [
+        doc(format!("One partition: `{}`.", model.partition.template.text)),
+        doc(format!("As a query, all of its `{canonical}` rows: one page for each 1000 of them.")),
+    ];
+    let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
+    let rows = model.rows().map(|(row, key)| {
+        let name = names::row(entity, row);
+        let state = state(key, 0, krate);
+        let params = expansion.params_and(quote!(__S = #state));
+        let copy = if row.is_full() { "full copies" } else { "partial copies" };
+        let docs = [
+            doc(format!("The rows `{}` of one partition, {copy} of the entity.", row.name)),
+            doc("As a query, those whose keys start with what is given; one row, when all is."),
+        ];
+        quote! {
+            #(#docs)*
+            #[must_use]
+            #[derive(Debug, Clone)]
+            #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
+        }
+    });
+    quote! {
+        #(#about_partition)*
+        #[must_use]
+        #[derive(Debug, Clone)]
+        #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+        #(#rows)*
+    }
+}
+
+/// The state of a key of which so many components are given.
+fn state(key: &Key<'_>, given: usize, krate: &TokenStream) -> TokenStream {
+    if given == key.parts.len() {
+        quote!(#krate::query::Complete)
+    } else if given == 0 && key.template.start.is_empty() {
+        quote!(#krate::query::Open)
+    } else {
+        let given = Literal::usize_unsuffixed(given);
+        quote!(#krate::query::Given<#given>)
+    }
+}
+
+/// The same inside of the anonymous constant.
+fn inner_state(key: &Key<'_>, given: usize) -> TokenStream {
+    if given == key.parts.len() {
+        quote!(_orm::Complete)
+    } else if given == 0 && key.template.start.is_empty() {
+        quote!(_orm::Open)
+    } else {
+        let given = Literal::usize_unsuffixed(given);
+        quote!(_orm::Given<#given>)
+    }
+}
+
+pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let partition_fn = partition_fn(model, expansion);
+    let partition = partition(model, expansion);
+    let rows = model.rows().enumerate().map(|(index, (row, key))| {
+        let components = components(model, expansion, row, key);
+        let query = query(model, expansion, index, row);
+        quote!(#components #query)
+    });
+    quote!(#partition_fn #partition #(#rows)*)
+}
+
+fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let (vis, where_clause) = (&entity.input.vis, &expansion.where_clause);
+    let (params, args) = (expansion.params(), expansion.args());
+    let partition = names::partition(entity);
+    let methods = model.rows().map(|(row, key)| {
+        let (method, name) = (&row.name, names::row(entity, row));
+        let (args, start) = (expansion.args(), &key.template.start);
+        let phantom = expansion.phantom_value();
+        let doc = doc(format!("The rows `{}`.", key.template.text));
+        quote! {
+            #doc
+            #vis fn #method(&self) -> #name #args {
+                #name(self.0.row(#start) #phantom)
+            }
+        }
+    });
+    let canonical = &entity.rows[model.canonical];
+    let (method, row) = (&canonical.name, expansion.row(entity, canonical));
+    quote! {
+        impl #params #partition #args #where_clause {
+            #(#methods)*
+        }
+        impl #params _orm::Query for #partition #args #where_clause {
+            type Row = #row;
+            type Class = _orm::class::Partition;
+            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> {
+                _orm::KeyState::keys(self.#method().0)
+            }
+        }
+    }
+}
+
+/// `Query` and `Row` of one row.
+fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) -> TokenStream {
+    let entity = model.entity;
+    let Expansion { ty, where_clause, .. } = expansion;
+    let params = expansion.params_and(quote!(__S: _orm::KeyState));
+    let any_params = expansion.params_and(quote!(__S));
+    let this = expansion.row_in(entity, row, quote!(__S));
+    let first = expansion.row(entity, row);
+    let index = Literal::usize_unsuffixed(index);
+    let columns =
+        if row.is_full() { names::columns(entity) } else { names::row_columns(entity, row) };
+    let args = expansion.args();
+    quote! {
+        impl #params _orm::Query for #this #where_clause {
+            type Row = #first;
+            type Class = __S::Class;
+            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> {
+                __S::keys(self.0)
+            }
+        }
+        impl #any_params _orm::Row for #this #where_clause {
+            type Entity = #ty;
+            type Columns = #columns #args;
+            const INDEX: usize = #index;
+            const COLUMNS: Self::Columns = #columns::ALL;
+        }
+    }
+}
+
+/// The methods of each component, in the state in which it comes next.
+fn components(
+    model: &Model<'_>,
+    expansion: &Expansion<'_>,
+    row: &Row,
+    key: &Key<'_>,
+) -> TokenStream {
+    let (entity, where_clause) = (model.entity, &expansion.where_clause);
+    let params = expansion.params();
+    key.parts
+        .iter()
+        .enumerate()
+        .map(|(given, part)| {
+            let this = expansion.row_in(entity, row, inner_state(key, given));
+            let methods = methods(model, expansion, row, key, given, part);
+            quote!(impl #params #this #where_clause { #methods })
+        })
+        .collect()
+}
+
+fn methods(
+    model: &Model<'_>,
+    expansion: &Expansion<'_>,
+    row: &Row,
+    key: &Key<'_>,
+    given: usize,
+    part: &Part<'_>,
+) -> TokenStream {
+    let entity = model.entity;
+    let vis = &entity.input.vis;
+    let Part { ident, name, then, .. } = part;
+    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
+    let make = names::row(entity, row);
+    let next = expansion.row_in(entity, row, inner_state(key, given + 1));
+    let first = expansion.row(entity, row);
+    let phantom = expansion.phantom_value();
+    let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };
+    let equal = doc(format!("Gives `{name}`: a {cost}."));
+    let range = {
+        // Escapes change the order of text, which otherwise sorts at the end of a key.
+        let bound = if part.last && !entity.encode { quote!(LastRangeOf) } else { quote!(RangeOf) };
+        let method = format_ident!("{}_in", ident.unraw());
+        let docs = doc(format!("Gives a range of `{name}`: a row range query."));
+        quote! {
+            #docs
+            #vis fn #method(
+                self,
+                range: impl _orm::#bound<#ty, #encoder>,
+            ) -> _orm::RowRange<#first> {
+                _orm::RowRange::new(self.0.range::<#encoder, #ty>(#name, range))
+            }
+        }
+    };
+    let starts_with = part.kind().may_be_text().then(|| {
+        let method = format_ident!("{}_starts_with", ident.unraw());
+        let docs = doc(format!("Gives what `{name}` starts with: a row range query."));
+        quote! {
+            #docs
+            #vis fn #method(
+                self,
+                prefix: impl _orm::PrefixOf<#ty, #encoder>,
+            ) -> _orm::RowRange<#first> {
+                _orm::RowRange::new(self.0.starts_with::<#encoder, #ty>(#name, prefix, #then))
+            }
+        }
+    });
+    quote! {
+        #equal
+        #vis fn #ident(self, #ident: impl _orm::IntoValue<#ty>) -> #next {
+            #make(self.0.part::<#encoder, #ty, _>(#name, #ident, #then) #phantom)
+        }
+        #range
+        #starts_with
+    }
+}
