@@ -105,7 +105,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         impl #params _orm::Query for #partition #args #where_clause {
             type Row = #row;
             type Class = _orm::class::Partition;
-            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> {
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
                 _orm::KeyState::keys(self.#method().0)
             }
         }
@@ -128,7 +128,7 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
         impl #params _orm::Query for #this #where_clause {
             type Row = #first;
             type Class = __S::Class;
-            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> {
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
                 __S::keys(self.0)
             }
         }
