@@ -12,6 +12,8 @@ mod group;
 mod json;
 mod scalar;
 mod series;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use error::{PropertyError, PropertyFault};

@@ -67,10 +67,12 @@ impl Channel {
             _ => self.store.commit(&self.table, transaction).await,
         };
         sent.map_err(|cause| {
-            // A transaction of one operation may come back without an index.
-            let index = cause.operation.unwrap_or(0);
-            let (row_key, name) = rows.get(index).cloned().unwrap_or_default();
-            self.refused(&partition_key, &row_key, Some((index, name)), cause)
+            // A single operation may come back without an index.
+            let index = cause.operation.or((rows.len() == 1).then_some(0));
+            let failed = index.and_then(|index| Some((index, rows.get(index)?)));
+            let row_key = failed.map_or("", |(_, (row_key, _))| row_key.as_str());
+            let operation = failed.map(|(index, (_, name))| (index, *name));
+            self.refused(&partition_key, row_key, operation, cause)
         })
     }
 

@@ -22,8 +22,10 @@ pub struct List<R, C, T> {
     limit: Option<usize>,
     /// Why a scan is permitted.
     reason: Option<String>,
-    read: PhantomData<fn() -> (R, C, T)>,
+    read: PhantomData<Reads<R, C, T>>,
 }
+
+type Reads<R, C, T> = fn() -> (R, C, T);
 
 impl<R: Row, C, T> List<R, C, T> {
     pub(super) const fn new(

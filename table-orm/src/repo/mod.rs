@@ -1,5 +1,6 @@
 //! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
 
+mod bulk;
 mod channel;
 mod get;
 mod list;
@@ -9,6 +10,9 @@ mod save;
 mod table;
 mod write;
 
+pub use bulk::{
+    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
+};
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use list::List;
 pub use load::Load;
@@ -24,6 +28,7 @@ use crate::query::{CompleteKey, KeyRange, Query, Row, ScanPermit, Span, canonica
 use crate::row::{EntityRows, FromRow};
 use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
+use bulk::Grouping;
 use channel::Channel;
 use std::borrow::BorrowMut;
 use std::marker::PhantomData;
@@ -194,6 +199,63 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::NotFound`](crate::Error::NotFound) when it is gone.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
         Delete { channel: self.channel.clone(), loaded }
+    }
+
+    /// Inserts many entities, several of one partition in a transaction. The input may be endless:
+    /// it is read as it is needed.
+    pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+    {
+        let operations = |entity: &E| EntityRows::of(entity).map(insert_all);
+        Bulk::new(self.channel.clone(), entities.into_iter(), Grouping::Together(operations))
+    }
+
+    /// Inserts or replaces many entities: several of one partition in a transaction where
+    /// [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else each by a read and a
+    /// guarded write.
+    pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+        E: 'static,
+    {
+        let grouping = if E::KEYS_FOLLOW_CANONICAL {
+            Grouping::Together(|entity: &E| EntityRows::of(entity).map(upsert_all))
+        } else {
+            Grouping::Each(write::upsert_alone)
+        };
+        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+    }
+
+    /// Deletes many loaded entities, each if nobody has written it since; several of one partition
+    /// in a transaction.
+    pub fn delete_many<'a, I>(&self, entities: I) -> Bulk<'a, Loaded<E>, I::IntoIter>
+    where
+        I: IntoIterator<Item = Loaded<E>>,
+    {
+        let grouping = Grouping::Together(Delete::<E>::prepare);
+        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+    }
+
+    /// Deletes every entity of this type in a partition: reads its canonical rows page by page and
+    /// deletes the entities of a page in as few transactions as they need.
+    ///
+    /// # Errors
+    /// The first failure; what was deleted before it stays deleted, and the call can be made again.
+    pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
+    where
+        Q: Query<Row = E::Canonical, Class = class::Partition>,
+        E: FromRow<E::Canonical> + 'static,
+    {
+        let mut deleted = BulkProgress::default();
+        let mut load = self.load(partition).into_pages()?;
+        while let Some(page) = load.next().await? {
+            let report = self.delete_many(page).await.all()?;
+            deleted.entities += report.entities;
+            deleted.rows += report.rows;
+            deleted.requests += report.requests;
+        }
+        Ok(deleted)
     }
 
     fn blind<T>(

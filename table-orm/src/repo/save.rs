@@ -95,7 +95,7 @@ impl<E: TableEntity> Delete<E> {
         Ok(Plan::write(&self.channel.table, Self::prepare(&self.loaded)?))
     }
 
-    fn prepare(loaded: &Loaded<E>) -> Result<Transaction> {
+    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Transaction> {
         let guard = IfMatch::ETag(loaded.etag().clone());
         Ok(delete_all(loaded.stored_rows()?, <E::Canonical as Row>::INDEX, &guard))
     }

@@ -1,5 +1,6 @@
 //! Writes of an entity as it is, whatever was loaded before.
 
+use super::bulk::Chunk;
 use super::channel::Channel;
 use crate::entity::{ETag, Loaded, TableEntity};
 use crate::error::{Error, Result};
@@ -125,6 +126,22 @@ async fn over_stored<E: TableEntity>(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// An upsert as one of many, where it cannot share a transaction.
+pub(super) fn upsert_alone<E: TableEntity + 'static>(
+    channel: Channel,
+    entity: E,
+) -> BoxFuture<'static, (Chunk<E>, Result<()>)> {
+    Box::pin(async move {
+        let rows = EntityRows::of(&entity);
+        let count = rows.as_ref().map_or(0, |rows| rows.rows.len());
+        let written = match rows {
+            Ok(rows) => over_stored::<E>(&channel, &rows, Then::Upsert).await.map(drop),
+            Err(error) => Err(error),
+        };
+        (Chunk::single(entity, count), written)
+    })
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Write<E, ETag> {

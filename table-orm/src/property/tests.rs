@@ -1,0 +1,262 @@
+//! The promises of the module, for every type that one property can store.
+
+use super::*;
+use crate::edm::{DateTime, EdmType};
+use crate::entity::DynamicEntity;
+use crate::row::{Members, ReadRow, body, read_row};
+use proptest::prelude::*;
+use serde::de::MapAccess;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// A row of one property.
+struct One<T>(T);
+
+impl<T: Property> ReadRow for One<T> {
+    const NAME: &'static str = "One";
+    const SELECT: Option<&'static [&'static str]> = None;
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        let mut slot = None;
+        while let Some(name) = members.next()? {
+            match &*name {
+                "P" => members.read("P", &mut slot)?,
+                other => members.other(other)?,
+            }
+        }
+        members.finish("P", slot).map(One)
+    }
+}
+
+/// A row of one group.
+struct Group<T>(T);
+
+impl<T: Properties> ReadRow for Group<T> {
+    const NAME: &'static str = "Group";
+    const SELECT: Option<&'static [&'static str]> = None;
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        let mut slots = T::Slots::default();
+        while let Some(name) = members.next()? {
+            let system = matches!(&*name, "PartitionKey" | "RowKey");
+            if system || !T::read(&mut slots, "S", &name, &mut members)? {
+                members.other(&name)?;
+            }
+        }
+        members.finish_group("S", slots).map(Group)
+    }
+}
+
+fn row(write: impl FnOnce(&mut PropertiesWriter) -> Result<(), PropertyError>) -> Vec<u8> {
+    let mut out = PropertiesWriter::new("One");
+    write(&mut out).unwrap();
+    body("p", "r", &out).unwrap().to_vec()
+}
+
+/// The value comes back, and another reader finds it under its exact type.
+fn stored_as<T: Property + PartialEq + Debug>(value: &T, edm: EdmType) {
+    let json = row(|out| out.property("P", value));
+    let (_, One(read)) = read_row::<One<T>>(0, &json).unwrap();
+    assert_eq!(&read, value, "{}", String::from_utf8_lossy(&json));
+    let (_, dynamic) = read_row::<DynamicEntity>(0, &json).unwrap();
+    let stored = dynamic.properties.get("P").unwrap();
+    assert_eq!(stored.edm_type(), edm);
+    assert_eq!(value.edm().unwrap().as_ref(), Some(stored));
+}
+
+macro_rules! types {
+    ($($name:ident: $type:ty => $edm:ident;)*) => {
+        proptest! {$(
+            #[test]
+            fn $name(value in any::<$type>()) {
+                stored_as(&value, EdmType::$edm);
+                stored_as(&Some(value), EdmType::$edm);
+            }
+        )*}
+    };
+}
+
+types! {
+    i8_is_int32: i8 => Int32;
+    i16_is_int32: i16 => Int32;
+    i32_is_int32: i32 => Int32;
+    u8_is_int32: u8 => Int32;
+    u16_is_int32: u16 => Int32;
+    u32_is_int64: u32 => Int64;
+    i64_is_int64: i64 => Int64;
+    bool_is_boolean: bool => Boolean;
+    text_is_string: String => String;
+    char_is_string: char => String;
+    bytes_are_binary: Vec<u8> => Binary;
+}
+
+proptest! {
+    #[test]
+    fn u64_is_int64_when_it_fits(value in any::<u64>()) {
+        if i64::try_from(value).is_ok() {
+            stored_as(&value, EdmType::Int64);
+        } else {
+            prop_assert_eq!(value.edm(), Err(PropertyFault::Int64Overflow(value)));
+            let mut out = PropertiesWriter::new("One");
+            prop_assert!(out.property("P", &value).is_err());
+        }
+    }
+
+    #[test]
+    fn doubles_keep_every_bit(bits in any::<u64>(), single in any::<u32>()) {
+        for value in [f64::from_bits(bits), f64::from(f32::from_bits(single))] {
+            let json = row(|out| out.property("P", &value));
+            let (_, One(read)) = read_row::<One<f64>>(0, &json).unwrap();
+            prop_assert!(read.to_bits() == value.to_bits() || (read.is_nan() && value.is_nan()));
+        }
+        let value = f32::from_bits(single);
+        let json = row(|out| out.property("P", &value));
+        let (_, One(read)) = read_row::<One<f32>>(0, &json).unwrap();
+        prop_assert!(read.to_bits() == value.to_bits() || (read.is_nan() && value.is_nan()));
+    }
+
+    #[test]
+    fn guids_and_instants_are_exact(
+        guid in any::<u128>(),
+        ticks in DateTime::MIN.ticks()..=DateTime::MAX.ticks(),
+    ) {
+        stored_as(&Uuid::from_u128(guid), EdmType::Guid);
+        let instant = DateTime::from_ticks(ticks).unwrap();
+        stored_as(&instant, EdmType::DateTime);
+        stored_as(&OffsetDateTime::from(instant), EdmType::DateTime);
+    }
+
+    #[test]
+    fn series_come_back_slot_by_slot(
+        array in any::<[Option<i32>; 9]>(),
+        list in prop::collection::vec(any::<String>(), 0..40),
+    ) {
+        let (_, Group(read)) =
+            read_row::<Group<[Option<i32>; 9]>>(0, &row(|out| out.series("S", &array))).unwrap();
+        prop_assert_eq!(read, array);
+        let (_, Group(read)) =
+            read_row::<Group<Vec<String>>>(0, &row(|out| out.series("S", &list))).unwrap();
+        prop_assert_eq!(read, list);
+    }
+
+    #[test]
+    fn open_properties_keep_their_types(
+        text in any::<String>(), small in any::<i32>(), large in any::<i64>(),
+        flag in any::<bool>(), bytes in any::<Vec<u8>>(), double in -1e9..1e9,
+    ) {
+        let open = BTreeMap::from([
+            ("A".to_owned(), Edm::String(text)),
+            ("B".to_owned(), Edm::Int32(small)),
+            ("C".to_owned(), Edm::Int64(large)),
+            ("D".to_owned(), Edm::Boolean(flag)),
+            ("E".to_owned(), Edm::Binary(bytes)),
+            ("F".to_owned(), Edm::Double(double)),
+        ]);
+        let (_, Group(read)) =
+            read_row::<Group<BTreeMap<String, Edm>>>(0, &row(|out| out.flatten("", &open))).unwrap();
+        prop_assert_eq!(read, open);
+    }
+}
+
+#[test]
+fn special_doubles_are_named_and_whole_ones_stay_doubles() {
+    for (value, json) in [
+        (f64::NAN, r#""P":"NaN","#),
+        (f64::INFINITY, r#""P":"Infinity","#),
+        (f64::NEG_INFINITY, r#""P":"-Infinity","#),
+        (3.0, r#""P":3.0,"#),
+        (-0.0, r#""P":-0.0,"#),
+    ] {
+        let row = String::from_utf8(row(|out| out.property("P", &value))).unwrap();
+        assert!(row.contains(json) && row.contains(r#""P@odata.type":"Edm.Double""#), "{row}");
+    }
+}
+
+#[test]
+fn an_absent_or_null_property_is_none_or_a_typed_error() {
+    for json in
+        [r#"{"PartitionKey":"p","RowKey":"r"}"#, r#"{"PartitionKey":"p","RowKey":"r","P":null}"#]
+    {
+        assert_eq!(read_row::<One<Option<i32>>>(0, json.as_bytes()).unwrap().1.0, None);
+        let Err(error) = read_row::<One<i32>>(0, json.as_bytes()) else { panic!("{json}") };
+        assert_eq!(error.fault, PropertyFault::Missing);
+        assert_eq!((error.property.as_str(), error.row_key.as_str()), ("P", "r"));
+    }
+}
+
+#[test]
+fn a_value_of_another_type_is_a_typed_error_that_names_the_property() {
+    for value in ["true", r#""x""#, "1.5", "{}", "[1]", "300"] {
+        let json = format!(r#"{{"PartitionKey":"p","RowKey":"r","P":{value}}}"#);
+        let Err(error) = read_row::<One<u8>>(0, json.as_bytes()) else { panic!("{json}") };
+        assert!(matches!(error.fault, PropertyFault::Unreadable(_)), "{error}");
+        assert_eq!(error.property, "P");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_row_are_a_typed_error() {
+    for json in ["", "{", "[]", r#"{"P":1"#, "{\"P\":\"\u{1}\"}"] {
+        assert!(read_row::<One<String>>(0, json.as_bytes()).is_err(), "{json}");
+    }
+}
+
+#[test]
+fn limits_are_checked_at_the_bound() {
+    let fault = |value: &dyn Fn(&mut PropertiesWriter) -> Result<(), PropertyError>| {
+        let mut out = PropertiesWriter::new("One");
+        value(&mut out).and_then(|()| body("p", "r", &out).map(drop)).map_err(|error| error.fault)
+    };
+    let text = |units| "é".repeat(units);
+    assert_eq!(fault(&|out| out.property("P", &text(32768))), Ok(()));
+    assert_eq!(
+        fault(&|out| out.property("P", &text(32769))),
+        Err(PropertyFault::StringTooLong(32769))
+    );
+    assert_eq!(fault(&|out| out.property("P", &vec![0_u8; 65536])), Ok(()));
+    assert_eq!(
+        fault(&|out| out.property("P", &vec![0_u8; 65537])),
+        Err(PropertyFault::BinaryTooLong(65537))
+    );
+    assert_eq!(fault(&|out| out.series("P", &vec![0_i32; 252])), Ok(()));
+    assert!(matches!(
+        fault(&|out| out.series("P", &vec![0_i32; 253])),
+        Err(PropertyFault::SeriesTooLong { length: 253, max: 252 })
+    ));
+    assert_eq!(
+        fault(&|out| {
+            out.property("Q", &0)?;
+            out.series("P", &vec![0_i32; 252])
+        }),
+        Err(PropertyFault::TooManyProperties(253))
+    );
+    let kilobytes_64 = vec![0_u8; 65536];
+    assert!(matches!(
+        fault(&|out| out.series("P", &vec![bytes::Bytes::from(kilobytes_64.clone()); 16])),
+        Err(PropertyFault::EntityTooLarge(_))
+    ));
+    assert_eq!(
+        fault(&|out| out.series("P", &vec![bytes::Bytes::from(kilobytes_64.clone()); 15])),
+        Ok(())
+    );
+    for name in ["", "1a", "a-b", "a b", "a\"b"] {
+        assert_eq!(fault(&|out| out.property(name, &1)), Err(PropertyFault::Name), "{name}");
+    }
+}
+
+#[test]
+fn json_text_is_checked_after_encoding() {
+    let json = row(|out| out.json("P", &vec![1, 2, 3]));
+    assert_eq!(read_row::<One<Json<Vec<u8>>>>(0, &json).unwrap().1.0, Json(vec![1, 2, 3]));
+    let mut out = PropertiesWriter::new("One");
+    let error = out.json("P", &"x".repeat(32767)).unwrap_err();
+    assert_eq!(error.fault, PropertyFault::StringTooLong(32769));
+}

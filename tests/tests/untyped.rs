@@ -1,0 +1,82 @@
+//! The untyped calls: rows of any shape, types exact, pages whole.
+
+use table_orm::edm::{DateTime, Edm};
+use table_orm::query::{Comparison, Filter};
+use table_orm::repo::Table;
+use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};
+
+async fn table() -> (Tables, Table) {
+    let tables = Tables::in_memory().unwrap();
+    let name = TableName::new("things").unwrap();
+    tables.create(&name).await.unwrap();
+    let table = tables.table(name);
+    (tables, table)
+}
+
+#[tokio::test]
+async fn every_type_comes_back_exactly() {
+    let (_tables, table) = table().await;
+    let thing = DynamicEntity::new("p", "it's 100% + & = , (r)")
+        .with("Text", "O'Brien \"\\\u{1F3C3}")
+        .with("Int32", i32::MIN)
+        .with("Int64", 9_007_199_254_740_993_i64)
+        .with("Whole", 3.0)
+        .with("Infinite", f64::NEG_INFINITY)
+        .with("Flag", false)
+        .with("At", DateTime::MAX)
+        .with("Guid", uuid::Uuid::from_u128(0x67e5_5044_10b1_426f_9247_bb68_0e5f_e0c8))
+        .with("Bytes", vec![0_u8, 255]);
+    table.insert(&thing).await.unwrap();
+    let read = table.get("p", &thing.row_key).await.unwrap().unwrap();
+    assert_eq!(read.properties, thing.properties);
+    assert!(read.timestamp.is_some() && read.etag.is_some());
+}
+
+#[tokio::test]
+async fn an_etag_guards_replace_merge_and_delete() {
+    let (_tables, table) = table().await;
+    table.insert(&DynamicEntity::new("p", "r").with("A", 1).with("B", 1)).await.unwrap();
+    let old = table.get("p", "r").await.unwrap().unwrap();
+    table.merge(&DynamicEntity::new("p", "r").with("A", 2)).await.unwrap();
+    for refused in [
+        table.replace(&old).await.map(drop),
+        table.merge(&old).await.map(drop),
+        table.delete(&old).await,
+    ] {
+        assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    }
+    let new = table.get("p", "r").await.unwrap().unwrap();
+    assert_eq!(new.properties["A"], Edm::Int32(2));
+    assert_eq!(new.properties["B"], Edm::Int32(1));
+    table.delete(&new).await.unwrap();
+    assert!(matches!(table.delete(&new).await, Err(Error::NotFound(_))));
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_over_all_pages() {
+    let (_tables, table) = table().await;
+    for index in 0..2500 {
+        table.insert(&DynamicEntity::new("p", format!("{index:05}")).with("I", index)).await.unwrap();
+    }
+    let mut rows = table.scan(ScanPermit::because("test")).stream();
+    let mut seen = 0;
+    while let Some(row) = rows.next().await.unwrap() {
+        assert_eq!(row.row_key, format!("{seen:05}"));
+        seen += 1;
+    }
+    assert_eq!(seen, 2500);
+    let even = Filter::compare("I", Comparison::Less, 10);
+    let few = table.list("p", "00003".to_owned()..).filter(even).select(["I"]).collect().await;
+    assert_eq!(few.unwrap().len(), 7);
+    let taken = table.list("p", ..).take(1700).collect().await.unwrap();
+    assert_eq!(taken.len(), 1700);
+}
+
+#[tokio::test]
+async fn tables_are_listed_and_missing_ones_are_named() {
+    let (tables, table) = table().await;
+    assert_eq!(tables.list().await.unwrap(), [TableName::new("things").unwrap()]);
+    tables.delete(&TableName::new("Things").unwrap()).await.unwrap();
+    let refused = table.get("p", "r").await.unwrap_err();
+    assert!(refused.to_string().contains("things"), "{refused}");
+}
