@@ -6,13 +6,12 @@
 mod ratio;
 
 use redb::backends::InMemoryBackend;
-use redb::{Database, ReadableDatabase, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use table_orm::entity::TableEntity;
 use table_orm::row::EntityRows;
 use table_orm::{Repo, TableEntity, Tables};
 use time::OffsetDateTime;
@@ -207,5 +206,4 @@ fn group_commit(criterion: &mut criterion::Criterion, runtime: &Runtime) {
         });
     });
     group.finish();
-    assert_eq!(Finisher::TABLE, "finishers");
 }

@@ -5,7 +5,6 @@
 mod ratio;
 
 use std::hint::black_box;
-use table_orm::entity::TableEntity;
 use table_orm::key::KeyText;
 use table_orm::{KeyPart, TableEntity};
 

@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde::Deserialize;
 use std::hint::black_box;
-use table_orm::entity::TableEntity;
 use table_orm::query::RowQuery;
 use table_orm::store::{Operation, Page, Store, StoreError, StoredRow, Transaction};
 use table_orm::{ETag, TableEntity, TableName, Tables};
@@ -119,7 +118,6 @@ fn main() {
     let body = page();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let repo = Tables::new(OnePage(body.clone())).repo::<Finisher>();
-    assert_eq!(Finisher::TABLE, "finishers");
     let mut criterion = ratio::criterion();
     let mut group = criterion.benchmark_group("page of 1000 ten-property entities");
     group.bench_function("serde_json", |bench| {

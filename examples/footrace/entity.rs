@@ -29,6 +29,8 @@ pub const CHECKPOINTS: [&str; 9] = ["5k", "10k", "15k", "20k", "half", "25k", "3
     include(wave, bib, name, registered_at)
 )]
 #[component(surname = lower(name), newest = desc(registered_at))]
+// Rows may include the same fields: https://github.com/rust-lang/rust-clippy/issues/13238.
+#[allow(clippy::duplicated_attributes)]
 pub struct Finisher {
     /// The race and its year.
     pub event: String,

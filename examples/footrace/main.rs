@@ -57,7 +57,7 @@ enum Failure {
     #[error("`{}` {source}", .path.display())]
     Results { path: PathBuf, source: ResultsError },
     #[error("`{}`, {line}; load it again when it can be read", .path.display())]
-    Broken { path: PathBuf, line: WrongLine },
+    Broken { path: PathBuf, line: Box<WrongLine> },
     #[error(transparent)]
     Store(#[from] Error),
     #[error(transparent)]
@@ -105,7 +105,7 @@ async fn run() -> Result<(), Failure> {
     bar.finish_and_clear();
     let loading = loading.map_err(|error| match error {
         LoadError::Store(error) => Failure::Store(error),
-        LoadError::Read(line) => Failure::Broken { path: input.path.clone(), line },
+        LoadError::Read(line) => Failure::Broken { path: input.path.clone(), line: Box::new(line) },
     })?;
     let place = match &arguments.db {
         Some(path) => path.display().to_string(),
