@@ -7,7 +7,6 @@
     unreachable_pub,
     clippy::all,
     clippy::pedantic,
-    clippy::nursery,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic

@@ -23,7 +23,7 @@ impl<T: Property> ReadRow for One<T> {
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
         let mut slot = None;
-        while let Some(name) = members.next()? {
+        while let Some(name) = members.next_name()? {
             match &*name {
                 "P" => members.read("P", &mut slot)?,
                 other => members.other(other)?,
@@ -45,7 +45,7 @@ impl<T: Properties> ReadRow for Group<T> {
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
         let mut slots = T::Slots::default();
-        while let Some(name) = members.next()? {
+        while let Some(name) = members.next_name()? {
             let system = matches!(&*name, "PartitionKey" | "RowKey");
             if system || !T::read(&mut slots, "S", &name, &mut members)? {
                 members.other(&name)?;

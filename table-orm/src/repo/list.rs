@@ -193,7 +193,7 @@ impl ReadRow for Key {
         _row: usize,
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
-        while let Some(member) = members.next()? {
+        while let Some(member) = members.next_name()? {
             members.other(&member)?;
         }
         Ok(Self)

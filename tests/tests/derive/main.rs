@@ -51,9 +51,9 @@ async fn repo<E: TableEntity>() -> Repo<E> {
 }
 
 /// The entity, stored and read back through its canonical rows.
-async fn read_back<E: TableEntity, Q: Query>(entity: &E, partition: Q) -> E
+async fn read_back<E, Q: Query>(entity: &E, partition: Q) -> E
 where
-    E: table_orm::row::FromRow<Q::Row> + Send + 'static,
+    E: TableEntity + table_orm::row::FromRow<Q::Row> + 'static,
     Q::Row: Row<Entity = E> + 'static,
 {
     let repo = repo::<E>().await;

@@ -94,7 +94,7 @@ fn a_builder_writes_the_key_that_is_stored() {
     let race = Registration::partition(EVENT, Distance::Full);
     let bib = race.by_bib().bib(1234).name("John").sex(Sex::M).age(55);
     assert_eq!(exact(bib), "BIB:01234__John__M__55");
-    let age = race.by_age().age(55).bib(1234).name(&"John".to_owned()).sex(&Sex::M);
+    let age = race.by_age().age(55).bib(1234).name("John".to_owned()).sex(Sex::M);
     assert_eq!(exact(age), "AGE:055__1234__John__M");
 }
 
