@@ -17,7 +17,11 @@ enum Sex {
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "finishers", partition = "{event}", row = "BIB:{bib:05}__{name}__{sex}__{age}__{club}")]
+#[table(
+    name = "finishers",
+    partition = "{event}",
+    row = "BIB:{bib:05}__{name}__{sex}__{age}__{club}"
+)]
 struct Finisher {
     event: String,
     bib: u32,

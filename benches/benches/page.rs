@@ -95,11 +95,7 @@ impl Store for OnePage {
         Ok(None)
     }
 
-    async fn commit(
-        &self,
-        _: &TableName,
-        _: Transaction,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
+    async fn commit(&self, _: &TableName, _: Transaction) -> Result<Vec<Option<ETag>>, StoreError> {
         Ok(Vec::new())
     }
 }

@@ -142,7 +142,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 mut members: _orm::Members<'_, '__de, __A>,
             ) -> _orm::Result<Self, __A::Error> {
                 #(#slots)*
-                while let _orm::Some(member) = members.next()? {
+                while let _orm::Some(member) = members.next_name()? {
                     match &*member {
                         #(#arms)*
                         #other

@@ -84,7 +84,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
             ) -> _orm::Result<Self, __A::Error> {
                 #(let #names = #properties;)*
                 #(let mut #slots = _orm::None;)*
-                while let _orm::Some(member) = members.next()? {
+                while let _orm::Some(member) = members.next_name()? {
                     match &*member {
                         #(#arms)*
                         other => members.other(other)?,

@@ -59,7 +59,7 @@ impl ReadRow for DynamicEntity {
     ) -> Result<Self, A::Error> {
         type Open = BTreeMap<String, Edm>;
         let mut slots = <Open as Properties>::Slots::default();
-        while let Some(name) = members.next()? {
+        while let Some(name) = members.next_name()? {
             if !Open::read(&mut slots, "", &name, &mut members)? {
                 members.other(&name)?;
             }

@@ -35,8 +35,8 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
-        let mut query = self.channel.query(self.keys?);
+    pub fn plan(&self) -> Result<Plan> {
+        let mut query = self.channel.query(self.keys.clone()?);
         query.select = select::<T>();
         Ok(Plan::read(query))
     }
@@ -62,7 +62,7 @@ async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Resu
         return Ok(None);
     };
     match channel.get(&partition_key, &row_key, T::SELECT).await? {
-        Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?.1)),
+        Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?)),
         None => Ok(None),
     }
 }
@@ -82,10 +82,11 @@ impl<R: Row, T: FromRow<R>> GetMany<R, T> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan> {
         let mut steps = Vec::with_capacity(self.keys.len());
-        for keys in self.keys {
-            let get = Get { channel: self.channel.clone(), keys, read: self.read };
+        for keys in &self.keys {
+            let (channel, keys) = (self.channel.clone(), keys.clone());
+            let get = Get { channel, keys, read: self.read };
             steps.extend(get.plan()?.steps);
         }
         Ok(Plan { steps })

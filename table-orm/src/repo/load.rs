@@ -29,10 +29,10 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
-        let mut plan = Plan::read(self.channel.query(self.keys?));
+    pub fn plan(&self) -> Result<Plan> {
+        let mut plan = Plan::read(self.channel.query(self.keys.clone()?));
         if !Self::IS_CANONICAL {
-            plan.steps.push(Step::ReadCanonical { table: self.channel.table });
+            plan.steps.push(Step::ReadCanonical { table: self.channel.table.clone() });
         }
         Ok(plan)
     }

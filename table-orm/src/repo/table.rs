@@ -33,7 +33,7 @@ impl Table {
     pub async fn get(&self, partition_key: &str, row_key: &str) -> Result<Option<DynamicEntity>> {
         match self.channel.get(partition_key, row_key, None).await? {
             Some(row) => {
-                let (_, mut entity) = read_row::<DynamicEntity>(0, &row.body)?;
+                let mut entity = read_row::<DynamicEntity>(0, &row.body)?;
                 entity.etag = Some(row.etag);
                 Ok(Some(entity))
             }
@@ -124,7 +124,7 @@ fn condition(row: &DynamicEntity) -> IfMatch {
 
 /// A query of untyped rows. One of the last methods sends it.
 #[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DynamicList {
     channel: Channel,
     query: RowQuery,
@@ -161,8 +161,8 @@ impl DynamicList {
 
     /// What it will send.
     #[must_use]
-    pub fn plan(self) -> Plan {
-        let Self { query, limit, reason, .. } = self;
+    pub fn plan(&self) -> Plan {
+        let Self { query, limit, reason, .. } = self.clone();
         Plan { steps: vec![Step::Read { query, limit, reason }] }
     }
 

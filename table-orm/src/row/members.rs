@@ -59,7 +59,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     ///
     /// # Errors
     /// When the row is not JSON.
-    pub fn next(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
+    pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         self.map.next_key_seed(Text)
     }
 

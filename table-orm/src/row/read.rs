@@ -37,33 +37,29 @@ pub trait ReadRow: Sized {
 )]
 pub trait FromRow<R: Row>: ReadRow {}
 
-/// Where a row stands, and in which version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowHead {
-    /// The row's PartitionKey.
-    pub partition_key: String,
-    /// The row's RowKey.
-    pub row_key: String,
-    /// The row's version.
-    pub etag: ETag,
+/// Reads one row's JSON object.
+pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, PropertyError> {
+    read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object.
-pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<(RowHead, T), PropertyError> {
+/// Reads one row's JSON object, and the version that its timestamp tells.
+pub(crate) fn read_versioned_row<T: ReadRow>(
+    row: usize,
+    json: &[u8],
+) -> Result<(T, ETag), PropertyError> {
     let mut context = RowContext::new(T::NAME);
+    let value = read_in(&mut context, row, json)?;
+    Ok((value, ETag::from_timestamp(&context.timestamp)))
+}
+
+fn read_in<'de, T: ReadRow>(
+    context: &mut RowContext<'de>,
+    row: usize,
+    json: &'de [u8],
+) -> Result<T, PropertyError> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let seed = RowSeed { row, context: &mut context, value: PhantomData };
-    match seed.deserialize(&mut reader) {
-        Ok(value) => {
-            let head = RowHead {
-                etag: ETag::from_timestamp(&context.timestamp),
-                partition_key: context.partition_key.into_owned(),
-                row_key: context.row_key.into_owned(),
-            };
-            Ok((head, value))
-        }
-        Err(error) => Err(context.error(&error)),
-    }
+    let seed = RowSeed { row, context: &mut *context, value: PhantomData };
+    seed.deserialize(&mut reader).map_err(|error| context.error(&error))
 }
 
 /// Reads every row of a page's `value` array.
