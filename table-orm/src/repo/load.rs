@@ -101,7 +101,7 @@ where
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
             match channel.get(&partition_key, &row_key, None).await? {
-                Some(row) => Loaded::read(row.body, Some(row.etag)).map(Some),
+                Some(row) => Loaded::read(row.body, row.etag).map(Some),
                 None => Ok(None),
             }
         })

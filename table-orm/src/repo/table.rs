@@ -34,7 +34,7 @@ impl Table {
         match self.channel.get(partition_key, row_key, None).await? {
             Some(row) => {
                 let mut entity = read_row::<DynamicEntity>(0, &row.body)?;
-                entity.etag = Some(row.etag);
+                entity.etag = row.etag.or(entity.etag);
                 Ok(Some(entity))
             }
             None => Ok(None),

@@ -100,7 +100,7 @@ async fn over_stored<E: TableEntity>(
             None if then == Then::Upsert => crate::plan::insert_all(rows.clone()),
             None => return Err(channel.not_found(partition_key, row_key)),
             Some(row) => {
-                let stored = Loaded::<E>::read(row.body, Some(row.etag))?;
+                let stored = Loaded::<E>::read(row.body, row.etag)?;
                 let etag = stored.etag().clone();
                 let stored = stored.stored_rows()?;
                 if then == Then::Delete {

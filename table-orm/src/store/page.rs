@@ -26,6 +26,6 @@ pub struct Page {
 pub struct StoredRow {
     /// The row's JSON object.
     pub body: Bytes,
-    /// The row's version.
-    pub etag: ETag,
+    /// The row's version; `None` where [`ETag::from_timestamp`] of its `Timestamp` tells it.
+    pub etag: Option<ETag>,
 }

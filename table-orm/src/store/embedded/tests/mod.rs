@@ -17,11 +17,21 @@ use crate::store::{
 };
 use bytes::Bytes;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// A store in memory with one table.
 struct Fixture {
     store: EmbeddedStore,
     table: TableName,
+}
+
+/// A row's version: as the store says, else as the row's Timestamp tells it.
+fn version(row: &StoredRow) -> ETag {
+    row.etag.clone().unwrap_or_else(|| {
+        let members: BTreeMap<&str, &RawValue> = serde_json::from_slice(&row.body).unwrap();
+        ETag::from_timestamp(members["Timestamp"].get().trim_matches('"'))
+    })
 }
 
 impl Fixture {
