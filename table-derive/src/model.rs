@@ -6,7 +6,7 @@ use crate::kind::{self, Kind, kind};
 use crate::nearest::suggestion;
 use crate::template::{Slot, Template};
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, quote};
 use std::collections::BTreeSet;
 use syn::Path;
 use syn::ext::IdentExt;
@@ -281,7 +281,7 @@ impl<'a> Part<'a> {
             }
         };
         let ident = match (component, source) {
-            (None, Source::Field(field)) => format_ident!("{}", field.ident),
+            (None, Source::Field(field)) => field.ident.clone(),
             (component, _) => component.map(|component| component.name.clone())?,
         };
         Some(Self { ident, name, source, encoder, then: &slot.then, last })

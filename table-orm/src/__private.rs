@@ -28,6 +28,11 @@ use serde::Deserialize;
 use serde::de::{Error, Unexpected};
 use std::borrow::Cow;
 
+/// The result of writing or reading a key.
+pub type KeyResult<T = ()> = Result<T, KeyError>;
+/// The result of writing properties.
+pub type PropertyResult = Result<(), PropertyError>;
+
 /// Reads an enum's code from a string property.
 ///
 /// # Errors

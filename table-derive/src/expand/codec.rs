@@ -1,13 +1,12 @@
 //! An entity's properties: written into a row, and read back from one.
 
-use super::Expansion;
 use super::entity::escape;
+use super::{Expansion, located};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::spanned::Spanned;
 
 /// The statements of `encode_properties`. Fields in a row that others store too stand together.
 pub fn encode_properties(model: &Model<'_>) -> TokenStream {
@@ -41,7 +40,7 @@ pub fn encode_properties(model: &Model<'_>) -> TokenStream {
 pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
     let property = &field.property;
     // Errors about the value are about the field's type, so they show there.
-    let span = field.ty.span();
+    let span = located(field.ty);
     let mut ident = field.ident.clone();
     ident.set_span(ident.span().located_at(span));
     let value = quote_spanned!(span=> &self.#ident);
@@ -171,14 +170,15 @@ fn finish(index: usize, field: &Field<'_>) -> TokenStream {
 /// The value of a field of one property.
 pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
     let json = field.role == Role::Json;
+    let ty = read_type(field);
     match &field.default {
         Some(None) if json => quote!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
         Some(Some(path)) if json => quote!(#slot.map_or_else(#path, |json| json.0)),
         Some(None) => quote!(#slot.unwrap_or_default()),
         Some(Some(path)) => quote!(#slot.unwrap_or_else(#path)),
         None if json && kind::option(field.ty).is_some() => quote!(#slot.map(|json| json.0)),
-        None if json => quote!(members.finish(#property, #slot)?.0),
-        None => quote!(members.finish(#property, #slot)?),
+        None if json => quote!(members.finish::<#ty>(#property, #slot)?.0),
+        None => quote!(members.finish::<#ty>(#property, #slot)?),
     }
 }
 

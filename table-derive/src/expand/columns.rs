@@ -2,40 +2,42 @@
 
 use super::codec::read_type;
 use super::{Expansion, doc, names};
-use crate::ast::{Field, Role};
+use crate::ast::{Entity, Field, Role, Row};
 use crate::kind;
 use crate::model::Model;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
-/// The types of columns: of full rows, and of each partial one, with the fields in it.
-fn all<'m>(model: &'m Model<'m>) -> Vec<(Ident, String, Vec<&'m Field<'m>>)> {
-    let entity = model.entity;
-    let columns = |stores: &dyn Fn(&Field<'_>) -> bool| {
-        entity
-            .fields
-            .iter()
-            .filter(|field| field.is_stored() && field.role == Role::Property && stores(field))
-            .collect::<Vec<_>>()
-    };
-    let full = (names::columns(entity), "full rows".to_owned(), columns(&|_| true));
-    let partial = entity.rows.iter().filter(|row| !row.is_full()).map(|row| {
-        let what = format!("rows `{}`", row.name);
-        (names::row_columns(entity, row), what, columns(&|field| row.stores(field)))
-    });
-    std::iter::once(full).chain(partial).collect()
+/// The name of the type of a row's columns.
+pub fn name(entity: &Entity<'_>, row: &Row) -> Ident {
+    if row.is_full() { names::columns(entity) } else { names::row_columns(entity, row) }
+}
+
+/// The fields that a row's columns name.
+fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e Field<'e>> {
+    entity
+        .fields
+        .iter()
+        .filter(|field| field.is_stored() && field.role == Role::Property && row.stores(field))
 }
 
 pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
-    let (krate, vis) = (&model.entity.krate, &model.entity.input.vis);
+    let entity = model.entity;
+    let (krate, vis) = (&entity.krate, &entity.input.vis);
     let where_clause = &expansion.where_clause;
     let params = expansion.params();
     let phantom = expansion.phantom().map(|phantom| quote!(__entity: #phantom,));
-    all(model)
-        .into_iter()
-        .map(|(name, what, fields)| {
-            let docs = doc(format!("The properties that {what} can be filtered by."));
-            let fields = fields.into_iter().map(|field| {
+    entity
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(index, row)| *index == model.canonical || !row.is_full())
+        .map(|(_, row)| {
+            let rows =
+                if row.is_full() { "full rows".to_owned() } else { format!("`{}`", row.name) };
+            let docs = doc(format!("The properties that {rows} can be filtered by."));
+            let name = name(entity, row);
+            let fields = columns(entity, row).map(|field| {
                 let Field { ident, vis, property, .. } = field;
                 let ty = kind::option(field.ty).unwrap_or(field.ty);
                 let docs = doc(format!("`{property}`."));
@@ -51,21 +53,26 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         .collect()
 }
 
+/// The value of a row's columns: written out for the canonical row and for partial ones; other full
+/// rows have the canonical row's.
+pub fn value(model: &Model<'_>, expansion: &Expansion<'_>, row: &Row) -> TokenStream {
+    let entity = model.entity;
+    let canonical = &entity.rows[model.canonical];
+    if row.is_full() && row.name != canonical.name {
+        let canonical = expansion.row(entity, canonical);
+        return quote!(<#canonical as _orm::Row>::COLUMNS);
+    }
+    let name = name(entity, row);
+    let fields = columns(entity, row)
+        .map(|Field { ident, property, .. }| quote!(#ident: _orm::Column::new(#property),));
+    let phantom = expansion.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
+    quote!(#name { #(#fields)* #phantom })
+}
+
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
     let Expansion { ty, where_clause, .. } = expansion;
-    let (params, args) = (expansion.params(), expansion.args());
-    let phantom = expansion.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
-    let columns = all(model).into_iter().map(|(name, _, fields)| {
-        let fields = fields
-            .into_iter()
-            .map(|Field { ident, property, .. }| quote!(#ident: _orm::Column::new(#property),));
-        quote! {
-            impl #params #name #args #where_clause {
-                const ALL: Self = Self { #(#fields)* #phantom };
-            }
-        }
-    });
+    let params = expansion.params();
     let projected = || entity.fields.iter().filter(|field| field.is_column());
     let fields = projected().map(|field| {
         let (id, property) = (id(field), &field.property);
@@ -91,7 +98,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             })
             .collect()
     });
-    quote!(#(#columns)* #(#fields)* #(#stores)*)
+    quote!(#(#fields)* #(#stores)*)
 }
 
 fn id(field: &Field<'_>) -> Literal {

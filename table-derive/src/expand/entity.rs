@@ -1,13 +1,12 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
-use super::{Expansion, codec, names};
+use super::{Expansion, codec, located, names};
 use crate::ast::{Field, Row};
 use crate::check::known_units;
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Source, Width};
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
@@ -46,7 +45,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             fn encode_partition_key(
                 &self,
                 key: &mut _orm::KeyText,
-            ) -> _orm::Result<(), _orm::KeyError> {
+            ) -> _orm::KeyResult {
                 #partition_key
                 _orm::Ok(())
             }
@@ -54,7 +53,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 &self,
                 row: usize,
                 key: &mut _orm::KeyText,
-            ) -> _orm::Result<bool, _orm::KeyError> {
+            ) -> _orm::KeyResult<bool> {
                 #row_key
                 _orm::Ok(true)
             }
@@ -62,7 +61,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 &self,
                 row: usize,
                 out: &mut _orm::PropertiesWriter,
-            ) -> _orm::Result<(), _orm::PropertyError> {
+            ) -> _orm::PropertyResult {
                 #properties
                 _orm::Ok(())
             }
@@ -80,7 +79,7 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
     let encode = model.entity.encode;
     let mut assertions = Vec::new();
     for key in model.keys() {
-        let span = key.template.literal.span();
+        let span = located(&key.template.literal);
         let width = |part: &Part<'_>| {
             let (ty, encoder) = (part.value_type(), part.encoder.tokens());
             quote!(<#ty as _orm::KeyPart<#encoder>>::WIDTH)
@@ -137,7 +136,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
 
 fn row_body(row: &Row, key: &Key<'_>) -> TokenStream {
     let when = row.when.as_ref().map(|path| {
-        quote_spanned! {path.span()=>
+        quote_spanned! {located(path)=>
             if !#path(self) {
                 return _orm::Ok(false);
             }
@@ -157,7 +156,7 @@ fn part(part: &Part<'_>) -> TokenStream {
     let (ty, encoder) = (part.value_type(), part.encoder.tokens());
     let write = |value: TokenStream| quote!(key.part_then::<#encoder, #ty>(#name, #value, #then)?;);
     match part.source {
-        Source::With(path) => write(quote_spanned!(path.span()=> &#path(self))),
+        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
             let write = write(quote!(value));
             quote! {

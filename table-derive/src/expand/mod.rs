@@ -18,8 +18,9 @@ use crate::check;
 use crate::errors::Errors;
 use crate::fallback;
 use crate::model::Model;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
+use syn::spanned::Spanned;
 use syn::{DeriveInput, GenericParam, Generics};
 
 /// `#[derive(TableEntity)]`.
@@ -51,7 +52,7 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
 /// Implementations, where names of theirs meet none of the user's.
 pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
     quote! {
-        #[allow(dead_code, private_bounds, private_interfaces, unused_variables)]
+        #[allow(dead_code, non_snake_case, private_bounds, private_interfaces, unused_variables)]
         const _: () = {
             use #krate::__private as _orm;
             #impls
@@ -148,8 +149,40 @@ fn list(own: &[TokenStream], more: TokenStream) -> TokenStream {
     if own.is_empty() && more.is_empty() { more } else { quote!(<#(#own,)* #more>) }
 }
 
+/// Where errors about generated code show the user's; lints still see it as generated.
+pub fn located(at: impl Spanned) -> Span {
+    Span::call_site().located_at(at.span())
+}
+
 /// A line of documentation.
 pub fn doc(text: impl AsRef<str>) -> TokenStream {
     let text = format!(" {}", text.as_ref());
     quote!(#[doc = #text])
+}
+
+#[cfg(test)]
+mod scratch {
+    #[test]
+    fn print() {
+        let input = syn::parse_quote! {
+        #[table(name = "registrations", partition = "{event}__{distance}")]
+        #[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
+        #[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
+        #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
+        #[component(newest = desc(registered_at))]
+        pub struct Registration {
+            pub event: String,
+            pub distance: Distance,
+            #[table(max = 99_999)]
+            pub bib: u32,
+            #[table(max_len = 60)]
+            pub name: String,
+            pub sex: Sex,
+            pub age: u8,
+            pub registered_at: OffsetDateTime,
+            pub city: Option<String>,
+        }
+                };
+        println!("{}", super::entity(&input));
+    }
 }

@@ -1,6 +1,6 @@
 //! `#[derive(Projection)]`: a smaller struct that an entity's rows can be read into.
 
-use super::{anonymous, codec, names};
+use super::{anonymous, codec, located, names};
 use crate::ast::{Field, krate, named_fields};
 use crate::attr::Items;
 use crate::errors::Errors;
@@ -49,7 +49,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
         .iter()
         .map(|field| {
             let (id, ty) = (id(field), codec::read_type(field));
-            quote_spanned!(field.ident.span()=> <#of as _orm::Field<#id, #ty>>::PROPERTY)
+            quote_spanned!(located(field.ident)=> <#of as _orm::Field<#id, #ty>>::PROPERTY)
         })
         .collect();
     let names = (0..fields.len()).map(name_of);
@@ -70,7 +70,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let predicates = where_clause.iter().flat_map(|clause| &clause.predicates);
     let stores = fields.iter().map(|field| {
         let id = id(field);
-        quote_spanned!(field.ident.span()=> __R: _orm::Stores<#id>)
+        quote_spanned!(located(field.ident)=> __R: _orm::Stores<#id>)
     });
     quote! {
         #[automatically_derived]

@@ -1,7 +1,7 @@
 //! The partition and each row as types: a key given from left to right, one method a component.
 
 use super::entity::partition_fn;
-use super::{Expansion, doc, names};
+use super::{Expansion, columns, doc, names};
 use crate::ast::Row;
 use crate::model::{Key, Model, Part};
 use proc_macro2::{Literal, TokenStream};
@@ -14,29 +14,29 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let params = expansion.params();
     let partition = names::partition(entity);
     let canonical = &entity.rows[model.canonical].name;
-    let about_partition = [
-        doc(format!("One partition: `{}`.", model.partition.template.text)),
-        doc(format!("As a query, all of its `{canonical}` rows: one page for each 1000 of them.")),
-    ];
+    let about_partition = doc(format!(
+        "One partition, `{}`. As a query, all of its `{canonical}` rows: a partition query.",
+        model.partition.template.text
+    ));
     let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
     let rows = model.rows().map(|(row, key)| {
         let name = names::row(entity, row);
-        let state = state(key, 0, krate);
+        let state = state(key, 0, &quote!(#krate::query));
         let params = expansion.params_and(quote!(__S = #state));
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
-        let docs = [
-            doc(format!("The rows `{}` of one partition, {copy} of the entity.", row.name)),
-            doc("As a query, those whose keys start with what is given; one row, when all is."),
-        ];
+        let docs = doc(format!(
+            "The rows `{}` of one partition, {copy}. As a query, those with the components given.",
+            row.name
+        ));
         quote! {
-            #(#docs)*
+            #docs
             #[must_use]
             #[derive(Debug, Clone)]
             #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
         }
     });
     quote! {
-        #(#about_partition)*
+        #about_partition
         #[must_use]
         #[derive(Debug, Clone)]
         #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
@@ -44,27 +44,15 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     }
 }
 
-/// The state of a key of which so many components are given.
-fn state(key: &Key<'_>, given: usize, krate: &TokenStream) -> TokenStream {
+/// The state of a key of which so many components are given. `states` is the path of all states.
+fn state(key: &Key<'_>, given: usize, states: &TokenStream) -> TokenStream {
     if given == key.parts.len() {
-        quote!(#krate::query::Complete)
+        quote!(#states::Complete)
     } else if given == 0 && key.template.start.is_empty() {
-        quote!(#krate::query::Open)
+        quote!(#states::Open)
     } else {
         let given = Literal::usize_unsuffixed(given);
-        quote!(#krate::query::Given<#given>)
-    }
-}
-
-/// The same inside of the anonymous constant.
-fn inner_state(key: &Key<'_>, given: usize) -> TokenStream {
-    if given == key.parts.len() {
-        quote!(_orm::Complete)
-    } else if given == 0 && key.template.start.is_empty() {
-        quote!(_orm::Open)
-    } else {
-        let given = Literal::usize_unsuffixed(given);
-        quote!(_orm::Given<#given>)
+        quote!(#states::Given<#given>)
     }
 }
 
@@ -105,7 +93,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         impl #params _orm::Query for #partition #args #where_clause {
             type Row = #row;
             type Class = _orm::class::Partition;
-            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> {
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
                 _orm::KeyState::keys(self.#method().0)
             }
         }
@@ -121,14 +109,13 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
     let this = expansion.row_in(entity, row, quote!(__S));
     let first = expansion.row(entity, row);
     let index = Literal::usize_unsuffixed(index);
-    let columns =
-        if row.is_full() { names::columns(entity) } else { names::row_columns(entity, row) };
+    let (columns, value) = (columns::name(entity, row), columns::value(model, expansion, row));
     let args = expansion.args();
     quote! {
         impl #params _orm::Query for #this #where_clause {
             type Row = #first;
             type Class = __S::Class;
-            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> {
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
                 __S::keys(self.0)
             }
         }
@@ -136,7 +123,7 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
             type Entity = #ty;
             type Columns = #columns #args;
             const INDEX: usize = #index;
-            const COLUMNS: Self::Columns = #columns::ALL;
+            const COLUMNS: Self::Columns = #value;
         }
     }
 }
@@ -154,7 +141,7 @@ fn components(
         .iter()
         .enumerate()
         .map(|(given, part)| {
-            let this = expansion.row_in(entity, row, inner_state(key, given));
+            let this = expansion.row_in(entity, row, state(key, given, &quote!(_orm)));
             let methods = methods(model, expansion, row, key, given, part);
             quote!(impl #params #this #where_clause { #methods })
         })
@@ -174,7 +161,7 @@ fn methods(
     let Part { ident, name, then, .. } = part;
     let (ty, encoder) = (part.value_type(), part.encoder.tokens());
     let make = names::row(entity, row);
-    let next = expansion.row_in(entity, row, inner_state(key, given + 1));
+    let next = expansion.row_in(entity, row, state(key, given + 1, &quote!(_orm)));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
     let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };
