@@ -5,9 +5,12 @@
 //! tracing) is a `Store` around a `Store`.
 
 mod error;
+pub(crate) mod limits;
 mod operation;
 mod page;
 
+#[cfg(feature = "azure")]
+pub mod azure;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 
