@@ -5,6 +5,7 @@
 //! tracing) is a `Store` around a `Store`.
 
 mod error;
+#[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) mod limits;
 mod operation;
 mod page;
