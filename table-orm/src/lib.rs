@@ -42,6 +42,8 @@ mod error;
 pub mod key;
 pub mod plan;
 pub mod property;
+#[cfg(feature = "azure")]
+pub mod protocol;
 pub mod query;
 pub mod repo;
 pub mod row;
