@@ -42,6 +42,8 @@ mod error;
 pub mod key;
 pub mod plan;
 pub mod property;
+#[cfg(feature = "azure")]
+pub mod protocol;
 pub mod query;
 pub mod repo;
 pub mod row;
@@ -49,7 +51,7 @@ pub mod store;
 mod tables;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName};
-pub use error::{Error, Refusal, Result, Unexpected};
+pub use error::{Error, Invalid, Refusal, Result, Unexpected};
 pub use key::KeyPart;
 pub use property::Properties;
 pub use query::ScanPermit;

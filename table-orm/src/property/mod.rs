@@ -22,6 +22,8 @@ pub use json::Json;
 pub use series::{Series, SeriesSlots};
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
+#[cfg(feature = "azure")]
+pub(crate) use writer::is_property_name;
 pub(crate) use writer::write_string;
 
 use crate::edm::Edm;

@@ -8,6 +8,7 @@ use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Row, RowQuery};
 use crate::row::{EntityRows, FromRow, read_page, split_page};
+use crate::store::Metadata;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -29,10 +30,10 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
-        let mut plan = Plan::read(self.channel.query(self.keys?));
+    pub fn plan(&self) -> Result<Plan> {
+        let mut plan = Plan::read(self.channel.query(self.keys.clone()?));
         if !Self::IS_CANONICAL {
-            plan.steps.push(Step::ReadCanonical { table: self.channel.table });
+            plan.steps.push(Step::ReadCanonical { table: self.channel.table.clone() });
         }
         Ok(plan)
     }
@@ -100,8 +101,8 @@ where
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
-            match channel.get(&partition_key, &row_key, None).await? {
-                Some(row) => Loaded::read(row.body, Some(row.etag)).map(Some),
+            match channel.get(&partition_key, &row_key, None, Metadata::None).await? {
+                Some(row) => Loaded::read(row.body, row.header).map(Some),
                 None => Ok(None),
             }
         })

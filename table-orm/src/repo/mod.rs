@@ -22,7 +22,7 @@ pub use table::{DynamicList, Table};
 pub use write::{MAX_ATTEMPTS, Write};
 
 use crate::entity::{Loaded, TableEntity, TableName};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
 use crate::query::{CompleteKey, KeyRange, Query, Row, ScanPermit, Span, canonical_rows, class};
 use crate::row::{EntityRows, FromRow};
@@ -69,6 +69,18 @@ impl<E: TableEntity> Repo<E> {
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
         self.channel.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+    }
+
+    /// Creates the table unless it is there. Says whether it was created.
+    ///
+    /// # Errors
+    /// When the store cannot be reached, or while a table of that name is being deleted.
+    pub async fn create_table_if_not_exists(&self) -> Result<bool> {
+        match self.create_table().await {
+            Ok(()) => Ok(true),
+            Err(Error::AlreadyExists(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Deletes the table with all its rows.
@@ -207,7 +219,7 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoIterator<Item = E>,
     {
-        let operations = |entity: &E| EntityRows::of(entity).map(insert_all);
+        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
         Bulk::new(self.channel.clone(), entities.into_iter(), Grouping::Together(operations))
     }
 
@@ -220,7 +232,7 @@ impl<E: TableEntity> Repo<E> {
         E: 'static,
     {
         let grouping = if E::KEYS_FOLLOW_CANONICAL {
-            Grouping::Together(|entity: &E| EntityRows::of(entity).map(upsert_all))
+            Grouping::Together(|entity: &E| Ok(upsert_all(EntityRows::of(entity)?)))
         } else {
             Grouping::Each(write::upsert_alone)
         };
