@@ -284,6 +284,9 @@ fn row_starts(model: &Model<'_>, errors: &mut Errors) {
     }
     for (at, (row, key)) in model.rows().enumerate() {
         let template = key.template;
+        if template.broken {
+            continue;
+        }
         if template.start.is_empty() {
             errors.push(
                 &template.literal,
@@ -486,6 +489,9 @@ fn append_only(model: &Model<'_>, errors: &mut Errors) {
 }
 
 fn key_only(model: &Model<'_>, errors: &mut Errors) {
+    if model.keys().any(|key| key.template.broken) {
+        return;
+    }
     for field in &model.entity.fields {
         let Some(at) = field.key_only else { continue };
         let gives = |key: &Key<'_>| {

@@ -8,6 +8,8 @@ pub mod names;
 mod projection;
 mod properties;
 mod query;
+#[cfg(test)]
+mod tests;
 
 pub use key_part::key_part;
 pub use projection::projection;
@@ -52,7 +54,8 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
 /// Implementations, where names of theirs meet none of the user's.
 pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
     quote! {
-        #[allow(dead_code, non_snake_case, private_bounds, private_interfaces, unused_variables)]
+        #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
+        #[allow(unused_mut, unused_variables)]
         const _: () = {
             use #krate::__private as _orm;
             #impls
@@ -158,31 +161,4 @@ pub fn located(at: impl Spanned) -> Span {
 pub fn doc(text: impl AsRef<str>) -> TokenStream {
     let text = format!(" {}", text.as_ref());
     quote!(#[doc = #text])
-}
-
-#[cfg(test)]
-mod scratch {
-    #[test]
-    fn print() {
-        let input = syn::parse_quote! {
-        #[table(name = "registrations", partition = "{event}__{distance}")]
-        #[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
-        #[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
-        #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
-        #[component(newest = desc(registered_at))]
-        pub struct Registration {
-            pub event: String,
-            pub distance: Distance,
-            #[table(max = 99_999)]
-            pub bib: u32,
-            #[table(max_len = 60)]
-            pub name: String,
-            pub sex: Sex,
-            pub age: u8,
-            pub registered_at: OffsetDateTime,
-            pub city: Option<String>,
-        }
-                };
-        println!("{}", super::entity(&input));
-    }
 }

@@ -49,14 +49,9 @@ impl<Q: Query + Clone> Query for &Q {
 }
 
 /// A query that names one row by its complete key.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a complete key",
-    label = "components are missing",
-    note = "a point query needs every component of the row; use `list` or `load` for a range"
-)]
-pub trait CompleteKey: Query<Class = class::Point> {}
+pub trait CompleteKey: Query {}
 
-impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
+impl<Q: Query<Class: class::IsPoint>> CompleteKey for Q {}
 
 /// The state of a row's key of which the first `N` components are given.
 #[derive(Debug, Clone, Copy)]
