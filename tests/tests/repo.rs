@@ -281,7 +281,10 @@ async fn lists_page_stream_count_filter_and_project() {
     let expected = (0..100).filter(|bib| bib % 2 == 0 && (20 + bib % 50 >= 40 || bib % 50 < 2));
     assert!(filtered.iter().map(|runner| runner.bib).eq(expected));
     let newest = repo.list(race.by_time()).project::<NameOnly>().take(3).collect().await.unwrap();
-    assert_eq!(newest.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["N2299", "N2298", "N2297"]);
+    assert_eq!(
+        newest.iter().map(|row| &*row.name).collect::<Vec<_>>(),
+        ["N2299", "N2298", "N2297"]
+    );
     let mut stream = repo.list(race.by_age().age_in(20..=21)).stream();
     let mut ages = Vec::new();
     while let Some(runner) = stream.next().await.unwrap() {
@@ -323,7 +326,10 @@ async fn pages_resume_by_token_and_refuse_the_token_of_another_query() {
     let mut other = repo.list(race.by_age()).pages(100).resume(token);
     assert!(matches!(other.next().await, Err(Error::Token(_))));
     assert!(matches!(repo.list(race.by_bib()).pages(0).next().await, Err(Error::PageSize(0))));
-    assert!(matches!(repo.list(race.by_bib()).pages(1001).next().await, Err(Error::PageSize(1001))));
+    assert!(matches!(
+        repo.list(race.by_bib()).pages(1001).next().await,
+        Err(Error::PageSize(1001))
+    ));
 }
 
 #[tokio::test]
@@ -335,7 +341,10 @@ async fn bad_values_are_refused_before_anything_is_written() {
         runner(1, "Ann_", 30),
         runner(1, "Ann__B", 30),
         runner(1, &"x".repeat(61), 30),
-        Registration { registered_at: OffsetDateTime::UNIX_EPOCH.replace_year(1600).unwrap(), ..runner(1, "Ann", 30) },
+        Registration {
+            registered_at: OffsetDateTime::UNIX_EPOCH.replace_year(1600).unwrap(),
+            ..runner(1, "Ann", 30)
+        },
         Registration { city: Some("Oslo#".to_owned()), ..runner(1, "Ann", 30) },
     ] {
         let refused = repo.insert(&bad).await.unwrap_err();
