@@ -1,6 +1,9 @@
 //! The typed calls on the embedded store: what is written, moved, refused and read.
 
 #![allow(missing_docs)]
+// Two rows may include the same field; clippy takes the repeated word for a repeated attribute
+// (rust-clippy issue 13238).
+#![allow(clippy::duplicated_attributes)]
 
 use std::collections::BTreeMap;
 use table_orm::query::QueryClass;
@@ -198,7 +201,7 @@ async fn load_through_an_index_row_finds_the_version_that_guards() {
 
 #[tokio::test]
 async fn blind_writes_read_first_where_keys_do_not_follow() {
-    assert!(!Registration::KEYS_FOLLOW_CANONICAL);
+    const { assert!(!Registration::KEYS_FOLLOW_CANONICAL) };
     let (tables, repo) = repo().await;
     let ann = runner(7, "Ann", 30);
     assert!(matches!(repo.force_replace(&ann).await, Err(Error::NotFound(_))));
@@ -235,7 +238,7 @@ pub struct Part {
 
 #[tokio::test]
 async fn blind_writes_are_one_request_where_keys_follow() {
-    assert!(Part::KEYS_FOLLOW_CANONICAL);
+    const { assert!(Part::KEYS_FOLLOW_CANONICAL) };
     let parts = Tables::in_memory().unwrap().repo::<Part>();
     parts.create_table().await.unwrap();
     let part = Part { shelf: "A".to_owned(), number: 7, label: "bolt".to_owned() };
