@@ -1,10 +1,11 @@
 //! Azurite, started on a free port and stopped with the tests.
 
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 pub const ACCOUNT: &str = "devstoreaccount1";
 /// The key of every Azurite; no secret.
@@ -28,7 +29,7 @@ impl Azurite {
             return Err("Azurite is not installed; run `npm ci` in `tests/azurite`".into());
         }
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
-        let process = Command::new("node")
+        let mut process = Command::new("node")
             .current_dir(&directory)
             .arg("start.js")
             .args(["--tableHost", "127.0.0.1", "--tablePort", &port.to_string()])
@@ -36,28 +37,17 @@ impl Azurite {
             .arg("--skipApiVersionCheck")
             // Azurite ends when this pipe closes, however the tests end.
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("Node cannot be started: {error}"))?;
+        let output = process.stdout.take().expect("a pipe");
         let azurite = Self { port, process: Arc::new(Mutex::new(process)) };
-        azurite.wait_until_ready()?;
-        Ok(azurite)
-    }
-
-    fn wait_until_ready(&self) -> Result<(), String> {
-        let deadline = Instant::now() + START_TIMEOUT;
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            let ended = self.process.lock().unwrap().try_wait();
-            if let Ok(Some(status)) = ended {
-                return Err(format!("Azurite ended as it started: {status}"));
-            }
-            if Instant::now() > deadline {
-                self.stop();
-                return Err(format!("Azurite was not ready after {START_TIMEOUT:?}"));
-            }
-            std::thread::sleep(Duration::from_millis(50));
+        if wait_until_ready(output) {
+            Ok(azurite)
+        } else {
+            azurite.stop();
+            Err(format!("Azurite was not ready after {START_TIMEOUT:?}"))
         }
-        Ok(())
     }
 
     pub fn endpoint(&self) -> String {
@@ -74,6 +64,20 @@ impl Azurite {
         let _ = process.kill();
         let _ = process.wait();
     }
+}
+
+/// Whether Azurite says that it has started, before it ends or the time is up.
+fn wait_until_ready(output: ChildStdout) -> bool {
+    let (ready, started) = mpsc::channel();
+    std::thread::spawn(move || {
+        // To the end, or Azurite would wait for a reader.
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if line.contains("successfully started") {
+                let _ = ready.send(());
+            }
+        }
+    });
+    started.recv_timeout(START_TIMEOUT).is_ok()
 }
 
 fn free_port() -> std::io::Result<u16> {

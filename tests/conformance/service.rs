@@ -4,8 +4,10 @@
 use crate::Run;
 use crate::stub::{Answer, Stub};
 use crate::subject::{insert, json};
+use azure_core::credentials::{AccessToken, TokenRequestOptions};
+use azure_core::http::{AsyncRawResponse, HttpClient, Request, StatusCode, Transport, headers};
 use std::error::Error as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use table_orm::query::{KeyRange, RowQuery, Span};
 use table_orm::store::azure::{
@@ -44,6 +46,7 @@ cases! {
     what_is_over_a_limit_is_not_sent,
     a_signature_shows_up_nowhere,
     tokens_are_not_sent_over_http,
+    tokens_are_asked_for_once_and_sent,
 }
 
 const KEY: &str = "c2VjcmV0LWtleS1vZi10aGUtYWNjb3VudA==";
@@ -164,7 +167,7 @@ async fn batches_of_cosmos_are_read() {
     assert_eq!(two_inserts(&store).await.unwrap(), 2);
     let request = &stub.requests()[0];
     assert!(request.starts_with("POST /$batch HTTP/1.1\r\n"));
-    assert_eq!(request.matches("prefer: return-no-content\r\n").count(), 2);
+    assert_eq!(request.matches("Prefer: return-no-content\r\n").count(), 2);
     assert_eq!(request.matches(&format!("POST {}/People HTTP/1.1", stub.endpoint())).count(), 2);
 }
 
@@ -303,25 +306,58 @@ async fn a_signature_shows_up_nowhere() {
     assert!(!told.contains(KEY), "{told}");
 }
 
-/// A credential that must not be asked.
-#[derive(Debug)]
-struct NeverAsked;
+/// A credential that counts what it is asked for.
+#[derive(Debug, Default)]
+struct Tokens(Mutex<Vec<String>>);
 
 #[async_trait::async_trait]
-impl TokenCredential for NeverAsked {
+impl TokenCredential for Tokens {
     async fn get_token(
         &self,
-        _: &[&str],
-        _: Option<azure_core::credentials::TokenRequestOptions<'_>>,
-    ) -> azure_core::Result<azure_core::credentials::AccessToken> {
-        panic!("asked for a token")
+        scopes: &[&str],
+        _: Option<TokenRequestOptions<'_>>,
+    ) -> azure_core::Result<AccessToken> {
+        self.0.lock().unwrap().push(scopes.join(" "));
+        let expires = time::OffsetDateTime::now_utc() + time::Duration::hours(1);
+        Ok(AccessToken::new("ToKeN", expires))
     }
 }
 
 async fn tokens_are_not_sent_over_http() {
-    let error = AzureStore::new("http://127.0.0.1:1", Arc::new(NeverAsked)).unwrap_err();
+    let tokens = Arc::new(Tokens::default());
+    let error = AzureStore::new("http://127.0.0.1:1", Arc::clone(&tokens)).unwrap_err();
     assert!(matches!(error, ConnectError::TokenOverHttp));
-    assert!(AzureStore::new("https://acc.table.core.windows.net", Arc::new(NeverAsked)).is_ok());
-    let credential: Arc<dyn TokenCredential> = Arc::new(NeverAsked);
-    assert!(AzureStore::new("https://acc.table.cosmos.azure.com", credential).is_ok());
+    assert!(tokens.0.lock().unwrap().is_empty());
+}
+
+/// An HTTP client that answers every request with an empty page.
+#[derive(Debug, Default)]
+struct Pages(Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl HttpClient for Pages {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let authorization = request.headers().get_str(&headers::AUTHORIZATION)?;
+        self.0.lock().unwrap().push(authorization.to_owned());
+        let body = r#"{"value":[]}"#;
+        Ok(AsyncRawResponse::from_bytes(StatusCode::Ok, headers::Headers::new(), body))
+    }
+}
+
+async fn tokens_are_asked_for_once_and_sent() {
+    for (endpoint, scope) in [
+        ("https://acc.table.core.windows.net", "https://storage.azure.com/.default"),
+        ("https://acc.table.cosmos.azure.com", "https://cosmos.azure.com/.default"),
+    ] {
+        let (tokens, pages) = (Arc::new(Tokens::default()), Arc::new(Pages::default()));
+        let mut options = ConnectOptions::default();
+        options.client.transport = Some(Transport::new(Arc::<Pages>::clone(&pages)));
+        let credential: Arc<dyn TokenCredential> = Arc::<Tokens>::clone(&tokens);
+        let store = AzureStore::with_options(endpoint, credential, options).unwrap();
+        store.query(&all_rows()).await.unwrap();
+        store.query(&all_rows()).await.unwrap();
+        assert_eq!(*pages.0.lock().unwrap(), ["Bearer ToKeN", "Bearer ToKeN"]);
+        assert_eq!(*tokens.0.lock().unwrap(), [scope]);
+        assert!(!format!("{store:?}").contains("ToKeN"));
+    }
 }

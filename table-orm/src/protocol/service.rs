@@ -316,6 +316,7 @@ mod tests {
     use crate::entity::ETag;
     use crate::query::{Comparison, KeyRange, Span};
     use crate::store::Continuation;
+    use proptest::prelude::*;
 
     fn service() -> Service {
         Service::new("https://acc.table.core.windows.net/", Dialect::Storage)
@@ -441,15 +442,15 @@ mod tests {
             "--changeset_{id}\r\nContent-Type: application/http\r\n\
              Content-Transfer-Encoding: binary\r\n\r\n"
         );
-        let common = "HTTP/1.1\r\naccept: application/json;odata=nometadata\r\n\
-                      dataserviceversion: 3.0\r\n";
+        let common = "HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n\
+                      DataServiceVersion: 3.0\r\n";
         let expected = format!(
             "--batch_{id}\r\nContent-Type: multipart/mixed; boundary=changeset_{id}\r\n\r\n\
              {part}POST https://acc.table.core.windows.net/People {common}\
-             prefer: return-no-content\r\ncontent-type: application/json\r\n\r\n\
+             Prefer: return-no-content\r\nContent-Type: application/json\r\n\r\n\
              {{\"PartitionKey\":\"p\",\"RowKey\":\"a\",\"A\":1}}\r\n\
              {part}DELETE https://acc.table.core.windows.net/People(PartitionKey='p',RowKey='b') \
-             {common}if-match: *\r\n\r\n\r\n\
+             {common}If-Match: *\r\n\r\n\r\n\
              --changeset_{id}--\r\n--batch_{id}--\r\n"
         );
         assert_eq!(std::str::from_utf8(&request.body).unwrap(), expected);
@@ -472,5 +473,40 @@ mod tests {
         let error = refused((0..4).map(|row| insert(row, large.clone())).collect());
         assert_eq!(error.code, ErrorCode::REQUEST_BODY_TOO_LARGE);
         assert!(large.len() * 4 < crate::store::MAX_TRANSACTION_BYTES, "framing counts");
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_reaches_past_its_place(
+            text in any::<String>(),
+            name in any::<String>(),
+            token in any::<String>(),
+        ) {
+            let keys = KeyRange { partition: Span::Exact(text.clone()), row: Span::All };
+            let query = RowQuery {
+                filter: Some(Filter::compare(name.clone(), Comparison::Equal, text.clone())),
+                continuation: Some(Continuation {
+                    next_partition_key: Some(token.clone()),
+                    next_row_key: None,
+                }),
+                ..RowQuery::new(people(), keys)
+            };
+            let built = service().query(&query);
+            prop_assert_eq!(built.is_ok(), is_property_name(&name));
+            if let Ok(request) = built {
+                let query = request.target.strip_prefix("/People()?").unwrap();
+                prop_assert!(query.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'));
+                let parameters: Vec<_> = query.split('&').collect();
+                prop_assert_eq!(parameters.len(), 2);
+                prop_assert!(parameters.iter().all(|parameter| parameter.matches('=').count() == 1));
+            }
+            if let Ok(request) = service().get(&people(), &text, "r", None, Metadata::None) {
+                let key = request.target.strip_prefix("/People(PartitionKey='").unwrap();
+                let key = key.strip_suffix("',RowKey='r')").unwrap();
+                prop_assert!(key.bytes().all(
+                    |byte| byte.is_ascii_alphanumeric() || b"%-_.~".contains(&byte)
+                ));
+            }
+        }
     }
 }

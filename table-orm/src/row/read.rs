@@ -42,14 +42,14 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, and the version that its timestamp tells.
+/// Reads one row's JSON object, and the version that it tells.
 pub(crate) fn read_versioned_row<T: ReadRow>(
     row: usize,
     json: &[u8],
 ) -> Result<(T, ETag), PropertyError> {
     let mut context = RowContext::new(T::NAME);
     let value = read_in(&mut context, row, json)?;
-    Ok((value, ETag::from_timestamp(&context.timestamp)))
+    Ok((value, context.etag()))
 }
 
 /// The version that a row's timestamp tells.

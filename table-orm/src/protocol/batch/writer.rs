@@ -35,7 +35,7 @@ impl<'e> Writer<'e> {
         for (name, value) in headers {
             // The version is that of the whole request.
             if *name != "x-ms-version" {
-                self.text(&[name, ": ", value, "\r\n"]);
+                self.text(&[canonical(name), ": ", value, "\r\n"]);
             }
         }
         self.text(&["\r\n"]);
@@ -54,5 +54,19 @@ impl<'e> Writer<'e> {
         for text in texts {
             self.body.extend_from_slice(text.as_bytes());
         }
+    }
+}
+
+/// A header's name as it is commonly written. Names in HTTP have no case, but these are read by
+/// the service's OData library, not by its HTTP server.
+fn canonical(name: &'static str) -> &'static str {
+    match name {
+        "accept" => "Accept",
+        "content-type" => "Content-Type",
+        "dataserviceversion" => "DataServiceVersion",
+        "if-match" => "If-Match",
+        "prefer" => "Prefer",
+        "x-http-method" => "X-HTTP-Method",
+        _ => name,
     }
 }
