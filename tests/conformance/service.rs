@@ -285,6 +285,29 @@ async fn what_is_over_a_limit_is_not_sent() {
     assert_eq!(stub.requests().len(), 0);
 }
 
+/// All that an error and its causes say.
+fn everything(error: &StoreError) -> String {
+    let mut told = format!("{error} {error:?}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        told.push_str(&format!(" {cause} {cause:?}"));
+        source = cause.source();
+    }
+    told
+}
+
+/// An HTTP client whose errors show the URL, as those of reqwest do.
+#[derive(Debug)]
+struct Talkative;
+
+#[async_trait::async_trait]
+impl HttpClient for Talkative {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let kind = azure_core::error::ErrorKind::Connection;
+        Err(azure_core::Error::new(kind, format!("cannot reach {}", request.url())))
+    }
+}
+
 async fn a_signature_shows_up_nowhere() {
     let sas = Credential::sas("?sv=2020-12-06&sig=SeCrEt%3D").unwrap();
     let stub = Stub::start([page(&[]), Answer::Close]).await;
@@ -292,13 +315,15 @@ async fn a_signature_shows_up_nowhere() {
     store.query(&all_rows()).await.unwrap();
     assert!(stub.requests()[0].starts_with("GET /People()?sv=2020-12-06&sig=SeCrEt%3D "));
     let error = store.query(&all_rows()).await.unwrap_err();
-    let mut told = format!("{store:?} {sas:?} {error} {error:?}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        told.push_str(&format!(" {cause} {cause:?}"));
-        source = cause.source();
-    }
+    let told = format!("{store:?} {sas:?} {}", everything(&error));
     assert!(!told.contains("SeCrEt"), "{told}");
+
+    let mut options = ConnectOptions::default();
+    options.client.transport = Some(Transport::new(Arc::new(Talkative)));
+    let store = AzureStore::with_options("https://acc.table.core.windows.net", sas, options);
+    let error = store.unwrap().query(&all_rows()).await.unwrap_err();
+    assert_eq!(error.code.as_str(), "ConnectionFailed");
+    assert!(!everything(&error).contains("SeCrEt"), "{}", everything(&error));
 
     let key = SharedKey::new("acc", KEY).unwrap();
     let store = AzureStore::new(&stub.endpoint(), key.clone()).unwrap();
