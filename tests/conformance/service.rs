@@ -16,7 +16,7 @@ use table_orm::store::azure::{
 use table_orm::store::{
     Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, Transaction,
 };
-use table_orm::{Error, TableName, Tables};
+use table_orm::{ETag, Error, TableName, Tables};
 
 macro_rules! cases {
     ($($name:ident),+ $(,)?) => {
@@ -35,6 +35,7 @@ cases! {
     a_table_being_deleted_is_unavailable,
     a_busy_service_says_how_long_to_wait_and_is_asked_once,
     batches_of_cosmos_are_read,
+    the_etag_a_row_states_is_its_version,
     a_failed_batch_may_leave_out_the_index,
     an_answer_that_is_none_is_an_error,
     a_lost_connection_leaves_the_outcome_open,
@@ -169,6 +170,14 @@ async fn batches_of_cosmos_are_read() {
     assert!(request.starts_with("POST /$batch HTTP/1.1\r\n"));
     assert_eq!(request.matches("Prefer: return-no-content\r\n").count(), 2);
     assert_eq!(request.matches(&format!("POST {}/People HTTP/1.1", stub.endpoint())).count(), 2);
+}
+
+/// Cosmos DB's are not made of the timestamp.
+async fn the_etag_a_row_states_is_its_version() {
+    let row = r#"{"odata.etag":"W/\"opaque\"","PartitionKey":"p","RowKey":"r","Timestamp":"2011-11-06T09:10:00Z"}"#;
+    let (store, _stub) = answered(Answer::new(200, format!(r#"{{"value":[{row}]}}"#))).await;
+    let rows = Tables::new(store).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows[0].etag, Some(ETag::new("W/\"opaque\"")));
 }
 
 async fn a_failed_batch_may_leave_out_the_index() {
