@@ -139,8 +139,10 @@ impl fmt::Display for Refusal {
             write!(f, "`{}` ", self.entity)?;
         }
         write!(f, "in table `{}`", self.table)?;
-        if !(self.partition_key.is_empty() && self.row_key.is_empty()) {
+        if !self.row_key.is_empty() {
             write!(f, ", key {:?} / {:?}", self.partition_key, self.row_key)?;
+        } else if !self.partition_key.is_empty() {
+            write!(f, ", partition {:?}", self.partition_key)?;
         }
         if let Some((index, name)) = self.operation {
             write!(f, ", operation {index} ({name})")?;
@@ -148,6 +150,9 @@ impl fmt::Display for Refusal {
         write!(f, ": {}", self.cause.code)?;
         if !self.cause.message.is_empty() {
             write!(f, ": {}", self.cause.message)?;
+        }
+        if self.cause.code == ErrorCode::TABLE_NOT_FOUND {
+            f.write_str("; create it with `create_table`")?;
         }
         if let Some(id) = &self.cause.request_id {
             write!(f, " (request {id})")?;
@@ -179,6 +184,25 @@ impl Error {
             _ => Self::Refused,
         };
         variant(Box::new(refusal))
+    }
+
+    /// The same error, of the operation that `place` gives for its index.
+    pub(crate) fn with_operation(mut self, place: impl FnOnce(usize) -> Option<usize>) -> Self {
+        if let Self::AlreadyExists(refusal)
+        | Self::Conflict(refusal)
+        | Self::NotFound(refusal)
+        | Self::TooLarge(refusal)
+        | Self::Throttled(refusal)
+        | Self::Unavailable(refusal)
+        | Self::Refused(refusal) = &mut self
+        {
+            let (index, name) = match refusal.operation {
+                Some(operation) => operation,
+                None => return self,
+            };
+            refusal.operation = place(index).map(|index| (index, name));
+        }
+        self
     }
 
     /// What the store answered, if the error came from one.

@@ -98,6 +98,14 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Opens or creates a database file.
 pub(super) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
+    // The engine panics on some files that are damaged behind a sound header.
+    std::panic::catch_unwind(|| open_file(path)).unwrap_or_else(|_| {
+        let reason = "its pages do not hang together".to_owned();
+        Err(OpenError::Damaged { path: path.to_owned(), reason })
+    })
+}
+
+fn open_file(path: &Path) -> Result<(Database, Writer), OpenError> {
     inspect(path)?;
     let database = Database::builder()
         .set_cache_size(CACHE_BYTES)
@@ -170,6 +178,11 @@ fn database_error(path: &Path, error: DatabaseError) -> OpenError {
             if error.kind() == io::ErrorKind::InvalidData =>
         {
             OpenError::NotADatabase { path: path.to_owned() }
+        }
+        DatabaseError::Storage(StorageError::Io(error))
+            if error.kind() == io::ErrorKind::UnexpectedEof =>
+        {
+            OpenError::Damaged { path: path.to_owned(), reason: "it ends too early".to_owned() }
         }
         error => redb_error(path, error.into()),
     }
