@@ -159,30 +159,3 @@ pub fn doc(text: impl AsRef<str>) -> TokenStream {
     let text = format!(" {}", text.as_ref());
     quote!(#[doc = #text])
 }
-
-#[cfg(test)]
-mod scratch {
-    #[test]
-    fn print() {
-        let input = syn::parse_quote! {
-        #[table(name = "registrations", partition = "{event}__{distance}")]
-        #[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
-        #[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
-        #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
-        #[component(newest = desc(registered_at))]
-        pub struct Registration {
-            pub event: String,
-            pub distance: Distance,
-            #[table(max = 99_999)]
-            pub bib: u32,
-            #[table(max_len = 60)]
-            pub name: String,
-            pub sex: Sex,
-            pub age: u8,
-            pub registered_at: OffsetDateTime,
-            pub city: Option<String>,
-        }
-                };
-        println!("{}", super::entity(&input));
-    }
-}

@@ -1,7 +1,7 @@
 //! A key given from left to right, with what is given so far as a type: what generated builders hold.
 
 use super::{Escape, IntoRange, IntoValue, KeyBuilder, KeyError, KeyPart, KeyText, PrefixOf};
-use crate::query::KeyRange;
+use crate::query::RowRange;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -71,28 +71,26 @@ impl<S> RowKey<S> {
 
     /// The rows whose next component lies in a range of values.
     ///
-    /// # Errors
-    /// The first error of the partition or a component;
+    /// Its error is the first of the partition or a component, or
     /// [`KeyFault::InvertedRange`](super::KeyFault::InvertedRange).
-    pub fn range<X, T: KeyPart<X>>(
+    pub fn range<X, T: KeyPart<X>, R>(
         self,
         component: &'static str,
         range: impl IntoRange<T>,
-    ) -> Result<KeyRange, KeyError> {
-        self.key.range::<X, T>(component, range.into_range())
+    ) -> RowRange<R> {
+        RowRange::new(self.key.range::<X, T>(component, range.into_range()))
     }
 
     /// The rows whose next component starts with `prefix`. `then` is the literal behind it.
     ///
-    /// # Errors
-    /// As [`KeyBuilder::starts_with`].
-    pub fn starts_with<X, T>(
+    /// Its error is that of [`KeyBuilder::starts_with`].
+    pub fn starts_with<X, T, R>(
         self,
         component: &'static str,
         prefix: impl PrefixOf<T, X>,
         then: &'static str,
-    ) -> Result<KeyRange, KeyError> {
-        self.key.starts_with_text(component, prefix.into_prefix(), then)
+    ) -> RowRange<R> {
+        RowRange::new(self.key.starts_with_text(component, prefix.into_prefix(), then))
     }
 
     /// The untyped key.
