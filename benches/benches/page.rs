@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use std::hint::black_box;
 use table_orm::query::RowQuery;
-use table_orm::store::{Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
 use table_orm::{ETag, TableEntity, TableName, Tables};
 use time::OffsetDateTime;
 
@@ -82,6 +82,7 @@ impl Store for OnePage {
         _: &str,
         _: &str,
         _: Option<&[&str]>,
+        _: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
         Ok(None)
     }

@@ -123,16 +123,18 @@ impl<'a> Entity<'a> {
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
         let fields = named_fields(input, "an entity", errors)?;
         let mut items = Items::of(&input.attrs, TABLE, ON_ENTITY, errors);
+        // A malformed attribute has its own error already.
+        let complete = errors.is_empty();
         let table = items.text(NAME, errors);
-        if table.is_none() {
-            missing(input, "the table has no name", "add `#[table(name = \"..\")]`", errors);
+        if table.is_none() && complete {
+            errors.push(&input.ident, "the table has no name", "add `#[table(name = \"..\")]`");
         }
         let partition = items.text(PARTITION, errors);
-        if partition.is_none() {
+        if partition.is_none() && complete {
             let help = "add `#[table(partition = \"{field}\")]`";
-            missing(input, "the PartitionKey has no template", help, errors);
+            errors.push(&input.ident, "the PartitionKey has no template", help);
         }
-        let partition = partition.and_then(|literal| errors.keep(Template::parse(literal)));
+        let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
         let rows = rows(input, items.text(ROW, errors), errors);
         let case = rename_all(&mut items, errors);
         Some(Self {
@@ -172,13 +174,6 @@ pub fn named_fields<'a>(
     None
 }
 
-fn missing(input: &DeriveInput, wrong: &str, help: &str, errors: &mut Errors) {
-    // A malformed attribute has its own error already.
-    if errors.is_empty() {
-        errors.push(&input.ident, wrong, help);
-    }
-}
-
 fn escape(items: &mut Items, errors: &mut Errors) -> bool {
     let Some(path) = items.path(ESCAPE, errors) else { return false };
     if !path.is_ident("encode") && !path.is_ident("reject") {
@@ -207,33 +202,24 @@ fn rows(input: &DeriveInput, short: Option<LitStr>, errors: &mut Errors) -> Vec<
     let mut declared = short.is_some();
     if let Some(literal) = short {
         let name = Ident::new(ROW, literal.span());
-        rows.extend(errors.keep(Template::parse(literal)).map(|template| Row {
-            name,
-            template,
-            copy: Copy::Full,
-            when: None,
-            canonical: None,
-        }));
+        let template = Template::parse_or_guess(literal, errors);
+        rows.push(Row { name, template, copy: Copy::Full, when: None, canonical: None });
     }
     for attr in input.attrs.iter().filter(|attr| attr.path().is_ident(ROW)) {
         declared = true;
         if let Some((name, items)) = errors.keep(named(attr)) {
-            rows.extend(Row::parse(name, items, errors));
+            rows.push(Row::parse(name, items, errors));
         }
     }
     if !declared {
         let help = "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`";
-        missing(input, "the entity has no rows", help, errors);
+        errors.push(&input.ident, "the entity has no rows", help);
     }
     rows
 }
 
 impl Row {
-    fn parse(
-        name: Ident,
-        mut given: Punctuated<Item, Token![,]>,
-        errors: &mut Errors,
-    ) -> Option<Self> {
+    fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
         let elsewhere = given.iter().position(|item| item.name == PARTITION);
         if let Some(at) = elsewhere {
             errors.push(
@@ -263,16 +249,17 @@ impl Row {
         };
         let when = items.path(WHEN, errors);
         let canonical = items.flag(CANONICAL, errors);
-        let Some(key) = items.text(KEY, errors) else {
+        let template = if let Some(key) = items.text(KEY, errors) {
+            Template::parse_or_guess(key, errors)
+        } else {
             errors.push(
                 &name,
                 format!("row `{name}` has no key template"),
                 format!("write `#[row({name}, key = \"..\")]`"),
             );
-            return None;
+            Template::guess(LitStr::new("", name.span()))
         };
-        let template = errors.keep(Template::parse(key))?;
-        Some(Self { name, template, copy, when, canonical })
+        Self { name, template, copy, when, canonical }
     }
 }
 
@@ -320,7 +307,13 @@ impl Component {
             "asc" => field(Named::Ascending),
             "biased" => field(Named::Biased),
             "lower" => field(Named::Lower),
-            "with" => syn::parse2(argument).map(Named::With),
+            "with" => syn::parse2(argument).map(Named::With).map_err(|_| {
+                error(
+                    &encoder,
+                    "`with` calls a function from `&Entity` to `String`",
+                    "write `with(path)`",
+                )
+            }),
             _ => Err(error(
                 &encoder,
                 format!("`{}` is not an encoder", encoder.to_token_stream()),

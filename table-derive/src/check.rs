@@ -136,17 +136,21 @@ fn property_names(fields: &[Field<'_>], errors: &mut Errors) {
                 "store the field under another name: `#[table(rename = \"..\")]`",
             );
         }
-        let stored: Vec<String> = match field.role {
-            Role::Flatten => Vec::new(),
-            Role::Series => match kind::array(field.ty) {
-                // As the runtime numbers them.
-                Some(slots @ ..=100) => (0..slots).map(|at| format!("{property}{at:02}")).collect(),
-                Some(slots) => (0..slots.min(999)).map(|at| format!("{property}{at:03}")).collect(),
-                None => Vec::new(),
-            },
+        let numbered = |slots: usize| match slots {
+            // As the runtime numbers them.
+            0..=100 => (0..slots).map(|at| format!("{property}{at:02}")).collect(),
+            _ => (0..slots.min(1000)).map(|at| format!("{property}{at:03}")).collect(),
+        };
+        let stored: Vec<String> = match (field.role, kind::array(field.ty)) {
+            (Role::Flatten, _) => Vec::new(),
+            (Role::Series, Some(slots)) => numbered(slots),
+            // A `Vec` takes three digits, and may have none of them.
+            (Role::Series, None) => numbered(MAX_PROPERTIES),
             _ => vec![property.clone()],
         };
-        count += stored.len();
+        if field.role != Role::Series || kind::array(field.ty).is_some() {
+            count += stored.len();
+        }
         for property in stored {
             if let Some(other) = taken.get(&property) {
                 errors.push(
@@ -284,6 +288,9 @@ fn row_starts(model: &Model<'_>, errors: &mut Errors) {
     }
     for (at, (row, key)) in model.rows().enumerate() {
         let template = key.template;
+        if template.broken {
+            continue;
+        }
         if template.start.is_empty() {
             errors.push(
                 &template.literal,
@@ -437,7 +444,7 @@ fn encoder(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
         ),
         (
             Encoder::Padded(_) | Encoder::DescendingPadded(_),
-            Kind::Text | Kind::Bool | Kind::Char | Kind::Instant | Kind::FixedWidth,
+            Kind::Text | Kind::Bool | Kind::Char,
         ) => {
             ("is not an unsigned integer, so it has no width", format!("write `{{{}}}`", part.name))
         }
@@ -486,6 +493,9 @@ fn append_only(model: &Model<'_>, errors: &mut Errors) {
 }
 
 fn key_only(model: &Model<'_>, errors: &mut Errors) {
+    if model.keys().any(|key| key.template.broken) {
+        return;
+    }
     for field in &model.entity.fields {
         let Some(at) = field.key_only else { continue };
         let gives = |key: &Key<'_>| {

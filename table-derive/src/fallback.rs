@@ -8,6 +8,7 @@ use crate::template::Template;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
+use syn::ext::IdentExt;
 
 pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let expansion = &Expansion::of(entity);
@@ -23,9 +24,9 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let rows = rows(entity);
     let row_types = rows.iter().map(|(name, ..)| {
         let params = expansion.params_and(quote!(__S = ()));
-        quote!(#[allow(missing_docs)] #[derive(Debug, Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
+        quote!(#[allow(missing_docs)] #[derive(::core::fmt::Debug, ::core::clone::Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
     });
-    let arguments = entity.partition.iter().flat_map(|template| methods(template, &[""]));
+    let arguments = entity.partition.iter().flat_map(|template| idents(slots(template)));
     let row_methods = rows.iter().filter_map(|(name, row)| {
         let method = &(*row)?.name;
         let args = expansion.args();
@@ -35,8 +36,11 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         let any = expansion.params_and(quote!(__S));
         let (this, first) = (expansion.args_and(quote!(__S)), expansion.args());
         let stores = expansion.params_and(quote!(__S, const __ID: u64));
-        let equal = row.iter().flat_map(|row| methods(&row.template, &[""]));
-        let others = row.iter().flat_map(|row| methods(&row.template, &["_in", "_starts_with"]));
+        let equal = idents(components(entity, *row));
+        let others = components(entity, *row)
+            .into_iter()
+            .flat_map(|name| ["_in", "_starts_with"].map(|ending| format!("{name}{ending}")));
+        let others = idents(others).into_iter().filter(|name| !equal.contains(name));
         quote! {
             impl #any #name #this #where_clause {
                 #(#vis fn #equal(self, _: impl Sized) -> Self { loop {} })*
@@ -45,7 +49,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
             impl #any _orm::Query for #name #this #where_clause {
                 type Row = #name #first;
                 type Class = _orm::class::Point;
-                fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> { loop {} }
+                fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { loop {} }
             }
             impl #any _orm::CompleteKey for #name #this #where_clause {}
             impl #any _orm::Row for #name #this #where_clause {
@@ -68,7 +72,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         impl #params _orm::Query for #partition #args #where_clause {
             type Row = #canonical;
             type Class = _orm::class::Partition;
-            fn into_keys(self) -> _orm::Result<_orm::KeyRange, _orm::KeyError> { loop {} }
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { loop {} }
         }
         #(#row_impls)*
         impl #row_params _orm::FromRow<__R> for #ty #where_clause {}
@@ -93,26 +97,26 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
             fn encode_partition_key(
                 &self,
                 _: &mut _orm::KeyText,
-            ) -> _orm::Result<(), _orm::KeyError> { loop {} }
+            ) -> _orm::KeyResult { loop {} }
             fn encode_row_key(
                 &self,
                 _: usize,
                 _: &mut _orm::KeyText,
-            ) -> _orm::Result<bool, _orm::KeyError> { loop {} }
+            ) -> _orm::KeyResult<bool> { loop {} }
             fn encode_properties(
                 &self,
                 _: usize,
                 _: &mut _orm::PropertiesWriter,
-            ) -> _orm::Result<(), _orm::PropertyError> { loop {} }
+            ) -> _orm::PropertyResult { loop {} }
         }
     };
     let impls = anonymous(krate, impls);
     quote! {
         #[allow(missing_docs)]
-        #[derive(Debug, Clone)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
         #vis struct #partition #params (#phantom) #where_clause;
         #[allow(missing_docs, dead_code)]
-        #[derive(Debug, Clone, Copy)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
         #vis struct #columns #params #where_clause { #(#fields)* __entity: #phantom }
         #(#row_types)*
         #impls
@@ -134,13 +138,23 @@ fn rows<'e>(entity: &'e Entity<'_>) -> Vec<(Ident, Option<&'e Row>)> {
     rows
 }
 
-/// The names of a template's placeholders with each of the endings; none of them twice.
-fn methods(template: &Template, endings: &[&str]) -> Vec<Ident> {
+/// What may be asked of a row: what its template names, and all that it could have meant.
+fn components(entity: &Entity<'_>, row: Option<&Row>) -> Vec<String> {
+    let slots = row.map(|row| slots(&row.template).collect::<Vec<_>>()).unwrap_or_default();
+    let fields = entity.fields.iter().map(|field| field.name.clone());
+    let components = entity.components.iter().map(|component| component.name.unraw().to_string());
+    slots.into_iter().chain(fields).chain(components).collect()
+}
+
+fn slots(template: &Template) -> impl Iterator<Item = String> {
+    template.slots.iter().map(|slot| slot.name.clone())
+}
+
+/// Each name once.
+fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
     let mut taken = BTreeSet::new();
-    template
-        .slots
-        .iter()
-        .flat_map(|slot| endings.iter().map(|ending| format!("{}{ending}", slot.name)))
+    names
+        .into_iter()
         .filter(|name| taken.insert(name.clone()))
         .filter_map(|name| {
             let parse = |text: &str| syn::parse_str::<Ident>(text).ok();

@@ -105,6 +105,15 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Its type and encoder as generated code names them.
+    pub fn tokens(&self) -> TokenStream {
+        let (ty, encoder) = (self.value_type(), self.encoder.tokens());
+        match self.encoder {
+            Encoder::Plain => quote!(<#ty as _orm::Part>),
+            _ => quote!(<#ty as _orm::Part<#encoder>>),
+        }
+    }
+
     pub fn field(&self) -> Option<&'a Field<'a>> {
         match self.source {
             Source::Field(field) => Some(field),
@@ -217,6 +226,7 @@ impl<'a> Key<'a> {
             .slots
             .iter()
             .enumerate()
+            .filter(|_| !template.broken)
             .filter_map(|(at, slot)| {
                 let last = at + 1 == count && slot.then.is_empty();
                 Part::resolve(template, slot, last, entity, errors)

@@ -1,6 +1,6 @@
 //! Key templates: `BIB:{bib:05}__{name}`, the syntax of format strings.
 
-use crate::errors::error;
+use crate::errors::{Errors, error};
 use syn::LitStr;
 
 /// A key template, as written and as read.
@@ -10,6 +10,8 @@ pub struct Template {
     /// What stands before the first placeholder.
     pub start: String,
     pub slots: Vec<Slot>,
+    /// Whether it could not be read, and `slots` are only what may have been meant.
+    pub broken: bool,
 }
 
 /// A placeholder, with the literal behind it.
@@ -48,7 +50,27 @@ impl Template {
                 _ => behind.push(c),
             }
         }
-        Ok(Self { literal, text, start, slots })
+        Ok(Self { literal, text, start, slots, broken: false })
+    }
+
+    /// The template, or after an error what may have been meant.
+    pub fn parse_or_guess(literal: LitStr, errors: &mut Errors) -> Self {
+        let parsed = Self::parse(literal.clone());
+        errors.keep(parsed).unwrap_or_else(|| Self::guess(literal))
+    }
+
+    /// Any names that stand behind a brace.
+    pub fn guess(literal: LitStr) -> Self {
+        let text = literal.value();
+        let name = |c: char| c.is_alphanumeric() || c == '_';
+        let names = text.split('{').skip(1).map(|rest| rest.split(|c| !name(c)).next());
+        let slots = names.flatten().filter(|name| !name.is_empty()).map(|name| Slot {
+            name: name.to_owned(),
+            digits: None,
+            then: String::new(),
+        });
+        let slots = slots.collect();
+        Self { literal, text, start: String::new(), slots, broken: true }
     }
 }
 

@@ -4,12 +4,12 @@ pub use crate::edm::Edm;
 pub use crate::entity::{RowTemplate, TableEntity};
 pub use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, IntoValue, KeyError,
-    KeyFault, KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, PartitionKey, Plain,
+    KeyFault, KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain,
     PrefixOf, RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
-    Json, Limit, Properties, PropertiesWriter, Property, PropertyError, PropertyFault,
-    PropertyWriter,
+    Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
+    PropertyFault, PropertyWriter,
 };
 pub use crate::query::{
     Column, Complete, CompleteKey, Field, KeyRange, KeyState, Needs, Open, Query, Row, RowRange,
@@ -48,21 +48,103 @@ pub fn read_code<'de, T, D: Deserializer<'de>>(
     })
 }
 
-/// Finishes the properties of a group as [`Members`] does those of a row.
-#[derive(Debug)]
-pub struct GroupMembers;
+/// What generated code does with a property. Named as `<T as Stored>` throughout, so that a type
+/// that no property can store is one error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as a property",
+    label = "not a property type",
+    note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
+            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            leave it out with `#[table(skip)]`, or implement `Property`"
+)]
+pub trait Stored: Sized {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// When the service could not store it.
+    fn put(&self, out: &mut PropertiesWriter, name: &str) -> PropertyResult;
 
-impl GroupMembers {
-    /// The value read for a property, or what stands for its absence.
+    /// Writes it within its field's limit.
+    ///
+    /// # Errors
+    /// When it is over the limit, or the service could not store it.
+    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> PropertyResult;
+
+    /// Checks its field's limit.
+    ///
+    /// # Errors
+    /// When it is over the limit.
+    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> PropertyResult;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When the stored value is not of the type.
+    fn take<'de, A: MapAccess<'de>>(
+        slot: &mut Option<Self>,
+        members: &mut Members<'_, 'de, A>,
+        name: &str,
+    ) -> Result<(), A::Error>;
+
+    /// What was read, or what stands for its absence.
     ///
     /// # Errors
     /// [`PropertyFault::Missing`].
-    pub fn finish<T: Property>(
-        &self,
-        property: &str,
-        slot: Option<T>,
-    ) -> Result<T, (String, PropertyFault)> {
-        slot.or_else(T::absent).ok_or_else(|| (property.to_owned(), PropertyFault::Missing))
+    fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error>;
+}
+
+impl<T: Property> Stored for T {
+    fn put(&self, out: &mut PropertiesWriter, name: &str) -> PropertyResult {
+        out.property(name, self)
+    }
+
+    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> PropertyResult {
+        out.limited(name, self, limit)
+    }
+
+    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> PropertyResult {
+        out.check_limit(name, self, limit)
+    }
+
+    fn take<'de, A: MapAccess<'de>>(
+        slot: &mut Option<Self>,
+        members: &mut Members<'_, 'de, A>,
+        name: &str,
+    ) -> Result<(), A::Error> {
+        members.read(name, slot)
+    }
+
+    fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error> {
+        slot.or_else(T::absent).ok_or_else(|| members.fail(name, PropertyFault::Missing))
+    }
+}
+
+/// What turns a property's fault into an error: the members of a row, or a group within one.
+pub trait Fail {
+    /// The error.
+    type Error;
+
+    /// The error of that property.
+    fn fail(&mut self, property: &str, fault: PropertyFault) -> Self::Error;
+}
+
+impl<'de, A: MapAccess<'de>> Fail for Members<'_, 'de, A> {
+    type Error = A::Error;
+
+    fn fail(&mut self, property: &str, fault: PropertyFault) -> A::Error {
+        Self::fail(self, property, fault)
+    }
+}
+
+/// A group of properties, which leaves its errors to the row.
+#[derive(Debug)]
+pub struct Group;
+
+impl Fail for Group {
+    type Error = (String, PropertyFault);
+
+    fn fail(&mut self, property: &str, fault: PropertyFault) -> Self::Error {
+        (property.to_owned(), fault)
     }
 }
 

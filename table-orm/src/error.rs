@@ -71,6 +71,10 @@ pub enum Error {
     #[cfg(feature = "embedded")]
     #[error(transparent)]
     Open(#[from] crate::store::embedded::OpenError),
+    /// An Azure endpoint or credential that cannot be used; nothing was sent.
+    #[cfg(feature = "azure")]
+    #[error(transparent)]
+    Connect(#[from] crate::store::azure::ConnectError),
 }
 
 /// A value that the service would refuse, found before anything was sent.

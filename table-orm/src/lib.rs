@@ -5,7 +5,7 @@
 //! that can only be asked as point, row range or partition queries.
 //!
 //! The way of a value reads downhill: an entity becomes [rows](row) of [keys](key) and
-//! [properties](property); a call on a [`Repo`] makes a [plan](plan) of them; a [store] carries it
+//! [properties](property); a call on a [`Repo`] makes a [plan] of them; a [store] carries it
 //! out.
 //!
 //! ```
@@ -42,6 +42,8 @@ mod error;
 pub mod key;
 pub mod plan;
 pub mod property;
+#[cfg(feature = "azure")]
+pub mod protocol;
 pub mod query;
 pub mod repo;
 pub mod row;

@@ -1,12 +1,13 @@
 //! An entity's properties: written into a row, and read back from one.
 
+use super::Expansion;
 use super::entity::escape;
-use super::{Expansion, located};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 
 /// The statements of `encode_properties`. Fields in a row that others store too stand together.
 pub fn encode_properties(model: &Model<'_>) -> TokenStream {
@@ -38,30 +39,30 @@ pub fn encode_properties(model: &Model<'_>) -> TokenStream {
 
 /// Writes one field of `self` to `out`; nothing for a field that is not stored and has no limit.
 pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
-    let property = &field.property;
-    // Errors about the value are about the field's type, so they show there.
-    let span = located(field.ty);
-    let mut ident = field.ident.clone();
-    ident.set_span(ident.span().located_at(span));
-    let value = quote_spanned!(span=> &self.#ident);
+    let (ident, ty, property) = (field.ident, field.ty, &field.property);
+    let value = quote!(&self.#ident);
     let limit = match (&field.max, &field.max_len) {
         (Some((max, _)), _) => {
             let max = Literal::u64_unsuffixed(*max);
-            Some(quote!(_orm::Limit::Max(#max)))
+            Some(quote!(_orm::Max(#max)))
         }
         (None, Some((max_len, _))) => {
             let max_len = Literal::u64_unsuffixed(*max_len);
-            Some(quote!(_orm::Limit::MaxLen(#max_len)))
+            Some(quote!(_orm::MaxLen(#max_len)))
         }
         (None, None) => None,
     };
     Some(match (field.role, limit) {
         (Role::Property, Some(limit)) if field.key_only.is_some() => {
-            quote!(out.check_limit(#property, #value, #limit)?;)
+            quote!(<#ty as _orm::Stored>::check_limit(#value, out, #property, #limit)?;)
         }
         (Role::Property, None) if field.key_only.is_some() => return None,
-        (Role::Property, Some(limit)) => quote!(out.limited(#property, #value, #limit)?;),
-        (Role::Property, None) => quote!(out.property(#property, #value)?;),
+        (Role::Property, Some(limit)) => {
+            quote!(<#ty as _orm::Stored>::put_limited(#value, out, #property, #limit)?;)
+        }
+        (Role::Property, None) => {
+            quote!(<#ty as _orm::Stored>::put(#value, out, #property)?;)
+        }
         (Role::Json, _) if kind::option(field.ty).is_some() => quote! {
             if let _orm::Some(value) = #value {
                 out.json(#property, value)?;
@@ -92,7 +93,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let Expansion { ty, where_clause, .. } = expansion;
     let params = expansion.params();
     let fields = &model.entity.fields;
-    let name = model.entity.input.ident.to_string();
+    let name = model.entity.input.ident.unraw().to_string();
     let slots =
         fields.iter().enumerate().filter(|(_, field)| field.is_stored()).map(|(index, field)| {
             let slot = slot(index);
@@ -105,7 +106,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let arms =
         fields.iter().enumerate().filter(|(_, field)| field.is_column()).map(|(index, field)| {
             let (slot, property, ty) = (slot(index), &field.property, read_type(field));
-            quote!(#property => members.read::<#ty>(#property, &mut #slot)?,)
+            quote!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut members, #property)?,)
         });
     let mut groups: Vec<_> = fields
         .iter()
@@ -177,8 +178,10 @@ pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) ->
         Some(None) => quote!(#slot.unwrap_or_default()),
         Some(Some(path)) => quote!(#slot.unwrap_or_else(#path)),
         None if json && kind::option(field.ty).is_some() => quote!(#slot.map(|json| json.0)),
-        None if json => quote!(members.finish::<#ty>(#property, #slot)?.0),
-        None => quote!(members.finish::<#ty>(#property, #slot)?),
+        None => {
+            let inner = json.then(|| quote!(.0));
+            quote!(<#ty as _orm::Stored>::finish(#slot, &mut members, #property)? #inner)
+        }
     }
 }
 
@@ -253,12 +256,11 @@ fn read_key(
         wanted.iter().find(|(_, wanted)| *wanted == name).map(|(index, _)| slot(*index))
     };
     let last = key.parts.iter().rposition(|part| wanted_slot(part).is_some())?;
-    let entity = model.entity.input.ident.to_string();
+    let entity = model.entity.input.ident.unraw().to_string();
     let (escape, start) = (escape(model), &key.template.start);
     let parts = key.parts[..=last].iter().map(|part| {
-        let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-        let (name, then) = (&part.name, part.then);
-        let read = quote!(key.part_then::<#encoder, #ty>(#name, #then)?;);
+        let (part_of, name, then) = (part.tokens(), &part.name, part.then);
+        let read = quote!(#part_of::read(&mut key, #name, #then)?;);
         match wanted_slot(part) {
             Some(slot) => quote!(let #slot = #read),
             None => read,

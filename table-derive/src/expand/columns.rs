@@ -45,7 +45,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             });
             quote! {
                 #docs
-                #[derive(Debug, Clone, Copy)]
+                #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
                 #[allow(dead_code)]
                 #vis struct #name #params #where_clause { #(#fields)* #phantom }
             }

@@ -5,8 +5,9 @@ use crate::ast::{Field, Row};
 use crate::check::known_units;
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Source, Width};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
@@ -17,7 +18,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let escape = escape(model);
     let rows = model.rows().map(|(row, key)| {
         let make = if row.is_full() { quote!(full) } else { quote!(partial) };
-        let name = row.name.to_string();
+        let name = row.name.unraw().to_string();
         let (key, start) = (&key.template.text, &key.template.start);
         quote!(_orm::RowTemplate::#make(#name, #key, #start))
     });
@@ -81,8 +82,8 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
     for key in model.keys() {
         let span = located(&key.template.literal);
         let width = |part: &Part<'_>| {
-            let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-            quote!(<#ty as _orm::KeyPart<#encoder>>::WIDTH)
+            let part = part.tokens();
+            quote!(#part::WIDTH)
         };
         let unknown: Vec<_> =
             key.parts.iter().filter(|part| part.width(encode) == Width::Unknown).collect();
@@ -153,8 +154,8 @@ fn literal(text: &str) -> Option<TokenStream> {
 
 fn part(part: &Part<'_>) -> TokenStream {
     let Part { name, then, .. } = part;
-    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-    let write = |value: TokenStream| quote!(key.part_then::<#encoder, #ty>(#name, #value, #then)?;);
+    let part_of = part.tokens();
+    let write = |value: TokenStream| quote!(#part_of::write(#value, key, #name, #then)?;);
     match part.source {
         Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
@@ -178,17 +179,19 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let (params, args) = (expansion.params(), expansion.args());
     let vis = &input.vis;
     let partition = names::partition(entity);
-    let name = input.ident.to_string();
+    let name = input.ident.unraw().to_string();
     let escape = escape(model);
     let start = &model.partition.template.start;
+    // Hygienic: a component may have the same name.
+    let key = Ident::new("key", Span::mixed_site());
     let parameters = model.partition.parts.iter().map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
         quote!(#ident: impl _orm::IntoValue<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
         let Part { ident, name, then, .. } = part;
-        let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-        quote!(.part::<#encoder, #ty>(#name, #ident, #then))
+        let part = part.tokens();
+        quote!(let #key = #part::give_partition(#key, #name, #ident, #then);)
     });
     let phantom = expansion.phantom_value();
     let doc = super::doc(format!(
@@ -199,7 +202,9 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
         impl #params #ty #where_clause {
             #doc
             #vis fn partition(#(#parameters),*) -> #partition #args {
-                #partition(_orm::PartitionKey::new(#name, #escape, #start) #(#parts)* #phantom)
+                let #key = _orm::PartitionKey::new(#name, #escape, #start);
+                #(#parts)*
+                #partition(#key #phantom)
             }
         }
     }

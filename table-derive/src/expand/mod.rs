@@ -8,6 +8,8 @@ pub mod names;
 mod projection;
 mod properties;
 mod query;
+#[cfg(test)]
+mod tests;
 
 pub use key_part::key_part;
 pub use projection::projection;
@@ -52,7 +54,8 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
 /// Implementations, where names of theirs meet none of the user's.
 pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
     quote! {
-        #[allow(dead_code, non_snake_case, private_bounds, private_interfaces, unused_variables)]
+        #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
+        #[allow(unused_mut, unused_variables)]
         const _: () = {
             use #krate::__private as _orm;
             #impls

@@ -5,8 +5,9 @@ use crate::ast::{Field, krate, named_fields};
 use crate::attr::Items;
 use crate::errors::Errors;
 use crate::symbol::{OF, ON_PROJECTED_FIELD, ON_PROJECTION, PROJECTION};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::{DeriveInput, Path};
 
 pub fn projection(input: &DeriveInput) -> TokenStream {
@@ -42,21 +43,25 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
 fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let name = ident.to_string();
+    let name = ident.unraw().to_string();
     let id = |field: &Field<'_>| Literal::u64_unsuffixed(names::field_id(&field.name));
     let name_of = |index: usize| format_ident!("p{index}");
     let properties: Vec<_> = fields
         .iter()
         .map(|field| {
             let (id, ty) = (id(field), codec::read_type(field));
-            quote_spanned!(located(field.ident)=> <#of as _orm::Field<#id, #ty>>::PROPERTY)
+            let span = located(field.ident);
+            let of = respanned(quote!(#of), span);
+            quote_spanned!(span=> <#of as _orm::Field<#id, #ty>>::PROPERTY)
         })
         .collect();
     let names = (0..fields.len()).map(name_of);
     let slots = (0..fields.len()).map(codec::slot);
     let arms = fields.iter().enumerate().map(|(index, field)| {
         let (name, slot, ty) = (name_of(index), codec::slot(index), codec::read_type(field));
-        quote!(member if member == #name => members.read::<#ty>(#name, &mut #slot)?,)
+        quote!(member if member == #name => {
+            <#ty as _orm::Stored>::take(&mut #slot, &mut members, #name)?
+        })
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
         let name = name_of(index);
@@ -100,6 +105,17 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
         {
         }
     }
+}
+
+/// The tokens, as if they stood where an error is to show.
+fn respanned(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(token.span().located_at(span));
+            token
+        })
+        .collect()
 }
 
 fn fallback(input: &DeriveInput) -> TokenStream {

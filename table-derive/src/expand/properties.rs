@@ -52,7 +52,7 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     let writes = fields.iter().filter_map(codec::encode);
     let arms = stored.iter().filter(|(_, field)| field.is_column()).map(|(index, field)| {
         let (slot, property, ty) = (codec::slot(*index), &field.property, codec::read_type(field));
-        quote!(#property => members.read::<#ty>(#property, &mut slots.#slot)?,)
+        quote!(#property => <#ty as _orm::Stored>::take(&mut slots.#slot, members, #property)?,)
     });
     let mut groups: Vec<_> = stored.iter().filter(|(_, field)| !field.is_column()).collect();
     groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
@@ -110,7 +110,7 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
                 slots: Self::Slots,
                 name: &str,
             ) -> _orm::Result<Self, (_orm::String, _orm::PropertyFault)> {
-                let members = _orm::GroupMembers;
+                let mut members = _orm::Group;
                 _orm::Ok(Self { #(#values),* })
             }
         }

@@ -3,7 +3,7 @@
 use super::entity::partition_fn;
 use super::{Expansion, columns, doc, names};
 use crate::ast::Row;
-use crate::model::{Key, Model, Part};
+use crate::model::{Encoder, Key, Model, Part};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
@@ -32,14 +32,14 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         quote! {
             #docs
             #[must_use]
-            #[derive(Debug, Clone)]
+            #[derive(::core::fmt::Debug, ::core::clone::Clone)]
             #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
         }
     });
     quote! {
         #about_partition
         #[must_use]
-        #[derive(Debug, Clone)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
         #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
         #(#rows)*
         #components
@@ -180,7 +180,10 @@ fn methods(
     let entity = model.entity;
     let vis = &entity.input.vis;
     let Part { ident, name, then, .. } = part;
-    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
+    let (ty, part_of) = (part.value_type(), part.tokens());
+    let encoder = part.encoder.tokens();
+    // The plain encoder is the traits' default.
+    let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
     let make = names::row(entity, row);
     let next = expansion.row_in(entity, row, state(model, key, given + 1));
     let first = expansion.row(entity, row);
@@ -196,9 +199,9 @@ fn methods(
             #docs
             #vis fn #method(
                 self,
-                range: impl _orm::#bound<#ty, #encoder>,
+                range: impl _orm::#bound<#ty #by>,
             ) -> _orm::RowRange<#first> {
-                self.0.range::<#encoder, #ty, _>(#name, range)
+                #part_of::range(self.0, #name, range)
             }
         }
     };
@@ -209,7 +212,7 @@ fn methods(
             #docs
             #vis fn #method(
                 self,
-                prefix: impl _orm::PrefixOf<#ty, #encoder>,
+                prefix: impl _orm::PrefixOf<#ty #by>,
             ) -> _orm::RowRange<#first> {
                 self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then)
             }
@@ -218,7 +221,7 @@ fn methods(
     quote! {
         #equal
         #vis fn #ident(self, #ident: impl _orm::IntoValue<#ty>) -> #next {
-            #make(self.0.part::<#encoder, #ty, _>(#name, #ident, #then) #phantom)
+            #make(#part_of::give(self.0, #name, #ident, #then) #phantom)
         }
         #range
         #starts_with

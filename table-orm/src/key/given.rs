@@ -1,6 +1,9 @@
 //! A key given from left to right, with what is given so far as a type: what generated builders hold.
 
-use super::{Escape, IntoRange, IntoValue, KeyBuilder, KeyError, KeyPart, KeyText, PrefixOf};
+use super::{
+    Escape, IntoRange, IntoValue, KeyBuilder, KeyError, KeyPart, KeyReader, KeyText, Plain,
+    PrefixOf, Width,
+};
 use crate::query::RowRange;
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,22 +26,6 @@ impl PartitionKey {
         Self { key: Ok(key), entity, escape }
     }
 
-    /// Gives the next component, and the literal `then` that follows it.
-    #[must_use]
-    pub fn part<X, T: KeyPart<X>>(
-        mut self,
-        component: &'static str,
-        value: impl IntoValue<T>,
-        then: &'static str,
-    ) -> Self {
-        if let Ok(key) = &mut self.key
-            && let Err(error) = key.part_then::<X, T>(component, &value.into_value(), then)
-        {
-            self.key = Err(error);
-        }
-        self
-    }
-
     /// The partition's rows whose keys start with the literal `start`.
     #[must_use]
     pub fn row<S>(&self, start: &'static str) -> RowKey<S> {
@@ -58,32 +45,7 @@ impl<S> RowKey<S> {
         Self { key, state: PhantomData }
     }
 
-    /// Gives the next component, and the literal `then` that follows it.
-    #[must_use]
-    pub fn part<X, T: KeyPart<X>, N>(
-        self,
-        component: &'static str,
-        value: impl IntoValue<T>,
-        then: &'static str,
-    ) -> RowKey<N> {
-        RowKey::new(self.key.part::<X, T>(component, &value.into_value(), then))
-    }
-
-    /// The rows whose next component lies in a range of values.
-    ///
-    /// Its error is the first of the partition or a component, or
-    /// [`KeyFault::InvertedRange`](super::KeyFault::InvertedRange).
-    pub fn range<X, T: KeyPart<X>, R>(
-        self,
-        component: &'static str,
-        range: impl IntoRange<T>,
-    ) -> RowRange<R> {
-        RowRange::new(self.key.range::<X, T>(component, range.into_range()))
-    }
-
     /// The rows whose next component starts with `prefix`. `then` is the literal behind it.
-    ///
-    /// Its error is that of [`KeyBuilder::starts_with`].
     pub fn starts_with<X, T, R>(
         self,
         component: &'static str,
@@ -109,5 +71,115 @@ impl<S> Clone for RowKey<S> {
 impl<S> fmt::Debug for RowKey<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.key.fmt(f)
+    }
+}
+
+/// What generated code does with a component and the literal `then` behind it.
+///
+/// Named as `<T as Part<X>>` throughout, so that a type that cannot stand in a key is one error,
+/// however often it stands in one.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand in a key as `{X}`",
+    label = "no `{X}` key text for this type",
+    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
+            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats have \
+            no key text"
+)]
+pub trait Part<X = Plain>: Sized {
+    const WIDTH: Width;
+
+    /// Writes it into a key.
+    fn write(
+        &self,
+        key: &mut KeyText,
+        component: &'static str,
+        then: &'static str,
+    ) -> Result<(), KeyError>;
+
+    /// Reads it out of a key.
+    fn read(
+        key: &mut KeyReader<'_>,
+        component: &'static str,
+        then: &'static str,
+    ) -> Result<Self, KeyError>;
+
+    /// Gives it to a PartitionKey.
+    fn give_partition(
+        key: PartitionKey,
+        component: &'static str,
+        value: impl IntoValue<Self>,
+        then: &'static str,
+    ) -> PartitionKey;
+
+    /// Gives it to a RowKey.
+    fn give<S, N>(
+        key: RowKey<S>,
+        component: &'static str,
+        value: impl IntoValue<Self>,
+        then: &'static str,
+    ) -> RowKey<N>;
+
+    /// The rows that have it in that range.
+    fn range<S, R>(
+        key: RowKey<S>,
+        component: &'static str,
+        range: impl IntoRange<Self>,
+    ) -> RowRange<R>;
+}
+
+impl<X, T: KeyPart<X>> Part<X> for T {
+    const WIDTH: Width = T::WIDTH;
+
+    fn write(
+        &self,
+        key: &mut KeyText,
+        component: &'static str,
+        then: &'static str,
+    ) -> Result<(), KeyError> {
+        key.part::<X, T>(component, self, then)?;
+        key.literal(then);
+        Ok(())
+    }
+
+    fn read(
+        key: &mut KeyReader<'_>,
+        component: &'static str,
+        then: &'static str,
+    ) -> Result<Self, KeyError> {
+        let value = key.part::<X, T>(component, then)?;
+        key.literal(then)?;
+        Ok(value)
+    }
+
+    fn give_partition(
+        mut key: PartitionKey,
+        component: &'static str,
+        value: impl IntoValue<Self>,
+        then: &'static str,
+    ) -> PartitionKey {
+        if let Ok(text) = &mut key.key
+            && let Err(error) = value.into_value().write(text, component, then)
+        {
+            key.key = Err(error);
+        }
+        key
+    }
+
+    fn give<S, N>(
+        key: RowKey<S>,
+        component: &'static str,
+        value: impl IntoValue<Self>,
+        then: &'static str,
+    ) -> RowKey<N> {
+        RowKey::new(key.key.part::<X, T>(component, &value.into_value(), then))
+    }
+
+    fn range<S, R>(
+        key: RowKey<S>,
+        component: &'static str,
+        range: impl IntoRange<Self>,
+    ) -> RowRange<R> {
+        RowRange::new(key.key.range::<X, T>(component, range.into_range()))
     }
 }

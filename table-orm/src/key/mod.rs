@@ -27,6 +27,8 @@ mod writer;
 
 pub use chars::{MAX_KEY_UNITS, is_forbidden};
 pub use error::{KeyError, KeyFault};
+#[doc(hidden)]
+pub use given::Part;
 pub use given::{PartitionKey, RowKey};
 pub use part::{
     Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, Sorted,

@@ -60,20 +60,6 @@ impl<'a> KeyReader<'a> {
         })
     }
 
-    /// Reads a component and the literal `then` behind it.
-    ///
-    /// # Errors
-    /// As [`part`](Self::part) and [`literal`](Self::literal).
-    pub fn part_then<X, T: KeyPart<X>>(
-        &mut self,
-        component: &'static str,
-        then: &str,
-    ) -> Result<T, KeyError> {
-        let value = self.part::<X, T>(component, then)?;
-        self.literal(then)?;
-        Ok(value)
-    }
-
     /// Ends the key.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What callers may pass where a typed value is asked for.
 
-use super::{Sorted, SortedLast, TextPart};
+use super::{Plain, Sorted, SortedLast, TextPart};
 use std::borrow::Cow;
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -88,17 +88,17 @@ impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) 
 ///
 /// The bound on the component's own type stands here, not on the builder's method, so that a
 /// component that does not sort is an error only where it is asked for a range.
-pub trait RangeOf<T, X>: IntoRange<T> {}
+pub trait RangeOf<T, X = Plain>: IntoRange<T> {}
 
 impl<T: Sorted<X>, X, R: IntoRange<T>> RangeOf<T, X> for R {}
 
 /// A range of the last component's values.
-pub trait LastRangeOf<T, X>: IntoRange<T> {}
+pub trait LastRangeOf<T, X = Plain>: IntoRange<T> {}
 
 impl<T: SortedLast<X>, X, R: IntoRange<T>> LastRangeOf<T, X> for R {}
 
 /// What a text component is to start with.
-pub trait PrefixOf<T, X> {
+pub trait PrefixOf<T, X = Plain> {
     /// The text that encoder `X` writes for it.
     fn into_prefix(self) -> String;
 }

@@ -55,21 +55,6 @@ impl KeyText {
         written.map_err(|fault| self.error(component, start, fault))
     }
 
-    /// Appends a component's value and the literal `then` behind it.
-    ///
-    /// # Errors
-    /// As [`part`](Self::part).
-    pub fn part_then<X, T: KeyPart<X>>(
-        &mut self,
-        component: &'static str,
-        value: &T,
-        then: &'static str,
-    ) -> Result<(), KeyError> {
-        self.part::<X, T>(component, value, then)?;
-        self.literal(then);
-        Ok(())
-    }
-
     /// Appends text as a component's value, checked and escaped.
     ///
     /// # Errors

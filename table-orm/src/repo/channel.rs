@@ -4,7 +4,7 @@ use crate::entity::{ETag, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
-    ErrorCode, MAX_TRANSACTION_BYTES, Page, Store, StoreError, StoredRow, Transaction,
+    ErrorCode, MAX_TRANSACTION_BYTES, Metadata, Page, Store, StoreError, StoredRow, Transaction,
 };
 use std::sync::Arc;
 
@@ -28,8 +28,9 @@ impl Channel {
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        metadata: Metadata,
     ) -> Result<Option<StoredRow>> {
-        let found = self.store.get(&self.table, partition_key, row_key, select).await;
+        let found = self.store.get(&self.table, partition_key, row_key, select, metadata).await;
         found.map_err(|cause| self.refused(partition_key, row_key, None, cause))
     }
 

@@ -6,6 +6,7 @@ use crate::key::KeyError;
 use crate::plan::Plan;
 use crate::query::{KeyRange, Row, Span};
 use crate::row::{FromRow, ReadRow, read_row};
+use crate::store::Metadata;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;
@@ -61,7 +62,7 @@ async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Resu
         // Only a complete key gets here, and its keys are exact.
         return Ok(None);
     };
-    match channel.get(&partition_key, &row_key, T::SELECT).await? {
+    match channel.get(&partition_key, &row_key, T::SELECT, Metadata::None).await? {
         Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?)),
         None => Ok(None),
     }

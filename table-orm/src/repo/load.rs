@@ -8,6 +8,7 @@ use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Row, RowQuery};
 use crate::row::{EntityRows, FromRow, read_page, split_page};
+use crate::store::Metadata;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -100,8 +101,8 @@ where
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
-            match channel.get(&partition_key, &row_key, None).await? {
-                Some(row) => Loaded::read(row.body, row.etag).map(Some),
+            match channel.get(&partition_key, &row_key, None, Metadata::None).await? {
+                Some(row) => Loaded::read(row.body, row.header).map(Some),
                 None => Ok(None),
             }
         })

@@ -65,7 +65,7 @@ impl<E: TableEntity> Repo<E> {
     /// Creates the table.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists).
+    /// [`Error::AlreadyExists`].
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
         self.channel.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
@@ -86,7 +86,7 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes the table with all its rows.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::NotFound`].
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
         self.channel.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
@@ -146,7 +146,7 @@ impl<E: TableEntity> Repo<E> {
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) when one of the rows is there.
+    /// [`Error::AlreadyExists`] when one of the rows is there.
     pub fn insert(&self, entity: &E) -> Write<E> {
         self.blind(entity, insert_all)
     }
@@ -169,7 +169,7 @@ impl<E: TableEntity> Repo<E> {
     /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::NotFound`].
     pub fn force_replace(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, replace_all)
@@ -183,7 +183,7 @@ impl<E: TableEntity> Repo<E> {
     /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::NotFound`].
     pub fn force_delete(&self, entity: &E) -> Write<E, ()> {
         if E::KEYS_FOLLOW_CANONICAL {
             let canonical = <E::Canonical as Row>::INDEX;
@@ -198,8 +198,8 @@ impl<E: TableEntity> Repo<E> {
     /// back what was passed, in its new version. Nothing is sent when nothing has changed.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) when it was written since;
-    /// [`Error::PartitionChanged`](crate::Error::PartitionChanged).
+    /// [`Error::Conflict`] when it was written since;
+    /// [`Error::PartitionChanged`].
     pub fn save<'a, L: BorrowMut<Loaded<E>> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
         Save { channel: self.channel.clone(), loaded, entity: PhantomData }
     }
@@ -207,8 +207,8 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes a loaded entity, if nobody has written it since: all of its rows in one request.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) when it was written since;
-    /// [`Error::NotFound`](crate::Error::NotFound) when it is gone.
+    /// [`Error::Conflict`] when it was written since;
+    /// [`Error::NotFound`] when it is gone.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
         Delete { channel: self.channel.clone(), loaded }
     }

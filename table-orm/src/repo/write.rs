@@ -7,7 +7,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::plan::{Plan, Step, changes, delete_all};
 use crate::query::{KeyRange, Row, Span};
 use crate::row::EntityRows;
-use crate::store::{IfMatch, Transaction};
+use crate::store::{IfMatch, Metadata, Transaction};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -96,11 +96,11 @@ async fn over_stored<E: TableEntity>(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let transaction = match channel.get(partition_key, row_key, None).await? {
+        let transaction = match channel.get(partition_key, row_key, None, Metadata::None).await? {
             None if then == Then::Upsert => crate::plan::insert_all(rows.clone()),
             None => return Err(channel.not_found(partition_key, row_key)),
             Some(row) => {
-                let stored = Loaded::<E>::read(row.body, row.etag)?;
+                let stored = Loaded::<E>::read(row.body, row.header)?;
                 let etag = stored.etag().clone();
                 let stored = stored.stored_rows()?;
                 if then == Then::Delete {

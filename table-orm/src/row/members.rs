@@ -17,6 +17,8 @@ pub struct RowContext<'de> {
     pub(crate) partition_key: Cow<'de, str>,
     pub(crate) row_key: Cow<'de, str>,
     pub(crate) timestamp: Cow<'de, str>,
+    /// The version as the store states it; empty in rows without metadata.
+    pub(crate) stated_etag: Cow<'de, str>,
     /// The JSON reader's error cannot carry a typed one, so it waits here.
     pub(crate) fault: Option<(String, PropertyFault)>,
 }
@@ -24,7 +26,23 @@ pub struct RowContext<'de> {
 impl RowContext<'_> {
     pub(crate) const fn new(entity: &'static str) -> Self {
         const NONE: Cow<'static, str> = Cow::Borrowed("");
-        Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, fault: None }
+        Self {
+            entity,
+            partition_key: NONE,
+            row_key: NONE,
+            timestamp: NONE,
+            stated_etag: NONE,
+            fault: None,
+        }
+    }
+
+    /// The row's version: the one stated, or the one that the timestamp tells.
+    pub(crate) fn etag(&self) -> ETag {
+        if self.stated_etag.is_empty() {
+            ETag::from_timestamp(&self.timestamp)
+        } else {
+            ETag::new(&*self.stated_etag)
+        }
     }
 
     /// The typed error behind the JSON reader's.
@@ -84,7 +102,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
         }
     }
 
-    /// Takes a member that no field has: keeps the keys and the timestamp, ignores the rest.
+    /// Takes a member that no field has: keeps the keys, timestamp and ETag, ignores the rest.
     ///
     /// # Errors
     /// When the row is not JSON.
@@ -93,6 +111,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
             "PartitionKey" => &mut self.context.partition_key,
             "RowKey" => &mut self.context.row_key,
             "Timestamp" => &mut self.context.timestamp,
+            "odata.etag" => &mut self.context.stated_etag,
             _ => return self.map.next_value::<IgnoredAny>().map(drop),
         };
         *slot = self.map.next_value_seed(Text)?;
@@ -137,7 +156,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     /// The row's version, once its timestamp was read.
     #[must_use]
     pub fn etag(&self) -> ETag {
-        ETag::from_timestamp(&self.context.timestamp)
+        self.context.etag()
     }
 
     /// When the row was last written, if the timestamp was read.

@@ -11,5 +11,5 @@ pub use members::{Members, RowContext};
 pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};
 
-pub(crate) use read::{read_page, read_row, read_versioned_row, split_page};
+pub(crate) use read::{read_etag, read_page, read_row, read_versioned_row, split_page};
 pub(crate) use write::body;

@@ -2,7 +2,7 @@
 
 use super::members::{Members, RowContext};
 use crate::entity::ETag;
-use crate::property::PropertyError;
+use crate::property::{PropertyError, PropertyFault};
 use crate::query::Row;
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -42,14 +42,41 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, and the version that its timestamp tells.
+/// Reads one row's JSON object, and the version that it tells.
 pub(crate) fn read_versioned_row<T: ReadRow>(
     row: usize,
     json: &[u8],
 ) -> Result<(T, ETag), PropertyError> {
     let mut context = RowContext::new(T::NAME);
     let value = read_in(&mut context, row, json)?;
-    Ok((value, ETag::from_timestamp(&context.timestamp)))
+    Ok((value, context.etag()))
+}
+
+/// The version that a row's timestamp tells.
+pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
+    let (Head, etag) = read_versioned_row(0, json)?;
+    Ok(etag)
+}
+
+/// A row of which only the keys and the timestamp are of interest.
+struct Head;
+
+impl ReadRow for Head {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        while let Some(name) = members.next_name()? {
+            members.other(&name)?;
+        }
+        match members.timestamp() {
+            Some(_) => Ok(Self),
+            None => Err(members.fail("Timestamp", PropertyFault::Missing)),
+        }
+    }
 }
 
 fn read_in<'de, T: ReadRow>(

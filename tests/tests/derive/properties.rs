@@ -247,6 +247,25 @@ async fn a_projection_reads_its_fields_alone() {
     assert_eq!(read, Some3 { name, visits, shoes, spare, r#type });
 }
 
+#[derive(Debug, TableEntity)]
+#[table(name = "versions", partition = "p", row = "r")]
+struct Version {
+    #[table(etag)]
+    etag: ETag,
+    #[table(timestamp)]
+    written: Option<DateTime>,
+    #[table(series)]
+    none: Vec<u8>,
+}
+
+#[tokio::test]
+async fn a_row_tells_its_version() {
+    let entity = Version { etag: ETag::new("not stored"), written: None, none: Vec::new() };
+    assert!(properties(&entity).is_empty());
+    let read = read_back(&entity, Version::partition()).await;
+    assert!(read.written.is_some() && read.etag != entity.etag && read.none.is_empty());
+}
+
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "keyonly", partition = "{a}__{b}", rename_all = "snake_case")]
 #[row(one, key = "1:{c}__{d:03}__{e_low}__{tail}")]

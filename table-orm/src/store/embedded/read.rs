@@ -30,7 +30,7 @@ pub(super) fn get(
     };
     let row = row.value();
     // A whole row tells its version; a selected one may have lost its Timestamp.
-    let etag = select.map(|_| stored::etag(row)).transpose()?;
+    let header = select.map(|_| stored::etag(row)).transpose()?;
     let body = match select {
         None => Bytes::copy_from_slice(row),
         Some(names) => {
@@ -39,7 +39,7 @@ pub(super) fn get(
             body.into()
         }
     };
-    Ok(Some(StoredRow { body, etag }))
+    Ok(Some(StoredRow { body, header }))
 }
 
 /// One page of a query.

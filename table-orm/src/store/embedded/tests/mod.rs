@@ -13,25 +13,16 @@ use super::{EmbeddedStore, OpenError};
 use crate::entity::{ETag, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{
-    Action, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow, Transaction,
+    Action, ErrorCode, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow,
+    Transaction,
 };
 use bytes::Bytes;
 use serde_json::Value;
-use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 
 /// A store in memory with one table.
 struct Fixture {
     store: EmbeddedStore,
     table: TableName,
-}
-
-/// A row's version: as the store says, else as the row's Timestamp tells it.
-fn version(row: &StoredRow) -> ETag {
-    row.etag.clone().unwrap_or_else(|| {
-        let members: BTreeMap<&str, &RawValue> = serde_json::from_slice(&row.body).unwrap();
-        ETag::from_timestamp(members["Timestamp"].get().trim_matches('"'))
-    })
 }
 
 impl Fixture {
@@ -60,7 +51,7 @@ impl Fixture {
     }
 
     async fn get(&self, partition_key: &str, row_key: &str) -> Option<StoredRow> {
-        self.store.get(&self.table, partition_key, row_key, None).await.unwrap()
+        self.store.get(&self.table, partition_key, row_key, None, Metadata::None).await.unwrap()
     }
 
     /// A row's properties as JSON text, keys and Timestamp aside.
