@@ -546,7 +546,11 @@ fn used_components(model: &Model<'_>, errors: &mut Errors) {
 
 /// The types that are generated have names of their own.
 fn type_names(model: &Model<'_>, errors: &mut Errors) {
-    let mut taken = vec![names::partition(model.entity), names::columns(model.entity)];
+    let mut taken = vec![
+        names::partition(model.entity),
+        names::columns(model.entity),
+        names::components(model.entity),
+    ];
     for (at, row) in model.entity.rows.iter().enumerate() {
         if model.entity.rows[..at].iter().any(|other| other.name == row.name) {
             continue;

@@ -23,7 +23,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     });
     let rows = rows(entity);
     let row_types = rows.iter().map(|(name, ..)| {
-        let params = expansion.params_and(quote!(__S = #krate::query::Complete));
+        let params = expansion.params_and(quote!(__S = ()));
         quote!(#[allow(missing_docs)] #[derive(::core::fmt::Debug, ::core::clone::Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
     });
     let arguments = entity.partition.iter().flat_map(|template| idents(slots(template)));
@@ -51,6 +51,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
                 type Class = _orm::class::Point;
                 fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { loop {} }
             }
+            impl #any _orm::CompleteKey for #name #this #where_clause {}
             impl #any _orm::Row for #name #this #where_clause {
                 type Entity = #ty;
                 type Columns = #columns #args;

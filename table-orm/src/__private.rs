@@ -12,7 +12,8 @@ pub use crate::property::{
     PropertyFault, PropertyWriter,
 };
 pub use crate::query::{
-    Column, Complete, Field, Given, KeyRange, KeyState, Open, Query, Row, RowRange, Stores, class,
+    Column, Complete, CompleteKey, Field, KeyRange, KeyState, Needs, Open, Query, Row, RowRange,
+    Stores, class,
 };
 pub use crate::row::{FromRow, Members, ReadRow};
 pub use core::clone::Clone;

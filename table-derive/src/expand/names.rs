@@ -19,6 +19,11 @@ pub fn row(entity: &Entity<'_>, row: &Row) -> Ident {
     format_ident!("{}{}", entity.input.ident, pascal(&row.name.unraw().to_string()))
 }
 
+/// The module of the components' types.
+pub fn components(entity: &Entity<'_>) -> Ident {
+    format_ident!("{}Components", entity.input.ident)
+}
+
 /// The properties of a partial row.
 pub fn row_columns(entity: &Entity<'_>, row: &Row) -> Ident {
     format_ident!("{}Columns", self::row(entity, row))

@@ -6,6 +6,7 @@ use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
+use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 
 pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -19,10 +20,10 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         model.partition.template.text
     ));
     let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
-    let rows = model.rows().map(|(row, key)| {
+    let components = component_types(model);
+    let rows = entity.rows.iter().map(|row| {
         let name = names::row(entity, row);
-        let state = state(key, 0, &quote!(#krate::query));
-        let params = expansion.params_and(quote!(__S = #state));
+        let params = expansion.params_and(quote!(__S = ()));
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
             "The rows `{}` of one partition, {copy}. As a query, those with the components given.",
@@ -41,18 +42,33 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
         #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
         #(#rows)*
+        #components
     }
 }
 
-/// The state of a key of which so many components are given. `states` is the path of all states.
-fn state(key: &Key<'_>, given: usize, states: &TokenStream) -> TokenStream {
-    if given == key.parts.len() {
-        quote!(#states::Complete)
-    } else if given == 0 && key.template.start.is_empty() {
-        quote!(#states::Open)
-    } else {
-        let given = Literal::usize_unsuffixed(given);
-        quote!(#states::Given<#given>)
+/// A type for each component, by which the type of an incomplete key says what it needs next.
+fn component_types(model: &Model<'_>) -> Option<TokenStream> {
+    let (vis, module) = (&model.entity.input.vis, names::components(model.entity));
+    let components: BTreeSet<_> =
+        model.rows.iter().flat_map(|key| &key.parts).map(|part| &part.ident).collect();
+    (!components.is_empty()).then(|| {
+        quote! {
+            #[doc(hidden)]
+            #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
+            #vis mod #module { #(pub enum #components {})* }
+        }
+    })
+}
+
+/// The state of a key of which so many components are given.
+fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
+    let module = names::components(model.entity);
+    match key.parts.get(given) {
+        None => quote!(_orm::Complete),
+        Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
+            quote!(_orm::Open<#module::#ident>)
+        }
+        Some(Part { ident, .. }) => quote!(_orm::Needs<#module::#ident>),
     }
 }
 
@@ -74,12 +90,13 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let partition = names::partition(entity);
     let methods = model.rows().map(|(row, key)| {
         let (method, name) = (&row.name, names::row(entity, row));
-        let (args, start) = (expansion.args(), &key.template.start);
+        let start = &key.template.start;
+        let first = expansion.row_in(entity, row, state(model, key, 0));
         let phantom = expansion.phantom_value();
         let doc = doc(format!("The rows `{}`.", key.template.text));
         quote! {
             #doc
-            #vis fn #method(&self) -> #name #args {
+            #vis fn #method(&self) -> #first {
                 #name(self.0.row(#start) #phantom)
             }
         }
@@ -108,6 +125,8 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
     let any_params = expansion.params_and(quote!(__S));
     let this = expansion.row_in(entity, row, quote!(__S));
     let first = expansion.row(entity, row);
+    let complete = expansion.row_in(entity, row, quote!(_orm::Complete));
+    let params_only = expansion.params();
     let index = Literal::usize_unsuffixed(index);
     let (columns, value) = (columns::name(entity, row), columns::value(model, expansion, row));
     let args = expansion.args();
@@ -119,6 +138,8 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
                 __S::keys(self.0)
             }
         }
+        #[diagnostic::do_not_recommend]
+        impl #params_only _orm::CompleteKey for #complete #where_clause {}
         impl #any_params _orm::Row for #this #where_clause {
             type Entity = #ty;
             type Columns = #columns #args;
@@ -141,7 +162,7 @@ fn components(
         .iter()
         .enumerate()
         .map(|(given, part)| {
-            let this = expansion.row_in(entity, row, state(key, given, &quote!(_orm)));
+            let this = expansion.row_in(entity, row, state(model, key, given));
             let methods = methods(model, expansion, row, key, given, part);
             quote!(impl #params #this #where_clause { #methods })
         })
@@ -164,7 +185,7 @@ fn methods(
     // The plain encoder is the traits' default.
     let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
     let make = names::row(entity, row);
-    let next = expansion.row_in(entity, row, state(key, given + 1, &quote!(_orm)));
+    let next = expansion.row_in(entity, row, state(model, key, given + 1));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
     let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };

@@ -4,6 +4,7 @@ use super::class::{self, Class};
 use super::{KeyRange, Span};
 use crate::entity::TableEntity;
 use crate::key::{KeyError, RowKey};
+use std::fmt;
 use std::marker::PhantomData;
 
 /// One kind of row of an entity: what a `#[row(..)]` attribute declares.
@@ -49,21 +50,47 @@ impl<Q: Query + Clone> Query for &Q {
 }
 
 /// A query that names one row by its complete key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a complete key",
+    label = "not a complete key",
+    note = "a point query gives every component of one row: after `Needs<x>`, call `.x(..)`; many \
+            rows are read by `list` or `load`"
+)]
 pub trait CompleteKey: Query {}
 
-impl<Q: Query<Class: class::IsPoint>> CompleteKey for Q {}
+#[diagnostic::do_not_recommend]
+impl<Q: CompleteKey + Clone> CompleteKey for &Q {}
 
-/// The state of a row's key of which the first `N` components are given.
-#[derive(Debug, Clone, Copy)]
-pub enum Given<const N: usize> {}
+/// The state of a row's key of which component `C` is to be given next.
+pub struct Needs<C>(PhantomData<C>);
 
 /// The state of a row's key of which every component is given.
 #[derive(Debug, Clone, Copy)]
 pub enum Complete {}
 
 /// The state of a row's key of which nothing is given, and that starts with no literal either.
-#[derive(Debug, Clone, Copy)]
-pub enum Open {}
+/// Component `C` is to be given first.
+pub struct Open<C>(PhantomData<C>);
+
+macro_rules! states {
+    ($($name:ident),*) => {$(
+        impl<C> Clone for $name<C> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<C> Copy for $name<C> {}
+
+        impl<C> fmt::Debug for $name<C> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    )*};
+}
+
+states!(Needs, Open);
 
 /// What is given of a row's key, and so what a query with it costs.
 pub trait KeyState: Sized {
@@ -77,7 +104,7 @@ pub trait KeyState: Sized {
     fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError>;
 }
 
-impl<const N: usize> KeyState for Given<N> {
+impl<C> KeyState for Needs<C> {
     type Class = class::RowRange;
 
     fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError> {
@@ -85,7 +112,7 @@ impl<const N: usize> KeyState for Given<N> {
     }
 }
 
-impl KeyState for Open {
+impl<C> KeyState for Open<C> {
     type Class = class::Partition;
 
     fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError> {

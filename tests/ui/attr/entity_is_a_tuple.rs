@@ -1,0 +1,7 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "{day:05}")]
+struct Run(String, u32);
+
+fn main() {}

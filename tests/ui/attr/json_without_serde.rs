@@ -1,0 +1,14 @@
+use table_orm::TableEntity;
+
+struct Shoes;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "{day:05}")]
+struct Run {
+    club: String,
+    day: u32,
+    #[table(json)]
+    shoes: Shoes,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", row = "{day:05}")]
+struct Run {
+    club: String,
+    day: u32,
+}
+
+fn main() {}

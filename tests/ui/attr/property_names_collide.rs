@@ -1,0 +1,13 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "{day:05}")]
+struct Run {
+    club: String,
+    day: u32,
+    note: String,
+    #[table(rename = "Note")]
+    comment: String,
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "{day:05}", rename_all = "camel_case")]
+struct Run {
+    club: String,
+    day: u32,
+}
+
+fn main() {}

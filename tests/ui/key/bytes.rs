@@ -1,0 +1,10 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "{track}")]
+struct Run {
+    club: String,
+    track: Vec<u8>,
+}
+
+fn main() {}

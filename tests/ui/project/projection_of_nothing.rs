@@ -1,0 +1,13 @@
+#[path = "../race.rs"]
+mod race;
+
+use race::*;
+use table_orm::Projection;
+
+#[derive(Projection)]
+struct NameOnly {
+    name: String,
+}
+
+fn main() {
+}

@@ -1,0 +1,8 @@
+#[path = "../race.rs"]
+mod race;
+
+use race::*;
+
+fn main() {
+    let _ = tables().repo::<Distance>();
+}

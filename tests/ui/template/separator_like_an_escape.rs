@@ -1,0 +1,11 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "DAY:{day}A{name}", escape = encode)]
+struct Run {
+    club: String,
+    day: u32,
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}", row = "DAY:{dya:05}__{nmae}")]
+struct Run {
+    club: String,
+    day: u32,
+    name: String,
+}
+
+fn main() {}
