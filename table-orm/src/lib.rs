@@ -39,6 +39,8 @@ pub mod __private;
 pub mod edm;
 pub mod entity;
 mod error;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod key;
 pub mod plan;
 pub mod property;
