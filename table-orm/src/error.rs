@@ -41,6 +41,11 @@ pub enum Error {
     /// No or no usable answer; a write may or may not have taken effect.
     #[error("unavailable: {0}")]
     Unavailable(Box<Refusal>),
+    /// A write that may or may not have taken effect: its answer was lost, and what is stored does
+    /// not tell. [`StoreError::ambiguity`] says what is known. Look at the rows before writing
+    /// again.
+    #[error("not known whether it took effect: {0}")]
+    Ambiguous(Box<Refusal>),
     /// Anything else the store refused.
     #[error("refused: {0}")]
     Refused(Box<Refusal>),
@@ -144,6 +149,7 @@ impl Error {
             ErrorCode::TOO_MANY_PROPERTIES,
         ];
         let variant = match refusal.cause.status {
+            _ if *code == ErrorCode::AMBIGUOUS_WRITE => Self::Ambiguous,
             _ if too_large.contains(code) => Self::TooLarge,
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
             409 => Self::AlreadyExists,
@@ -166,6 +172,7 @@ impl Error {
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
             | Self::Unavailable(refusal)
+            | Self::Ambiguous(refusal)
             | Self::Refused(refusal) => Some(refusal),
             _ => None,
         }
