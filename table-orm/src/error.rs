@@ -2,6 +2,7 @@
 
 use crate::entity::TableNameError;
 use crate::key::KeyError;
+use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::store::{ErrorCode, StoreError};
@@ -72,6 +73,9 @@ pub enum Error {
     /// A page size or limit of zero rows, or of more than 1000 for one page.
     #[error("{0} is no page size: use 1 to 1000")]
     PageSize(usize),
+    /// A layer whose limits make no sense.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
     /// A database file that cannot be opened.
     #[cfg(feature = "embedded")]
     #[error(transparent)]

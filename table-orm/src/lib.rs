@@ -6,6 +6,7 @@ pub mod edm;
 pub mod entity;
 mod error;
 pub mod key;
+pub mod layer;
 pub mod plan;
 pub mod property;
 pub mod query;

@@ -1,0 +1,16 @@
+//! What the layers promise, over the embedded store and over a store that answers as it is told.
+
+mod bench;
+mod chains;
+mod histories;
+mod linear;
+mod lists;
+mod own_rows;
+mod retry;
+mod script;
+
+use crate::entity::TableName;
+
+fn table() -> TableName {
+    TableName::new("People").unwrap()
+}
