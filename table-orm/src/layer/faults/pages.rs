@@ -26,7 +26,8 @@ pub(super) fn ask(query: &RowQuery, short: Option<&Random>) -> RowQuery {
 /// A page without rows, followed by the page that was asked for.
 pub(super) fn empty(query: &RowQuery) -> Page {
     let continuation = query.continuation.clone().unwrap_or_else(start);
-    Page { body: Bytes::from_static(br#"{"value":[]}"#), continuation: Some(continuation) }
+    let body = Bytes::from_static(br#"{"value":[]}"#);
+    Page { body, continuation: Some(continuation), scanned: Some(0) }
 }
 
 fn start() -> Continuation {

@@ -113,7 +113,7 @@ impl Store for Script {
 
     async fn query(&self, _: &RowQuery) -> Result<Page, StoreError> {
         self.answer("query".into()).await?;
-        Ok(Page { body: r#"{"value":[]}"#.into(), continuation: None })
+        Ok(Page { body: r#"{"value":[]}"#.into(), continuation: None, scanned: None })
     }
 
     async fn write(
