@@ -47,15 +47,17 @@ impl Tables {
         Self { store: Arc::new(store) }
     }
 
-    /// The same tables through a [layer](crate::layer): every request passes it on its way to the layers and the
-    /// store below. The first layer added stands next to the store.
+    /// The same tables through a [layer](crate::layer): every request passes it on its way to the
+    /// layers and the store below. The first layer added stands next to the store.
     ///
     /// ```
     /// use table_orm::Tables;
-    /// use table_orm::layer::Retry;
+    /// use table_orm::layer::{Limit, Rate, Retry};
     ///
     /// # fn run() -> table_orm::Result<()> {
     /// let tables = Tables::in_memory()?
+    ///     .layer(Limit::default())?
+    ///     .layer(Rate::default())?
     ///     .layer(Retry::interactive())?;
     /// # Ok(())
     /// # }

@@ -2,6 +2,8 @@
 //!
 //! | Layer | What it adds |
 //! |---|---|
+//! | [`Limit`] | bounds how many requests are under way at once |
+//! | [`Rate`] | bounds how many entities a second are read and written; slows down when throttled |
 //! | [`Retry`] | tries again after faults that pass, and finds out what became of a write whose answer was lost |
 //!
 //! [`Tables::layer`](crate::Tables::layer) adds one. Requests pass the layer added last first.
@@ -12,14 +14,19 @@
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
+pub mod limit;
 mod random;
+pub mod rate;
 pub mod retry;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
+mod through;
 
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
 pub use faults::{FaultStore, Faults};
+pub use limit::Limit;
+pub use rate::Rate;
 pub use retry::{Retry, Strategy};
 
 use crate::store::Store;

@@ -138,7 +138,7 @@ impl Retry {
     }
 
     /// How long one request may take before it is given up and counts as not answered. The time
-    /// that it waits in a limit layer below counts too.
+    /// that it waits in a [limit](super::Limit) below counts too.
     pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt = Some(timeout);
         self

@@ -5,6 +5,7 @@ mod chains;
 mod histories;
 mod linear;
 mod lists;
+mod load;
 mod own_rows;
 mod retry;
 mod script;
