@@ -3,6 +3,7 @@
 //! | Layer | What it adds |
 //! |---|---|
 //! | [`Limit`] | bounds how many requests are under way at once |
+//! | `Observe` | spans for `tracing`, counters for `metrics` (by the features of those names) |
 //! | [`Rate`] | bounds how many entities a second are read and written; slows down when throttled |
 //! | [`Retry`] | tries again after faults that pass, and finds out what became of a write whose answer was lost |
 //!
@@ -15,10 +16,14 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
 pub mod limit;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+pub mod observe;
 mod random;
 pub mod rate;
 pub mod retry;
-#[cfg(all(test, feature = "embedded"))]
+mod tally;
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 mod through;
 
@@ -26,6 +31,8 @@ pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
 pub use faults::{FaultStore, Faults};
 pub use limit::Limit;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+pub use observe::Observe;
 pub use rate::Rate;
 pub use retry::{Retry, Strategy};
 

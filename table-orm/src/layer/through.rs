@@ -11,6 +11,10 @@ use std::future::Future;
 use std::sync::Arc;
 
 /// What a request is about.
+#[cfg_attr(
+    not(all(feature = "metrics", feature = "tracing")),
+    allow(dead_code, reason = "some of it is only observed")
+)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request<'r> {
     /// The operation's name.
@@ -27,6 +31,10 @@ pub(super) struct Request<'r> {
 }
 
 /// What there is to say of an answer.
+#[cfg_attr(
+    not(all(feature = "metrics", feature = "tracing")),
+    allow(dead_code, reason = "some of it is only observed")
+)]
 pub(super) trait Answer {
     /// Rows returned.
     fn returned(&self) -> Option<usize> {

@@ -72,6 +72,7 @@ pub use strategy::{MAX_RETRIES, MAX_WAIT, Strategy};
 
 use super::error;
 use super::random::Random;
+use super::tally;
 use super::{Layer, LayerError};
 use crate::edm::DateTime;
 use crate::entity::{ETag, TableName};
@@ -273,10 +274,14 @@ impl Retrying {
         let mut at_once = true;
         loop {
             requests += 1;
+            tally::sent();
             let error = match self.attempt(deadline, request()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
+            if matches!(error.status, 429 | 503) {
+                tally::throttled();
+            }
             let Some(wait) = self.wait(&error, requests, &mut at_once, deadline) else {
                 return Err(Failure { error, requests, lost });
             };

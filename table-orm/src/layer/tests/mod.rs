@@ -6,6 +6,8 @@ mod histories;
 mod linear;
 mod lists;
 mod load;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+mod observe;
 mod own_rows;
 mod retry;
 mod script;
