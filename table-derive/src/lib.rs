@@ -1,1 +1,121 @@
-//! Derive macros.
+//! The derive macros of `table-orm`. Apps use them through that crate, which documents them.
+//!
+//! The way of a struct: `ast` holds what the user wrote, read by `attr` and `template`; `model`
+//! resolves the placeholders of its key templates; `check` holds every rule over the whole;
+//! `expand` writes code. After a mistake, `fallback` writes code that lets the rest of the app
+//! compile, so that the mistake is the only error.
+
+mod ast;
+mod attr;
+mod case;
+mod check;
+mod errors;
+mod expand;
+mod fallback;
+mod kind;
+mod model;
+mod nearest;
+mod symbol;
+mod template;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Implements `TableEntity`: a struct stored as one or more rows of a table.
+///
+/// ```text
+/// #[derive(TableEntity)]
+/// #[table(name = "registrations", partition = "{event}__{distance}")]
+/// #[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
+/// #[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
+/// #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
+/// #[component(newest = desc(registered_at))]
+/// pub struct Registration { .. }
+/// ```
+///
+/// generates `Registration::partition(event, distance)`, which gives a `RegistrationPartition` with
+/// a method for each row: `by_bib()` gives a `RegistrationByBib`, to which components are given from
+/// left to right: `.bib(1234)`, then `.name("John")`, and so on; the last may be a range
+/// (`.bib_in(1000..2000)`) or what text starts with (`.name_starts_with("Jo")`). A key given whole
+/// is a point query, one given in part a row range query, the partition by itself a partition query.
+///
+/// # On the struct
+///
+/// | Attribute | Meaning |
+/// |---|---|
+/// | `table(name = "..")` | the table |
+/// | `table(partition = "..")` | template of the PartitionKey |
+/// | `table(row = "..")` | template of the RowKey, for an entity of one row |
+/// | `table(escape = encode)` | text that keys cannot hold is escaped, instead of refused |
+/// | `table(rename_all = "..")` | case of property names, instead of `PascalCase` |
+/// | `table(allow_append_only)` | lets the PartitionKey start with a clock |
+/// | `table(crate = path)` | where `table_orm` is, when renamed |
+/// | `row(name, key = "..")` | a row, with the template of its RowKey; the first one is canonical |
+/// | `row(.., include(a, b))` | stores those fields alone |
+/// | `row(.., exclude(a, b))` | stores all other fields |
+/// | `row(.., when = path)` | is there when `fn(&Entity) -> bool` says so |
+/// | `row(.., canonical)` | is the row whose ETag guards the entity |
+/// | `component(x = desc(f))` | largest or newest first; `{x}` or `{x:0N}` |
+/// | `component(x = asc(f))` | smallest or oldest first, in full width; `{x}` or `{x:0N}` |
+/// | `component(x = biased(f))` | a signed integer that sorts |
+/// | `component(x = lower(f))` | text in lower case |
+/// | `component(x = with(path))` | what `fn(&Entity) -> String` computes |
+///
+/// A template is a format string of fields and components. `{f:05}` writes an unsigned integer in
+/// exactly five digits, and so sorts; `{f}` does not, and is asked for by equality alone. Text sorts
+/// only at the end of a key. Between two components stands a literal, unless the first is of fixed
+/// width. Where an entity has several rows, each starts with a literal of its own. A row with a
+/// component of type `Option<T>` is there when it has a value.
+///
+/// # On fields: `#[table(..)]`
+///
+/// | Attribute | Meaning |
+/// |---|---|
+/// | `rename = ".."` | the property's name |
+/// | `skip` | is not stored, and read as `Default` |
+/// | `default`, `default = path` | what stands for a property that the row lacks |
+/// | `json` | any serde type, as JSON text in one property |
+/// | `series` | `[Option<T>; N]` or `Vec<T>`, as numbered properties |
+/// | `flatten` | a struct of properties, or a map of all that no other field has |
+/// | `key_only` | is stored in the keys alone |
+/// | `max_len = N` | refuses longer text, in UTF-16 units |
+/// | `max = N` | refuses larger numbers |
+/// | `etag` | the row's version when it was read: `Option<ETag>` |
+/// | `timestamp` | when the row was last written: `Option<DateTime>` or another instant |
+#[proc_macro_derive(TableEntity, attributes(table, row, component))]
+pub fn table_entity(input: TokenStream) -> TokenStream {
+    expand::entity(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `KeyPart` and `Property`, for an enum whose variants have codes or for a newtype.
+///
+/// A variant's code is `#[key("M")]`, or its name. Codes differ, hold no character that keys cannot,
+/// and are of one length, or none is the start of another. Where they ascend in the order of the
+/// variants, ranges of variants can be asked for.
+///
+/// A struct of one field is stored as that field is, and sorts as it does.
+///
+/// `#[key(crate = path)]` on the type says where `table_orm` is, when renamed.
+#[proc_macro_derive(KeyPart, attributes(key))]
+pub fn key_part(input: TokenStream) -> TokenStream {
+    expand::key_part(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `Properties` for a struct, whose fields are then properties of the entity that has it
+/// in a field with `#[table(flatten)]`.
+///
+/// Its fields take the attributes of an entity's, except `key_only`, `etag` and `timestamp`.
+#[proc_macro_derive(Properties, attributes(table))]
+pub fn properties(input: TokenStream) -> TokenStream {
+    expand::properties(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Lets a smaller struct be read from an entity's rows: `#[projection(of = Entity)]`.
+///
+/// Its fields are named and typed as the entity's. `#[projection(default)]` and
+/// `#[projection(default = path)]` on a field say what stands for a property that the row lacks;
+/// a field that the entity stores as JSON is `#[projection(json)]` here too.
+#[proc_macro_derive(Projection, attributes(projection))]
+pub fn projection(input: TokenStream) -> TokenStream {
+    expand::projection(&parse_macro_input!(input as DeriveInput)).into()
+}

@@ -1,12 +1,37 @@
-//! What generated code needs besides the public API. Not for use by hand.
+//! What generated code needs: one short path for every name it writes. Not for use by hand.
 
+pub use crate::edm::Edm;
+pub use crate::entity::{RowTemplate, TableEntity};
+pub use crate::key::{
+    Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, IntoValue, KeyError,
+    KeyFault, KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain,
+    PrefixOf, RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
+};
+pub use crate::property::{
+    Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
+    PropertyFault, PropertyWriter,
+};
+pub use crate::query::{
+    Column, Complete, Field, Given, KeyRange, KeyState, Open, Query, Row, RowRange, Stores, class,
+};
+pub use crate::row::{FromRow, Members, ReadRow};
+pub use core::clone::Clone;
+pub use core::default::Default;
+pub use core::marker::PhantomData;
+pub use core::option::Option::{self, None, Some};
+pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
 pub use serde::de::MapAccess;
+pub use std::string::String;
 
-use crate::key::KeyFault;
 use serde::Deserialize;
 use serde::de::{Error, Unexpected};
 use std::borrow::Cow;
+
+/// The result of writing or reading a key.
+pub type KeyResult<T = ()> = Result<T, KeyError>;
+/// The result of writing properties.
+pub type PropertyResult = Result<(), PropertyError>;
 
 /// Reads an enum's code from a string property.
 ///
@@ -20,4 +45,134 @@ pub fn read_code<'de, T, D: Deserializer<'de>>(
     decode(&code).map_err(|_| {
         D::Error::invalid_value(Unexpected::Str(&code), &"one of the codes of this enum")
     })
+}
+
+/// What generated code does with a property. Named as `<T as Stored>` throughout, so that a type
+/// that no property can store is one error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as a property",
+    label = "not a property type",
+    note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
+            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            leave it out with `#[table(skip)]`, or implement `Property`"
+)]
+pub trait Stored: Sized {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// When the service could not store it.
+    fn put(&self, out: &mut PropertiesWriter, name: &str) -> PropertyResult;
+
+    /// Writes it within its field's limit.
+    ///
+    /// # Errors
+    /// When it is over the limit, or the service could not store it.
+    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> PropertyResult;
+
+    /// Checks its field's limit.
+    ///
+    /// # Errors
+    /// When it is over the limit.
+    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> PropertyResult;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When the stored value is not of the type.
+    fn take<'de, A: MapAccess<'de>>(
+        slot: &mut Option<Self>,
+        members: &mut Members<'_, 'de, A>,
+        name: &str,
+    ) -> Result<(), A::Error>;
+
+    /// What was read, or what stands for its absence.
+    ///
+    /// # Errors
+    /// [`PropertyFault::Missing`].
+    fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error>;
+}
+
+impl<T: Property> Stored for T {
+    fn put(&self, out: &mut PropertiesWriter, name: &str) -> PropertyResult {
+        out.property(name, self)
+    }
+
+    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> PropertyResult {
+        out.limited(name, self, limit)
+    }
+
+    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> PropertyResult {
+        out.check_limit(name, self, limit)
+    }
+
+    fn take<'de, A: MapAccess<'de>>(
+        slot: &mut Option<Self>,
+        members: &mut Members<'_, 'de, A>,
+        name: &str,
+    ) -> Result<(), A::Error> {
+        members.read(name, slot)
+    }
+
+    fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error> {
+        slot.or_else(T::absent).ok_or_else(|| members.fail(name, PropertyFault::Missing))
+    }
+}
+
+/// What turns a property's fault into an error: the members of a row, or a group within one.
+pub trait Fail {
+    /// The error.
+    type Error;
+
+    /// The error of that property.
+    fn fail(&mut self, property: &str, fault: PropertyFault) -> Self::Error;
+}
+
+impl<'de, A: MapAccess<'de>> Fail for Members<'_, 'de, A> {
+    type Error = A::Error;
+
+    fn fail(&mut self, property: &str, fault: PropertyFault) -> A::Error {
+        Self::fail(self, property, fault)
+    }
+}
+
+/// A group of properties, which leaves its errors to the row.
+#[derive(Debug)]
+pub struct Group;
+
+impl Fail for Group {
+    type Error = (String, PropertyFault);
+
+    fn fail(&mut self, property: &str, fault: PropertyFault) -> Self::Error {
+        (property.to_owned(), fault)
+    }
+}
+
+/// Fails to compile when a key template's longest key has more than 512 UTF-16 units. `known` are
+/// those the derive could count; `widths` are of the components it could not.
+pub const fn assert_key_fits(known: usize, widths: &[Width]) {
+    let mut units = known;
+    let mut at = 0;
+    while at < widths.len() {
+        units += match widths[at] {
+            Width::Fixed(units) | Width::UpTo(units) => units,
+            // Checked where a value is written.
+            Width::Unbounded => 0,
+        };
+        at += 1;
+    }
+    assert!(
+        units <= crate::key::MAX_KEY_UNITS,
+        "this template writes keys of more than 512 UTF-16 units; shorten its components or \
+         literals"
+    );
+}
+
+/// Fails to compile when a component that another follows without a literal between is not of
+/// fixed width.
+pub const fn assert_fixed_width(width: Width) {
+    assert!(
+        width.is_fixed(),
+        "two components need a literal between them unless the first is of fixed width; write a \
+         separator such as `__` between them"
+    );
 }

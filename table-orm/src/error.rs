@@ -80,6 +80,31 @@ pub enum Error {
     #[cfg(feature = "embedded")]
     #[error(transparent)]
     Open(#[from] crate::store::embedded::OpenError),
+    /// An Azure endpoint or credential that cannot be used; nothing was sent.
+    #[cfg(feature = "azure")]
+    #[error(transparent)]
+    Connect(#[from] crate::store::azure::ConnectError),
+}
+
+/// A value that the service would refuse, found before anything was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// A value that cannot stand in a key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A value that no property can store.
+    #[error(transparent)]
+    Property(#[from] PropertyError),
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        match invalid {
+            Invalid::Key(error) => Self::Key(error),
+            Invalid::Property(error) => Self::Property(error),
+        }
+    }
 }
 
 /// One result was asked for, and there were none or several.

@@ -1,4 +1,38 @@
 //! A typed entity ORM for Azure Table Storage.
+//!
+//! An app struct becomes a table entity by `#[derive(TableEntity)]`, which takes the stored keys as
+//! format strings and generates their encoders, the entity's rows, its property codec, and queries
+//! that can only be asked as point, row range or partition queries.
+//!
+//! The way of a value reads downhill: an entity becomes [rows](row) of [keys](key) and
+//! [properties](property); a call on a [`Repo`] makes a [plan] of them; a [store] carries it
+//! out.
+//!
+//! ```
+//! use table_orm::{TableEntity, Tables};
+//!
+//! #[derive(Debug, PartialEq, TableEntity)]
+//! #[table(name = "readings", partition = "{sensor}", row = "{day:05}")]
+//! struct Reading {
+//!     sensor: String,
+//!     day: u32,
+//!     celsius: f64,
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> table_orm::Result<()> {
+//!     let readings = Tables::in_memory()?.repo::<Reading>();
+//!     readings.create_table().await?;
+//!     for day in 0..10 {
+//!         let reading = Reading { sensor: "roof".into(), day, celsius: 20.5 };
+//!         readings.insert(&reading).await?;
+//!     }
+//!     let roof = Reading::partition("roof");
+//!     let week = readings.list(roof.row().day_in(0..7)).collect().await?;
+//!     assert_eq!(week.len(), 7);
+//!     Ok(())
+//! }
+//! ```
 
 #[doc(hidden)]
 pub mod __private;
@@ -9,14 +43,23 @@ pub mod key;
 pub mod layer;
 pub mod plan;
 pub mod property;
+#[cfg(feature = "azure")]
+pub mod protocol;
 pub mod query;
 pub mod repo;
 pub mod row;
 pub mod store;
 mod tables;
 
-pub use entity::{DynamicEntity, ETag, Loaded, TableName};
-pub use error::{Error, Refusal, Result, Unexpected};
+pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName};
+pub use error::{Error, Invalid, Refusal, Result, Unexpected};
+pub use key::KeyPart;
+pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;
+pub use table_derive::{KeyPart, Projection, Properties, TableEntity};
 pub use tables::Tables;
+
+#[cfg(all(doctest, feature = "embedded"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -41,6 +41,29 @@ impl Tables {
         Ok(Self::new(crate::store::embedded::EmbeddedStore::in_memory()?))
     }
 
+    /// Tables of the account that a connection string names, as the Azure portal shows it, or of
+    /// Azurite: `UseDevelopmentStorage=true`. Sends nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], which never shows a key or signature.
+    #[cfg(feature = "azure")]
+    pub fn from_connection_string(text: &str) -> Result<Self> {
+        Ok(Self::new(crate::store::azure::AzureStore::from_connection_string(text)?))
+    }
+
+    /// Tables of the account at `endpoint`, such as `https://account.table.core.windows.net`, with
+    /// a key, a shared access signature, or a credential of Entra ID. Sends nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Connect`].
+    #[cfg(feature = "azure")]
+    pub fn azure(
+        endpoint: &str,
+        credential: impl Into<crate::store::azure::Credential>,
+    ) -> Result<Self> {
+        Ok(Self::new(crate::store::azure::AzureStore::new(endpoint, credential)?))
+    }
+
     /// Tables of any store.
     #[must_use]
     pub fn new(store: impl Store + 'static) -> Self {

@@ -56,7 +56,10 @@ async fn an_etag_guards_replace_merge_and_delete() {
 async fn a_stream_goes_on_over_all_pages() {
     let (_tables, table) = table().await;
     for index in 0..2500 {
-        table.insert(&DynamicEntity::new("p", format!("{index:05}")).with("I", index)).await.unwrap();
+        table
+            .insert(&DynamicEntity::new("p", format!("{index:05}")).with("I", index))
+            .await
+            .unwrap();
     }
     let mut rows = table.scan(ScanPermit::because("test")).stream();
     let mut seen = 0;

@@ -59,9 +59,8 @@ impl ReadRow for DynamicEntity {
     ) -> Result<Self, A::Error> {
         type Open = BTreeMap<String, Edm>;
         let mut slots = <Open as Properties>::Slots::default();
-        while let Some(name) = members.next()? {
-            let system = matches!(&*name, "PartitionKey" | "RowKey" | "Timestamp");
-            if system || !Open::read(&mut slots, "", &name, &mut members)? {
+        while let Some(name) = members.next_name()? {
+            if !Open::read(&mut slots, "", &name, &mut members)? {
                 members.other(&name)?;
             }
         }

@@ -17,7 +17,17 @@ impl ETag {
     /// from the other, and leaves the ETag out of rows sent without metadata.
     #[must_use]
     pub fn from_timestamp(timestamp: &str) -> Self {
-        Self(format!("W/\"datetime'{}'\"", timestamp.replace(':', "%3A")))
+        const COLON: &str = "%3A";
+        let mut text = String::with_capacity(timestamp.len() + 20);
+        text.push_str("W/\"datetime'");
+        for (index, part) in timestamp.split(':').enumerate() {
+            if index > 0 {
+                text.push_str(COLON);
+            }
+            text.push_str(part);
+        }
+        text.push_str("'\"");
+        Self(text)
     }
 
     /// The text, for an `If-Match` header.

@@ -3,7 +3,7 @@
 use super::{ETag, TableEntity};
 use crate::error::{Error, Unexpected};
 use crate::query::Row;
-use crate::row::{EntityRows, ReadRow, read_row};
+use crate::row::{EntityRows, ReadRow, read_row, read_versioned_row};
 use bytes::Bytes;
 use std::ops::{Deref, DerefMut};
 
@@ -21,14 +21,14 @@ pub struct Loaded<E> {
 impl<E: TableEntity> Loaded<E> {
     /// Reads a canonical row.
     pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, Error> {
-        let (head, entity) = read_row::<E>(<E::Canonical as Row>::INDEX, &stored)?;
-        Ok(Self { entity, stored, etag: etag.unwrap_or(head.etag) })
+        let (entity, stamped) = read_versioned_row::<E>(<E::Canonical as Row>::INDEX, &stored)?;
+        Ok(Self { entity, stored, etag: etag.unwrap_or(stamped) })
     }
 
     /// The rows that were stored when it was loaded.
     pub(crate) fn stored_rows(&self) -> Result<EntityRows, Error> {
-        let (_, stored) = read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)?;
-        EntityRows::of(&stored)
+        let stored = read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)?;
+        Ok(EntityRows::of(&stored)?)
     }
 
     /// Takes over what a write has stored.

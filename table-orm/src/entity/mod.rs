@@ -37,6 +37,20 @@ pub struct RowTemplate {
     pub copy: CopyKind,
 }
 
+impl RowTemplate {
+    /// A row with every property.
+    #[must_use]
+    pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start, copy: CopyKind::Full }
+    }
+
+    /// A row with some of the properties.
+    #[must_use]
+    pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start, copy: CopyKind::Partial }
+    }
+}
+
 /// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
 ///
 /// The derive writes this implementation; apps use it through [`Repo`](crate::Repo).

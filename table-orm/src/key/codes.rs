@@ -1,6 +1,6 @@
 //! Small closed sets in keys: truth values and single characters.
 
-use super::{KeyFault, KeyPart, KeyText, Plain, Sorted, Width};
+use super::{KeyFault, KeyPart, KeyText, Plain, Sorted, SortedLast, Width};
 
 /// `false` before `true`.
 impl KeyPart<Plain> for bool {
@@ -17,9 +17,10 @@ impl KeyPart<Plain> for bool {
     }
 }
 
+impl SortedLast<Plain> for bool {}
 impl Sorted<Plain> for bool {}
 
-/// One character; sorted by UTF-16 code unit.
+/// One character; sorted by UTF-16 code unit as the last component.
 impl KeyPart<Plain> for char {
     const WIDTH: Width = Width::UpTo(2);
     // The first unit tells whether a second one follows.
@@ -34,4 +35,5 @@ impl KeyPart<Plain> for char {
     }
 }
 
-impl Sorted<Plain> for char {}
+// Not `Sorted`: where the entity escapes, an escaped character does not stand in its place.
+impl SortedLast<Plain> for char {}

@@ -4,7 +4,9 @@
 //! Newest first, it is the ticks from it to the end of 9999 in 19 digits (the log tail pattern of
 //! the service's design guide).
 
-use super::{Ascending, Descending, KeyFault, KeyPart, KeyText, Padded, Plain, Sorted, Width};
+use super::{
+    Ascending, Descending, KeyFault, KeyPart, KeyText, Padded, Plain, Sorted, SortedLast, Width,
+};
 use crate::edm::DateTime;
 use time::{Date, Month, OffsetDateTime, Time};
 use uuid::Uuid;
@@ -31,7 +33,11 @@ macro_rules! ascending_as_plain {
         }
 
         $($cfg)*
+        impl SortedLast<Plain> for $type {}
+        $($cfg)*
         impl Sorted<Plain> for $type {}
+        $($cfg)*
+        impl SortedLast<Ascending> for $type {}
         $($cfg)*
         impl Sorted<Ascending> for $type {}
     )*};
@@ -66,6 +72,7 @@ impl KeyPart<Descending> for DateTime {
     }
 }
 
+impl SortedLast<Descending> for DateTime {}
 impl Sorted<Descending> for DateTime {}
 
 /// Implements the instants of date-time crates through [`DateTime`].
@@ -73,6 +80,7 @@ macro_rules! instants {
     ($([$($cfg:tt)*] $type:ty),* $(,)?) => {
         instants!(@each Plain: $([$($cfg)*] $type),*);
         instants!(@each Descending: $([$($cfg)*] $type),*);
+        $($($cfg)* impl SortedLast<Descending> for $type {})*
         $($($cfg)* impl Sorted<Descending> for $type {})*
         ascending_as_plain!($([$($cfg)*] $type),*);
     };
@@ -160,6 +168,7 @@ impl KeyPart<Descending> for Date {
 /// Julian day of 9999-12-31.
 const LAST_DAY: i32 = 5_373_484;
 
+impl SortedLast<Descending> for Date {}
 impl Sorted<Descending> for Date {}
 
 /// `09:10:00.0000000`, truncated to 100 ns.

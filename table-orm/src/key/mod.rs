@@ -12,6 +12,7 @@
 mod chars;
 mod codes;
 mod error;
+mod given;
 mod instant;
 mod number;
 pub mod order;
@@ -26,11 +27,14 @@ mod writer;
 
 pub use chars::{MAX_KEY_UNITS, is_forbidden};
 pub use error::{KeyError, KeyFault};
+#[doc(hidden)]
+pub use given::Part;
+pub use given::{PartitionKey, RowKey};
 pub use part::{
     Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, Sorted,
     SortedLast, TextPart, Width,
 };
 pub use query::KeyBuilder;
 pub use reader::KeyReader;
-pub use value::{IntoRange, IntoValue};
+pub use value::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub use writer::{Escape, KeyText};

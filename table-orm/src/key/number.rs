@@ -7,7 +7,7 @@
 
 use super::{
     Ascending, Biased, Descending, DescendingPadded, KeyFault, KeyPart, KeyText, Padded, Plain,
-    Sorted, Width,
+    Sorted, SortedLast, Width,
 };
 
 /// Digits of the largest `u64`.
@@ -49,6 +49,13 @@ fn read(text: &str) -> Result<u64, KeyFault> {
 /// The largest number of `width` digits that fits a `u64`.
 const fn largest(width: usize) -> u64 {
     if width >= MAX_DIGITS { u64::MAX } else { 10_u64.pow(width as u32) - 1 }
+}
+
+macro_rules! sorted {
+    ($type:ident: $($encoder:ident),*) => {$(
+        impl SortedLast<$encoder> for $type {}
+        impl Sorted<$encoder> for $type {}
+    )*};
 }
 
 macro_rules! unsigned {
@@ -124,10 +131,11 @@ macro_rules! unsigned {
             }
         }
 
+        impl<const N: usize> SortedLast<Padded<N>> for $type {}
         impl<const N: usize> Sorted<Padded<N>> for $type {}
+        impl<const N: usize> SortedLast<DescendingPadded<N>> for $type {}
         impl<const N: usize> Sorted<DescendingPadded<N>> for $type {}
-        impl Sorted<Ascending> for $type {}
-        impl Sorted<Descending> for $type {}
+        sorted!($type: Ascending, Descending);
     )*};
 }
 
@@ -174,9 +182,7 @@ macro_rules! signed {
             }
         }
 
-        impl Sorted<Biased> for $type {}
-        impl Sorted<Ascending> for $type {}
-        impl Sorted<Descending> for $type {}
+        sorted!($type: Biased, Ascending, Descending);
     )*};
 }
 

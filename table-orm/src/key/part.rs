@@ -82,7 +82,7 @@ pub trait KeyPart<X = Plain>: Sized {
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; text \
             only as the last component of its key"
 )]
-pub trait Sorted<X = Plain>: KeyPart<X> {}
+pub trait Sorted<X = Plain>: SortedLast<X> {}
 
 /// A component whose text sorts as its values do when it is the last of its key.
 #[diagnostic::on_unimplemented(
@@ -91,8 +91,6 @@ pub trait Sorted<X = Plain>: KeyPart<X> {}
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`"
 )]
 pub trait SortedLast<X = Plain>: KeyPart<X> {}
-
-impl<X, T: Sorted<X>> SortedLast<X> for T {}
 
 /// A component that is text, and so can be asked for what it starts with.
 #[diagnostic::on_unimplemented(

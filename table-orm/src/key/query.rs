@@ -142,7 +142,15 @@ impl KeyBuilder {
         prefix: &str,
         then: &'static str,
     ) -> Result<KeyRange, KeyError> {
-        let prefix = T::prefix(prefix);
+        self.starts_with_text(component, T::prefix(prefix), then)
+    }
+
+    pub(super) fn starts_with_text(
+        self,
+        component: &'static str,
+        prefix: String,
+        then: &'static str,
+    ) -> Result<KeyRange, KeyError> {
         self.keys(|mut row_key| {
             let start = row_key.as_str().len();
             row_key.text_prefix(component, &prefix, then)?;

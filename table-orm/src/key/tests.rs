@@ -313,9 +313,11 @@ fn a_key_of_more_than_512_units_is_refused() {
 #[test]
 fn an_inverted_range_is_refused() {
     let start = || KeyBuilder::new("Test", Escape::Reject, Ok("p".to_owned()), "N:");
-    let inverted = start().range::<Padded<3>, u32>("n", (2_u32..1).into_range());
+    let inverted =
+        start().range::<Padded<3>, u32>("n", (Bound::Included(2_u32), Bound::Excluded(1)));
     assert_eq!(inverted.unwrap_err().fault, KeyFault::InvertedRange);
-    let inverted = start().range::<Descending, u32>("n", (2_u32..1).into_range());
+    let inverted =
+        start().range::<Descending, u32>("n", (Bound::Included(2_u32), Bound::Excluded(1)));
     assert_eq!(inverted.unwrap_err().fault, KeyFault::InvertedRange);
     assert!(start().range::<Padded<3>, u32>("n", (1_u32..1).into_range()).is_ok());
 }

@@ -1,5 +1,6 @@
 //! What callers may pass where a typed value is asked for.
 
+use super::{Plain, Sorted, SortedLast, TextPart};
 use std::borrow::Cow;
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -80,5 +81,30 @@ impl<T> IntoRange<T> for RangeFull {
 impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         (self.0.map(IntoValue::into_value), self.1.map(IntoValue::into_value))
+    }
+}
+
+/// A range of a component's values, where their text written by encoder `X` sorts as they do.
+///
+/// The bound on the component's own type stands here, not on the builder's method, so that a
+/// component that does not sort is an error only where it is asked for a range.
+pub trait RangeOf<T, X = Plain>: IntoRange<T> {}
+
+impl<T: Sorted<X>, X, R: IntoRange<T>> RangeOf<T, X> for R {}
+
+/// A range of the last component's values.
+pub trait LastRangeOf<T, X = Plain>: IntoRange<T> {}
+
+impl<T: SortedLast<X>, X, R: IntoRange<T>> LastRangeOf<T, X> for R {}
+
+/// What a text component is to start with.
+pub trait PrefixOf<T, X = Plain> {
+    /// The text that encoder `X` writes for it.
+    fn into_prefix(self) -> String;
+}
+
+impl<T: TextPart<X>, X, P: AsRef<str>> PrefixOf<T, X> for P {
+    fn into_prefix(self) -> String {
+        T::prefix(self.as_ref())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::entity::{ETag, TableName};
 use crate::query::{QueryClass, RowQuery, Span};
-use crate::store::{Operation, Page, Store, StoreError, StoredRow, Transaction};
+use crate::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -134,6 +134,7 @@ impl<A: Around> Store for Through<A> {
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
         let request = Request {
             partition_key: Some(partition_key),
@@ -141,7 +142,7 @@ impl<A: Around> Store for Through<A> {
             entities: 1,
             ..on_table("get", Some(table))
         };
-        let row = self.inner.get(table, partition_key, row_key, select);
+        let row = self.inner.get(table, partition_key, row_key, select, metadata);
         self.around.pass(request, row).await
     }
 

@@ -89,6 +89,15 @@ impl Plan {
         Self { steps }
     }
 
+    /// The writes it is sure to send, in order; those that a read decides are not among them.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.steps.iter().flat_map(|step| match step {
+            Step::Write { operation, .. } => std::slice::from_ref(operation),
+            Step::Commit { transaction, .. } => &transaction.operations,
+            _ => &[],
+        })
+    }
+
     /// The costliest query class among its reads; `None` when it only writes.
     #[must_use]
     pub fn class(&self) -> Option<QueryClass> {

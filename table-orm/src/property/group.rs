@@ -60,7 +60,10 @@ impl Properties for BTreeMap<String, Edm> {
             let mut edm = None::<String>;
             members.read(property, &mut edm)?;
             slots.types.insert(annotated.to_owned(), edm.unwrap_or_default());
-        } else if property.contains('@') || property.starts_with("odata.") {
+        } else if matches!(property, "PartitionKey" | "RowKey" | "Timestamp")
+            || property.contains('@')
+            || property.starts_with("odata.")
+        {
             return Ok(false);
         } else {
             let mut value = None::<Edm>;

@@ -20,8 +20,10 @@ pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;
 pub use series::{Series, SeriesSlots};
-pub use writer::{PropertiesWriter, PropertyWriter};
+pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
+#[cfg(feature = "azure")]
+pub(crate) use writer::is_property_name;
 pub(crate) use writer::write_string;
 
 use crate::edm::Edm;
@@ -70,7 +72,8 @@ pub const MAX_NAME_CHARS: usize = 255;
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, leave it out with `#[table(skip)]`, or implement `Property`"
+            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Property: Sized {
     /// Writes the value under the writer's name, or nothing when there is no value.

@@ -357,7 +357,7 @@ impl<T: Property> Property for Option<T> {
     }
 }
 
-/// Reads by the JSON form alone; [`Edm::annotated`] gives the type that only an annotation tells.
+/// Reads by the JSON form alone: text stays text, whatever type its annotation tells.
 impl Property for Edm {
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         match self {

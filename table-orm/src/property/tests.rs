@@ -23,7 +23,7 @@ impl<T: Property> ReadRow for One<T> {
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
         let mut slot = None;
-        while let Some(name) = members.next()? {
+        while let Some(name) = members.next_name()? {
             match &*name {
                 "P" => members.read("P", &mut slot)?,
                 other => members.other(other)?,
@@ -45,7 +45,7 @@ impl<T: Properties> ReadRow for Group<T> {
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
         let mut slots = T::Slots::default();
-        while let Some(name) = members.next()? {
+        while let Some(name) = members.next_name()? {
             let system = matches!(&*name, "PartitionKey" | "RowKey");
             if system || !T::read(&mut slots, "S", &name, &mut members)? {
                 members.other(&name)?;
@@ -64,9 +64,9 @@ fn row(write: impl FnOnce(&mut PropertiesWriter) -> Result<(), PropertyError>) -
 /// The value comes back, and another reader finds it under its exact type.
 fn stored_as<T: Property + PartialEq + Debug>(value: &T, edm: EdmType) {
     let json = row(|out| out.property("P", value));
-    let (_, One(read)) = read_row::<One<T>>(0, &json).unwrap();
+    let One(read) = read_row::<One<T>>(0, &json).unwrap();
     assert_eq!(&read, value, "{}", String::from_utf8_lossy(&json));
-    let (_, dynamic) = read_row::<DynamicEntity>(0, &json).unwrap();
+    let dynamic = read_row::<DynamicEntity>(0, &json).unwrap();
     let stored = dynamic.properties.get("P").unwrap();
     assert_eq!(stored.edm_type(), edm);
     assert_eq!(value.edm().unwrap().as_ref(), Some(stored));
@@ -114,12 +114,12 @@ proptest! {
     fn doubles_keep_every_bit(bits in any::<u64>(), single in any::<u32>()) {
         for value in [f64::from_bits(bits), f64::from(f32::from_bits(single))] {
             let json = row(|out| out.property("P", &value));
-            let (_, One(read)) = read_row::<One<f64>>(0, &json).unwrap();
+            let One(read) = read_row::<One<f64>>(0, &json).unwrap();
             prop_assert!(read.to_bits() == value.to_bits() || (read.is_nan() && value.is_nan()));
         }
         let value = f32::from_bits(single);
         let json = row(|out| out.property("P", &value));
-        let (_, One(read)) = read_row::<One<f32>>(0, &json).unwrap();
+        let One(read) = read_row::<One<f32>>(0, &json).unwrap();
         prop_assert!(read.to_bits() == value.to_bits() || (read.is_nan() && value.is_nan()));
     }
 
@@ -139,10 +139,10 @@ proptest! {
         array in any::<[Option<i32>; 9]>(),
         list in prop::collection::vec(any::<String>(), 0..40),
     ) {
-        let (_, Group(read)) =
+        let Group(read) =
             read_row::<Group<[Option<i32>; 9]>>(0, &row(|out| out.series("S", &array))).unwrap();
         prop_assert_eq!(read, array);
-        let (_, Group(read)) =
+        let Group(read) =
             read_row::<Group<Vec<String>>>(0, &row(|out| out.series("S", &list))).unwrap();
         prop_assert_eq!(read, list);
     }
@@ -160,7 +160,7 @@ proptest! {
             ("E".to_owned(), Edm::Binary(bytes)),
             ("F".to_owned(), Edm::Double(double)),
         ]);
-        let (_, Group(read)) =
+        let Group(read) =
             read_row::<Group<BTreeMap<String, Edm>>>(0, &row(|out| out.flatten("", &open))).unwrap();
         prop_assert_eq!(read, open);
     }
@@ -185,7 +185,7 @@ fn an_absent_or_null_property_is_none_or_a_typed_error() {
     for json in
         [r#"{"PartitionKey":"p","RowKey":"r"}"#, r#"{"PartitionKey":"p","RowKey":"r","P":null}"#]
     {
-        assert_eq!(read_row::<One<Option<i32>>>(0, json.as_bytes()).unwrap().1.0, None);
+        assert_eq!(read_row::<One<Option<i32>>>(0, json.as_bytes()).unwrap().0, None);
         let Err(error) = read_row::<One<i32>>(0, json.as_bytes()) else { panic!("{json}") };
         assert_eq!(error.fault, PropertyFault::Missing);
         assert_eq!((error.property.as_str(), error.row_key.as_str()), ("P", "r"));
@@ -255,7 +255,7 @@ fn limits_are_checked_at_the_bound() {
 #[test]
 fn json_text_is_checked_after_encoding() {
     let json = row(|out| out.json("P", &vec![1, 2, 3]));
-    assert_eq!(read_row::<One<Json<Vec<u8>>>>(0, &json).unwrap().1.0, Json(vec![1, 2, 3]));
+    assert_eq!(read_row::<One<Json<Vec<u8>>>>(0, &json).unwrap().0, Json(vec![1, 2, 3]));
     let mut out = PropertiesWriter::new("One");
     let error = out.json("P", &"x".repeat(32767)).unwrap_err();
     assert_eq!(error.fault, PropertyFault::StringTooLong(32769));

@@ -11,6 +11,15 @@ use base64::Engine as _;
 use serde::Serialize;
 use uuid::Uuid;
 
+/// The limit a field declares on itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// `max_len`: the most UTF-16 units of a text.
+    MaxLen(usize),
+    /// `max`: the largest number.
+    Max(u64),
+}
+
 /// The properties of one row, as JSON members.
 #[derive(Debug)]
 pub struct PropertiesWriter {
@@ -19,13 +28,15 @@ pub struct PropertiesWriter {
     count: usize,
     /// Bytes as the service counts an entity's size.
     size: usize,
+    /// Of the property being written.
+    limit: Option<Limit>,
 }
 
 impl PropertiesWriter {
     /// No properties yet, of that entity.
     #[must_use]
     pub fn new(entity: &'static str) -> Self {
-        Self { entity, json: Vec::with_capacity(256), count: 0, size: 0 }
+        Self { entity, json: Vec::with_capacity(256), count: 0, size: 0, limit: None }
     }
 
     /// Writes one property.
@@ -34,6 +45,35 @@ impl PropertiesWriter {
     /// When the service could not store it.
     pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
         value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes one property that must keep a limit of its field's.
+    ///
+    /// # Errors
+    /// [`PropertyFault::MaxLen`], [`PropertyFault::Max`], or when the service could not store it.
+    pub fn limited<T: Property>(
+        &mut self,
+        name: &str,
+        value: &T,
+        limit: Limit,
+    ) -> Result<(), PropertyError> {
+        self.limit = Some(limit);
+        let written = self.property(name, value);
+        self.limit = None;
+        written
+    }
+
+    /// Checks the limit of a field that is stored in the keys alone.
+    ///
+    /// # Errors
+    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`].
+    pub fn check_limit<T: Property>(
+        &self,
+        name: &str,
+        value: &T,
+        limit: Limit,
+    ) -> Result<(), PropertyError> {
+        Self::new(self.entity).limited(name, value, limit)
     }
 
     /// Writes any serde value as JSON text in one property.
@@ -114,6 +154,11 @@ impl PropertyWriter<'_> {
         if units > MAX_STRING_UNITS {
             return Err(PropertyFault::StringTooLong(units));
         }
+        if let Some(Limit::MaxLen(max)) = self.out.limit
+            && units > max
+        {
+            return Err(PropertyFault::MaxLen { length: units, max });
+        }
         self.member(2 * units + 4, |json| write_string(json, value))
     }
 
@@ -122,6 +167,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// When the property's name is refused.
     pub fn int32(self, value: i32) -> Result<(), PropertyFault> {
+        self.check_max(value.into())?;
         self.member(4, |json| number(json, value))
     }
 
@@ -130,6 +176,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// When the property's name is refused.
     pub fn int64(self, value: i64) -> Result<(), PropertyFault> {
+        self.check_max(value)?;
         self.annotated(EdmType::Int64, 8, |json| {
             json.push(b'"');
             number(json, value);
@@ -204,6 +251,15 @@ impl PropertyWriter<'_> {
             json.extend_from_slice(text.as_bytes());
             json.push(b'"');
         })
+    }
+
+    fn check_max(&self, value: i64) -> Result<(), PropertyFault> {
+        match (self.out.limit, u64::try_from(value)) {
+            (Some(Limit::Max(max)), Ok(given)) if given > max => {
+                Err(PropertyFault::Max { value: value.to_string(), max })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn member(self, size: usize, value: impl FnOnce(&mut Vec<u8>)) -> Result<(), PropertyFault> {

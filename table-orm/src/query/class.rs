@@ -32,3 +32,13 @@ classes! {
     /// Every row of the table.
     TableScan
 }
+
+/// The class of point queries alone.
+#[diagnostic::on_unimplemented(
+    message = "a complete key is needed here, but this is a `{Self}` query",
+    label = "components are missing",
+    note = "a point query needs every component of the row; use `list` or `load` for a range"
+)]
+pub trait IsPoint: Class {}
+
+impl IsPoint for Point {}

@@ -4,10 +4,10 @@ use super::{Comparison, Filter};
 use crate::edm::Edm;
 use crate::key::IntoValue;
 use crate::property::{Property, PropertyFault};
+use std::fmt;
 use std::marker::PhantomData;
 
 /// A stored property of type `T`, to be compared with values of that type.
-#[derive(Debug)]
 pub struct Column<T> {
     property: &'static str,
     value: PhantomData<fn(T)>,
@@ -20,6 +20,12 @@ impl<T> Clone for Column<T> {
 }
 
 impl<T> Copy for Column<T> {}
+
+impl<T> fmt::Debug for Column<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Column").field(&self.property).finish()
+    }
+}
 
 impl<T> Column<T> {
     /// The property of that name.

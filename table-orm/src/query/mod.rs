@@ -13,14 +13,14 @@ pub use filter::{Comparison, Filter};
 pub use permit::ScanPermit;
 pub use range::{IntoSpan, KeyRange, QueryClass, Span};
 pub use token::{PageToken, TokenError};
-pub use typed::{Complete, CompleteKey, Given, Query, Row, RowRange};
+pub use typed::{Complete, CompleteKey, Given, KeyState, Open, Query, Row, RowRange};
 #[doc(hidden)]
 pub use typed::{Field, Stores};
 
 pub(crate) use typed::canonical_rows;
 
 use crate::entity::TableName;
-use crate::store::Continuation;
+use crate::store::{Continuation, Metadata};
 use std::borrow::Cow;
 
 /// The most comparisons one `$filter` may hold, key comparisons included (service documentation,
@@ -42,13 +42,23 @@ pub struct RowQuery {
     pub top: Option<u16>,
     /// Where an earlier page ended.
     pub continuation: Option<Continuation>,
+    /// What rows are to say about their properties' types.
+    pub metadata: Metadata,
 }
 
 impl RowQuery {
-    /// All rows of the table in those keys.
+    /// All rows of the table in those keys, for a reader that knows the types.
     #[must_use]
     pub const fn new(table: TableName, keys: KeyRange) -> Self {
-        Self { table, keys, filter: None, select: None, top: None, continuation: None }
+        Self {
+            table,
+            keys,
+            filter: None,
+            select: None,
+            top: None,
+            continuation: None,
+            metadata: Metadata::None,
+        }
     }
 
     /// The `$filter` expression, if any row is left out.

@@ -3,7 +3,7 @@
 use super::class::{self, Class};
 use super::{KeyRange, Span};
 use crate::entity::TableEntity;
-use crate::key::KeyError;
+use crate::key::{KeyError, RowKey};
 use std::marker::PhantomData;
 
 /// One kind of row of an entity: what a `#[row(..)]` attribute declares.
@@ -16,7 +16,7 @@ pub trait Row {
     const INDEX: usize;
 
     /// The properties it stores.
-    fn columns() -> Self::Columns;
+    const COLUMNS: Self::Columns;
 }
 
 /// A query of one entity's rows, built from left to right.
@@ -49,14 +49,9 @@ impl<Q: Query + Clone> Query for &Q {
 }
 
 /// A query that names one row by its complete key.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a complete key",
-    label = "components are missing",
-    note = "a point query needs every component of the row; use `list` or `load` for a range"
-)]
-pub trait CompleteKey: Query<Class = class::Point> {}
+pub trait CompleteKey: Query {}
 
-impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
+impl<Q: Query<Class: class::IsPoint>> CompleteKey for Q {}
 
 /// The state of a row's key of which the first `N` components are given.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +60,46 @@ pub enum Given<const N: usize> {}
 /// The state of a row's key of which every component is given.
 #[derive(Debug, Clone, Copy)]
 pub enum Complete {}
+
+/// The state of a row's key of which nothing is given, and that starts with no literal either.
+#[derive(Debug, Clone, Copy)]
+pub enum Open {}
+
+/// What is given of a row's key, and so what a query with it costs.
+pub trait KeyState: Sized {
+    /// The query's class.
+    type Class: Class;
+
+    /// The keys it reads.
+    ///
+    /// # Errors
+    /// The first value given that a key cannot hold.
+    fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError>;
+}
+
+impl<const N: usize> KeyState for Given<N> {
+    type Class = class::RowRange;
+
+    fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError> {
+        key.into_builder().prefix()
+    }
+}
+
+impl KeyState for Open {
+    type Class = class::Partition;
+
+    fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError> {
+        key.into_builder().prefix()
+    }
+}
+
+impl KeyState for Complete {
+    type Class = class::Point;
+
+    fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError> {
+        key.into_builder().exact()
+    }
+}
 
 /// The rows of one kind in one partition whose keys lie in a range. Nothing can follow a range.
 #[derive(Debug, Clone)]
@@ -95,16 +130,15 @@ pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
     Span::prefix(E::ROWS[<E::Canonical as Row>::INDEX].start)
 }
 
-/// A property of entity `Self`, by the hash of its field's name; written by the derive.
+/// A property of entity `Self`, by the hash of its field's name and its type; written by the derive.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not store a field of this name",
+    message = "`{Self}` stores no field of this name as `{T}`",
     label = "not a stored field of `{Self}`",
-    note = "a projection's fields are named and typed as the entity's; keys and skipped fields are \
-            not properties"
+    note = "a projection's fields are named and typed as the entity's; `key_only` and skipped \
+            fields, series and flattened groups cannot be projected"
 )]
-pub trait Field<const ID: u64> {
-    type Type;
+pub trait Field<const ID: u64, T> {
     const PROPERTY: &'static str;
 }
 

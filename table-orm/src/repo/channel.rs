@@ -4,7 +4,7 @@ use crate::entity::{ETag, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
-    ErrorCode, MAX_TRANSACTION_BYTES, Page, Store, StoreError, StoredRow, Transaction,
+    ErrorCode, MAX_TRANSACTION_BYTES, Metadata, Page, Store, StoreError, StoredRow, Transaction,
 };
 use std::sync::Arc;
 
@@ -28,8 +28,9 @@ impl Channel {
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        metadata: Metadata,
     ) -> Result<Option<StoredRow>> {
-        let found = self.store.get(&self.table, partition_key, row_key, select).await;
+        let found = self.store.get(&self.table, partition_key, row_key, select, metadata).await;
         found.map_err(|cause| self.refused(partition_key, row_key, None, cause))
     }
 
@@ -67,10 +68,12 @@ impl Channel {
             _ => self.store.commit(&self.table, transaction).await,
         };
         sent.map_err(|cause| {
-            // A transaction of one operation may come back without an index.
-            let index = cause.operation.unwrap_or(0);
-            let (row_key, name) = rows.get(index).cloned().unwrap_or_default();
-            self.refused(&partition_key, &row_key, Some((index, name)), cause)
+            // A single operation may come back without an index.
+            let index = cause.operation.or((rows.len() == 1).then_some(0));
+            let failed = index.and_then(|index| Some((index, rows.get(index)?)));
+            let row_key = failed.map_or("", |(_, (row_key, _))| row_key.as_str());
+            let operation = failed.map(|(index, (_, name))| (index, *name));
+            self.refused(&partition_key, row_key, operation, cause)
         })
     }
 

@@ -6,6 +6,7 @@ use crate::key::KeyError;
 use crate::plan::Plan;
 use crate::query::{KeyRange, Row, Span};
 use crate::row::{FromRow, ReadRow, read_row};
+use crate::store::Metadata;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;
@@ -35,8 +36,8 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
-        let mut query = self.channel.query(self.keys?);
+    pub fn plan(&self) -> Result<Plan> {
+        let mut query = self.channel.query(self.keys.clone()?);
         query.select = select::<T>();
         Ok(Plan::read(query))
     }
@@ -61,8 +62,8 @@ async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Resu
         // Only a complete key gets here, and its keys are exact.
         return Ok(None);
     };
-    match channel.get(&partition_key, &row_key, T::SELECT).await? {
-        Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?.1)),
+    match channel.get(&partition_key, &row_key, T::SELECT, Metadata::None).await? {
+        Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?)),
         None => Ok(None),
     }
 }
@@ -82,10 +83,11 @@ impl<R: Row, T: FromRow<R>> GetMany<R, T> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan> {
         let mut steps = Vec::with_capacity(self.keys.len());
-        for keys in self.keys {
-            let get = Get { channel: self.channel.clone(), keys, read: self.read };
+        for keys in &self.keys {
+            let (channel, keys) = (self.channel.clone(), keys.clone());
+            let get = Get { channel, keys, read: self.read };
             steps.extend(get.plan()?.steps);
         }
         Ok(Plan { steps })

@@ -3,7 +3,7 @@
 use super::channel::Channel;
 use super::get::select;
 use super::pages::{Pages, RowStream};
-use crate::error::{Error, Result, Unexpected};
+use crate::error::{Error, Invalid, Result, Unexpected};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, IntoSpan, Row, RowQuery, class};
@@ -18,17 +18,31 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct List<R, C, T> {
     channel: Channel,
-    query: Result<RowQuery>,
+    query: Result<RowQuery, Invalid>,
     limit: Option<usize>,
     /// Why a scan is permitted.
     reason: Option<String>,
-    read: PhantomData<fn() -> (R, C, T)>,
+    read: PhantomData<Reads<R, C, T>>,
+}
+
+type Reads<R, C, T> = fn() -> (R, C, T);
+
+impl<R, C, T> Clone for List<R, C, T> {
+    fn clone(&self) -> Self {
+        Self {
+            channel: self.channel.clone(),
+            query: self.query.clone(),
+            limit: self.limit,
+            reason: self.reason.clone(),
+            read: PhantomData,
+        }
+    }
 }
 
 impl<R: Row, C, T> List<R, C, T> {
     pub(super) const fn new(
         channel: Channel,
-        query: Result<RowQuery>,
+        query: Result<RowQuery, Invalid>,
         reason: Option<String>,
     ) -> Self {
         Self { channel, query, limit: None, reason, read: PhantomData }
@@ -44,8 +58,8 @@ impl<R: Row, C, T> List<R, C, T> {
     ///
     /// A row that lacks a compared property does not match.
     pub fn filter(mut self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
-        let condition = condition(R::columns()).0.map_err(|(property, fault)| {
-            Error::Property(PropertyError {
+        let condition = condition(R::COLUMNS).0.map_err(|(property, fault)| {
+            Invalid::Property(PropertyError {
                 entity: self.channel.entity,
                 property,
                 partition_key: String::new(),
@@ -120,10 +134,11 @@ impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
     ///
     /// # Errors
     /// A value that a key or filter cannot hold.
-    pub fn plan(self) -> Result<Plan> {
-        let mut query = self.query?;
+    pub fn plan(&self) -> Result<Plan> {
+        let mut query = self.query.clone()?;
         query.select = select::<T>();
-        Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason: self.reason }] })
+        let reason = self.reason.clone();
+        Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason }] })
     }
 
     fn ask(self, size: Option<usize>) -> Pages<T> {
@@ -191,7 +206,7 @@ impl ReadRow for Key {
         _row: usize,
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
-        while let Some(member) = members.next()? {
+        while let Some(member) = members.next_name()? {
             members.other(&member)?;
         }
         Ok(Self)

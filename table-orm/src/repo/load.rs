@@ -6,8 +6,9 @@ use crate::entity::{Loaded, LoadedSet, TableEntity};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
-use crate::query::{KeyRange, Row};
+use crate::query::{KeyRange, Row, RowQuery};
 use crate::row::{EntityRows, FromRow, read_page, split_page};
+use crate::store::Metadata;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -29,32 +30,55 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     ///
     /// # Errors
     /// A value that a key cannot hold.
-    pub fn plan(self) -> Result<Plan> {
-        let mut plan = Plan::read(self.channel.query(self.keys?));
+    pub fn plan(&self) -> Result<Plan> {
+        let mut plan = Plan::read(self.channel.query(self.keys.clone()?));
         if !Self::IS_CANONICAL {
-            plan.steps.push(Step::ReadCanonical { table: self.channel.table });
+            plan.steps.push(Step::ReadCanonical { table: self.channel.table.clone() });
         }
         Ok(plan)
     }
 
+    /// The answer page by page.
+    pub(super) fn into_pages(self) -> Result<LoadPages<R, E>> {
+        let query = self.channel.query(self.keys?);
+        Ok(LoadPages { channel: self.channel, query: Some(query), read: PhantomData })
+    }
+
     async fn run(self) -> Result<LoadedSet<E>> {
-        let mut query = self.channel.query(self.keys?);
+        let mut pages = self.into_pages()?;
         let mut loaded = Vec::new();
-        loop {
-            let page = self.channel.page(&query).await?;
-            if Self::IS_CANONICAL {
-                for row in split_page(&page.body)? {
-                    let stored = Bytes::copy_from_slice(row.get().as_bytes());
-                    loaded.push(Loaded::read(stored, None)?);
-                }
-            } else {
-                loaded.extend(canonical_rows::<R, E>(&self.channel, &page.body).await?);
-            }
-            match page.continuation {
-                Some(next) => query.continuation = Some(next),
-                None => return Ok(LoadedSet(loaded)),
-            }
+        while let Some(page) = pages.next().await? {
+            loaded.extend(page);
         }
+        Ok(LoadedSet(loaded))
+    }
+}
+
+/// The pages of a `load`.
+pub(super) struct LoadPages<R, E> {
+    channel: Channel,
+    /// The next request; `None` at the end.
+    query: Option<RowQuery>,
+    read: PhantomData<fn() -> (R, E)>,
+}
+
+impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> LoadPages<R, E> {
+    /// The next page, maybe empty; `None` after the last one.
+    pub async fn next(&mut self) -> Result<Option<Vec<Loaded<E>>>> {
+        let Some(query) = &mut self.query else { return Ok(None) };
+        let page = self.channel.page(query).await?;
+        let loaded = if Load::<R, E>::IS_CANONICAL {
+            let rows = split_page(&page.body)?.into_iter();
+            rows.map(|row| Loaded::read(Bytes::copy_from_slice(row.get().as_bytes()), None))
+                .collect::<Result<_>>()?
+        } else {
+            canonical_rows::<R, E>(&self.channel, &page.body).await?
+        };
+        query.continuation = page.continuation;
+        if query.continuation.is_none() {
+            self.query = None;
+        }
+        Ok(Some(loaded))
     }
 }
 
@@ -77,8 +101,8 @@ where
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
-            match channel.get(&partition_key, &row_key, None).await? {
-                Some(row) => Loaded::read(row.body, Some(row.etag)).map(Some),
+            match channel.get(&partition_key, &row_key, None, Metadata::None).await? {
+                Some(row) => Loaded::read(row.body, row.header).map(Some),
                 None => Ok(None),
             }
         })

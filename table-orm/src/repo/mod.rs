@@ -1,5 +1,6 @@
 //! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
 
+mod bulk;
 mod channel;
 mod get;
 mod list;
@@ -9,6 +10,9 @@ mod save;
 mod table;
 mod write;
 
+pub use bulk::{
+    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
+};
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use list::List;
 pub use load::Load;
@@ -18,12 +22,13 @@ pub use table::{DynamicList, Table};
 pub use write::{MAX_ATTEMPTS, Write};
 
 use crate::entity::{Loaded, TableEntity, TableName};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
 use crate::query::{CompleteKey, KeyRange, Query, Row, ScanPermit, Span, canonical_rows, class};
 use crate::row::{EntityRows, FromRow};
 use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
+use bulk::Grouping;
 use channel::Channel;
 use std::borrow::BorrowMut;
 use std::marker::PhantomData;
@@ -60,16 +65,28 @@ impl<E: TableEntity> Repo<E> {
     /// Creates the table.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists).
+    /// [`Error::AlreadyExists`].
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
         self.channel.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
     }
 
+    /// Creates the table unless it is there. Says whether it was created.
+    ///
+    /// # Errors
+    /// When the store cannot be reached, or while a table of that name is being deleted.
+    pub async fn create_table_if_not_exists(&self) -> Result<bool> {
+        match self.create_table().await {
+            Ok(()) => Ok(true),
+            Err(Error::AlreadyExists(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Deletes the table with all its rows.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::NotFound`].
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
         self.channel.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
@@ -129,7 +146,7 @@ impl<E: TableEntity> Repo<E> {
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) when one of the rows is there.
+    /// [`Error::AlreadyExists`] when one of the rows is there.
     pub fn insert(&self, entity: &E) -> Write<E> {
         self.blind(entity, insert_all)
     }
@@ -152,7 +169,7 @@ impl<E: TableEntity> Repo<E> {
     /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::NotFound`].
     pub fn force_replace(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, replace_all)
@@ -166,7 +183,7 @@ impl<E: TableEntity> Repo<E> {
     /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::NotFound`].
     pub fn force_delete(&self, entity: &E) -> Write<E, ()> {
         if E::KEYS_FOLLOW_CANONICAL {
             let canonical = <E::Canonical as Row>::INDEX;
@@ -181,8 +198,8 @@ impl<E: TableEntity> Repo<E> {
     /// back what was passed, in its new version. Nothing is sent when nothing has changed.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) when it was written since;
-    /// [`Error::PartitionChanged`](crate::Error::PartitionChanged).
+    /// [`Error::Conflict`] when it was written since;
+    /// [`Error::PartitionChanged`].
     pub fn save<'a, L: BorrowMut<Loaded<E>> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
         Save { channel: self.channel.clone(), loaded, entity: PhantomData }
     }
@@ -190,10 +207,67 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes a loaded entity, if nobody has written it since: all of its rows in one request.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict) when it was written since;
-    /// [`Error::NotFound`](crate::Error::NotFound) when it is gone.
+    /// [`Error::Conflict`] when it was written since;
+    /// [`Error::NotFound`] when it is gone.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
         Delete { channel: self.channel.clone(), loaded }
+    }
+
+    /// Inserts many entities, several of one partition in a transaction. The input may be endless:
+    /// it is read as it is needed.
+    pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+    {
+        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+        Bulk::new(self.channel.clone(), entities.into_iter(), Grouping::Together(operations))
+    }
+
+    /// Inserts or replaces many entities: several of one partition in a transaction where
+    /// [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else each by a read and a
+    /// guarded write.
+    pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+        E: 'static,
+    {
+        let grouping = if E::KEYS_FOLLOW_CANONICAL {
+            Grouping::Together(|entity: &E| Ok(upsert_all(EntityRows::of(entity)?)))
+        } else {
+            Grouping::Each(write::upsert_alone)
+        };
+        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+    }
+
+    /// Deletes many loaded entities, each if nobody has written it since; several of one partition
+    /// in a transaction.
+    pub fn delete_many<'a, I>(&self, entities: I) -> Bulk<'a, Loaded<E>, I::IntoIter>
+    where
+        I: IntoIterator<Item = Loaded<E>>,
+    {
+        let grouping = Grouping::Together(Delete::<E>::prepare);
+        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+    }
+
+    /// Deletes every entity of this type in a partition: reads its canonical rows page by page and
+    /// deletes the entities of a page in as few transactions as they need.
+    ///
+    /// # Errors
+    /// The first failure; what was deleted before it stays deleted, and the call can be made again.
+    pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
+    where
+        Q: Query<Row = E::Canonical, Class = class::Partition>,
+        E: FromRow<E::Canonical> + 'static,
+    {
+        let mut deleted = BulkProgress::default();
+        let mut load = self.load(partition).into_pages()?;
+        while let Some(page) = load.next().await? {
+            let report = self.delete_many(page).await.all()?;
+            deleted.entities += report.entities;
+            deleted.rows += report.rows;
+            deleted.requests += report.requests;
+        }
+        Ok(deleted)
     }
 
     fn blind<T>(

@@ -1,7 +1,8 @@
 //! The answers of a query, page by page or row by row.
 
 use super::channel::Channel;
-use crate::error::{Error, Result};
+use crate::error::{Error, Invalid, Result};
+use crate::plan::{Plan, Step};
 use crate::query::{PageToken, RowQuery};
 use crate::row::{ReadRow, read_page};
 use crate::store::MAX_PAGE_ROWS;
@@ -53,11 +54,11 @@ impl<T: ReadRow> Pages<T> {
     pub(super) fn new(
         channel: Channel,
         row: usize,
-        query: Result<RowQuery>,
+        query: Result<RowQuery, Invalid>,
         limit: Option<usize>,
         size: Option<usize>,
     ) -> Self {
-        let query = query.and_then(|mut query| {
+        let query = query.map_err(Error::from).and_then(|mut query| {
             query.top = size.map(page_size).transpose()?;
             Ok(query)
         });
@@ -75,6 +76,18 @@ impl<T: ReadRow> Pages<T> {
             }
         }
         self
+    }
+
+    /// The request for the next page; empty after the last one, or when the next call is an error.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let steps = match &self.query {
+            Some(Ok(query)) => {
+                vec![Step::Read { query: query.clone(), limit: self.left, reason: None }]
+            }
+            _ => Vec::new(),
+        };
+        Plan { steps }
     }
 
     /// The next page: one request. `None` after the last one.

@@ -26,7 +26,7 @@ impl<E: TableEntity, L: BorrowMut<Loaded<E>>> Save<'_, E, L> {
     ///
     /// # Errors
     /// A key or property that the service would refuse; [`Error::PartitionChanged`].
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan> {
         let (transaction, _) = prepare(self.loaded.borrow())?;
         Ok(Plan::write(&self.channel.table, transaction))
     }
@@ -91,11 +91,11 @@ impl<E: TableEntity> Delete<E> {
     ///
     /// # Errors
     /// When the stored row can no longer be read.
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan> {
         Ok(Plan::write(&self.channel.table, Self::prepare(&self.loaded)?))
     }
 
-    fn prepare(loaded: &Loaded<E>) -> Result<Transaction> {
+    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Transaction> {
         let guard = IfMatch::ETag(loaded.etag().clone());
         Ok(delete_all(loaded.stored_rows()?, <E::Canonical as Row>::INDEX, &guard))
     }

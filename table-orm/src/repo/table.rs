@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::plan::{Plan, Step};
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use crate::row::read_row;
-use crate::store::{Action, IfMatch, Operation, Store, Transaction};
+use crate::store::{Action, IfMatch, Metadata, Operation, Store, Transaction};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,10 +31,10 @@ impl Table {
     /// # Errors
     /// The store's refusal, or a row that cannot be read.
     pub async fn get(&self, partition_key: &str, row_key: &str) -> Result<Option<DynamicEntity>> {
-        match self.channel.get(partition_key, row_key, None).await? {
+        match self.channel.get(partition_key, row_key, None, Metadata::Minimal).await? {
             Some(row) => {
-                let (_, mut entity) = read_row::<DynamicEntity>(0, &row.body)?;
-                entity.etag = Some(row.etag);
+                let mut entity = read_row::<DynamicEntity>(0, &row.body)?;
+                entity.etag = row.header.or(entity.etag);
                 Ok(Some(entity))
             }
             None => Ok(None),
@@ -102,7 +102,8 @@ impl Table {
     }
 
     fn read(&self, keys: KeyRange, reason: Option<String>) -> DynamicList {
-        let query = self.channel.query(keys);
+        let mut query = self.channel.query(keys);
+        query.metadata = Metadata::Minimal;
         DynamicList { channel: self.channel.clone(), query, limit: None, reason }
     }
 
@@ -124,7 +125,7 @@ fn condition(row: &DynamicEntity) -> IfMatch {
 
 /// A query of untyped rows. One of the last methods sends it.
 #[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct DynamicList {
     channel: Channel,
     query: RowQuery,
@@ -161,8 +162,8 @@ impl DynamicList {
 
     /// What it will send.
     #[must_use]
-    pub fn plan(self) -> Plan {
-        let Self { query, limit, reason, .. } = self;
+    pub fn plan(&self) -> Plan {
+        let Self { query, limit, reason, .. } = self.clone();
         Plan { steps: vec![Step::Read { query, limit, reason }] }
     }
 

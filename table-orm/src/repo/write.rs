@@ -1,12 +1,13 @@
 //! Writes of an entity as it is, whatever was loaded before.
 
+use super::bulk::Chunk;
 use super::channel::Channel;
 use crate::entity::{ETag, Loaded, TableEntity};
-use crate::error::{Error, Result};
+use crate::error::{Error, Invalid, Result};
 use crate::plan::{Plan, Step, changes, delete_all};
 use crate::query::{KeyRange, Row, Span};
 use crate::row::EntityRows;
-use crate::store::{IfMatch, Transaction};
+use crate::store::{IfMatch, Metadata, Transaction};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -18,12 +19,12 @@ pub const MAX_ATTEMPTS: usize = 8;
 #[derive(Debug)]
 pub struct Write<E, T = ETag> {
     pub(super) channel: Channel,
-    pub(super) change: Result<Change>,
+    pub(super) change: Result<Change, Invalid>,
     pub(super) entity: PhantomData<fn() -> (E, T)>,
 }
 
 /// What is to be written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Change {
     /// Sent without a look at what is stored.
     Blind { transaction: Transaction, canonical: usize },
@@ -49,9 +50,9 @@ impl<E: TableEntity, T> Write<E, T> {
     ///
     /// # Errors
     /// A key or property that the service would refuse.
-    pub fn plan(self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan> {
         let table = &self.channel.table;
-        Ok(match self.change? {
+        Ok(match self.change.clone()? {
             Change::Blind { transaction, .. } => Plan::write(table, transaction),
             Change::OverStored { rows, then } => {
                 let row_key = rows.row(Self::CANONICAL).map(|row| row.row_key.clone());
@@ -95,11 +96,11 @@ async fn over_stored<E: TableEntity>(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let transaction = match channel.get(partition_key, row_key, None).await? {
+        let transaction = match channel.get(partition_key, row_key, None, Metadata::None).await? {
             None if then == Then::Upsert => crate::plan::insert_all(rows.clone()),
             None => return Err(channel.not_found(partition_key, row_key)),
             Some(row) => {
-                let stored = Loaded::<E>::read(row.body, Some(row.etag))?;
+                let stored = Loaded::<E>::read(row.body, row.header)?;
                 let etag = stored.etag().clone();
                 let stored = stored.stored_rows()?;
                 if then == Then::Delete {
@@ -125,6 +126,22 @@ async fn over_stored<E: TableEntity>(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// An upsert as one of many, where it cannot share a transaction.
+pub(super) fn upsert_alone<E: TableEntity + 'static>(
+    channel: Channel,
+    entity: E,
+) -> BoxFuture<'static, (Chunk<E>, Result<()>)> {
+    Box::pin(async move {
+        let rows = EntityRows::of(&entity);
+        let count = rows.as_ref().map_or(0, |rows| rows.rows.len());
+        let written = match rows {
+            Ok(rows) => over_stored::<E>(&channel, &rows, Then::Upsert).await.map(drop),
+            Err(invalid) => Err(invalid.into()),
+        };
+        (Chunk::single(entity, count), written)
+    })
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Write<E, ETag> {

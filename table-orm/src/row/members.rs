@@ -2,6 +2,7 @@
 
 use crate::edm::DateTime;
 use crate::entity::ETag;
+use crate::key::KeyError;
 use crate::property::{Properties, Property, PropertyError, PropertyFault};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
@@ -16,6 +17,8 @@ pub struct RowContext<'de> {
     pub(crate) partition_key: Cow<'de, str>,
     pub(crate) row_key: Cow<'de, str>,
     pub(crate) timestamp: Cow<'de, str>,
+    /// The version as the store states it; empty in rows without metadata.
+    pub(crate) stated_etag: Cow<'de, str>,
     /// The JSON reader's error cannot carry a typed one, so it waits here.
     pub(crate) fault: Option<(String, PropertyFault)>,
 }
@@ -23,7 +26,23 @@ pub struct RowContext<'de> {
 impl RowContext<'_> {
     pub(crate) const fn new(entity: &'static str) -> Self {
         const NONE: Cow<'static, str> = Cow::Borrowed("");
-        Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, fault: None }
+        Self {
+            entity,
+            partition_key: NONE,
+            row_key: NONE,
+            timestamp: NONE,
+            stated_etag: NONE,
+            fault: None,
+        }
+    }
+
+    /// The row's version: the one stated, or the one that the timestamp tells.
+    pub(crate) fn etag(&self) -> ETag {
+        if self.stated_etag.is_empty() {
+            ETag::from_timestamp(&self.timestamp)
+        } else {
+            ETag::new(&*self.stated_etag)
+        }
     }
 
     /// The typed error behind the JSON reader's.
@@ -58,7 +77,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     ///
     /// # Errors
     /// When the row is not JSON.
-    pub fn next(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
+    pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         self.map.next_key_seed(Text)
     }
 
@@ -83,7 +102,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
         }
     }
 
-    /// Takes a member that no field has: keeps the keys and the timestamp, ignores the rest.
+    /// Takes a member that no field has: keeps the keys, timestamp and ETag, ignores the rest.
     ///
     /// # Errors
     /// When the row is not JSON.
@@ -92,6 +111,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
             "PartitionKey" => &mut self.context.partition_key,
             "RowKey" => &mut self.context.row_key,
             "Timestamp" => &mut self.context.timestamp,
+            "odata.etag" => &mut self.context.stated_etag,
             _ => return self.map.next_value::<IgnoredAny>().map(drop),
         };
         *slot = self.map.next_value_seed(Text)?;
@@ -136,13 +156,32 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     /// The row's version, once its timestamp was read.
     #[must_use]
     pub fn etag(&self) -> ETag {
-        ETag::from_timestamp(&self.context.timestamp)
+        self.context.etag()
     }
 
     /// When the row was last written, if the timestamp was read.
     #[must_use]
     pub fn timestamp(&self) -> Option<DateTime> {
         self.context.timestamp.parse().ok()
+    }
+
+    /// The same in a type of the caller's.
+    #[must_use]
+    pub fn timestamp_as<T: TryFrom<DateTime>>(&self) -> Option<T> {
+        self.timestamp().and_then(|instant| instant.try_into().ok())
+    }
+
+    /// What the row's PartitionKey and RowKey, once they were read, give back.
+    ///
+    /// # Errors
+    /// When they are not keys of the entity.
+    pub fn read_keys<T>(
+        &mut self,
+        read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
+    ) -> Result<T, A::Error> {
+        read(&self.context.partition_key, &self.context.row_key).map_err(|error| {
+            self.fail(error.component, PropertyFault::Unreadable(error.to_string()))
+        })
     }
 
     /// The error of a property, to be returned.

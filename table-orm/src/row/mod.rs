@@ -8,8 +8,8 @@ mod read;
 mod write;
 
 pub use members::{Members, RowContext};
-pub use read::{FromRow, ReadRow, RowHead};
+pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};
 
-pub(crate) use read::{read_page, read_row, split_page};
+pub(crate) use read::{read_etag, read_page, read_row, read_versioned_row, split_page};
 pub(crate) use write::body;

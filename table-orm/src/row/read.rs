@@ -2,7 +2,7 @@
 
 use super::members::{Members, RowContext};
 use crate::entity::ETag;
-use crate::property::PropertyError;
+use crate::property::{PropertyError, PropertyFault};
 use crate::query::Row;
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -37,33 +37,56 @@ pub trait ReadRow: Sized {
 )]
 pub trait FromRow<R: Row>: ReadRow {}
 
-/// Where a row stands, and in which version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowHead {
-    /// The row's PartitionKey.
-    pub partition_key: String,
-    /// The row's RowKey.
-    pub row_key: String,
-    /// The row's version.
-    pub etag: ETag,
+/// Reads one row's JSON object.
+pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, PropertyError> {
+    read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object.
-pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<(RowHead, T), PropertyError> {
+/// Reads one row's JSON object, and the version that it tells.
+pub(crate) fn read_versioned_row<T: ReadRow>(
+    row: usize,
+    json: &[u8],
+) -> Result<(T, ETag), PropertyError> {
     let mut context = RowContext::new(T::NAME);
-    let mut reader = serde_json::Deserializer::from_slice(json);
-    let seed = RowSeed { row, context: &mut context, value: PhantomData };
-    match seed.deserialize(&mut reader) {
-        Ok(value) => {
-            let head = RowHead {
-                etag: ETag::from_timestamp(&context.timestamp),
-                partition_key: context.partition_key.into_owned(),
-                row_key: context.row_key.into_owned(),
-            };
-            Ok((head, value))
+    let value = read_in(&mut context, row, json)?;
+    Ok((value, context.etag()))
+}
+
+/// The version that a row's timestamp tells.
+pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
+    let (Head, etag) = read_versioned_row(0, json)?;
+    Ok(etag)
+}
+
+/// A row of which only the keys and the timestamp are of interest.
+struct Head;
+
+impl ReadRow for Head {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        while let Some(name) = members.next_name()? {
+            members.other(&name)?;
         }
-        Err(error) => Err(context.error(&error)),
+        match members.timestamp() {
+            Some(_) => Ok(Self),
+            None => Err(members.fail("Timestamp", PropertyFault::Missing)),
+        }
     }
+}
+
+fn read_in<'de, T: ReadRow>(
+    context: &mut RowContext<'de>,
+    row: usize,
+    json: &'de [u8],
+) -> Result<T, PropertyError> {
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let seed = RowSeed { row, context: &mut *context, value: PhantomData };
+    seed.deserialize(&mut reader).map_err(|error| context.error(&error))
 }
 
 /// Reads every row of a page's `value` array.

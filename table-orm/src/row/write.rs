@@ -1,7 +1,7 @@
 //! An entity as the rows it is stored in.
 
 use crate::entity::{CopyKind, TableEntity};
-use crate::error::Error;
+use crate::error::Invalid;
 use crate::key::{KeyText, order};
 use crate::property::{PropertiesWriter, PropertyError, write_string};
 use bytes::Bytes;
@@ -31,7 +31,7 @@ impl EntityRows {
     ///
     /// # Errors
     /// A key or property that the service would refuse.
-    pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Error> {
+    pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
         let mut key = KeyText::new(E::NAME, E::ESCAPE);
         entity.encode_partition_key(&mut key)?;
         let partition_key = key.finish()?;

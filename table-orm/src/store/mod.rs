@@ -6,21 +6,26 @@
 
 mod ambiguity;
 mod error;
+#[cfg(any(feature = "azure", feature = "embedded"))]
+pub(crate) mod limits;
 mod operation;
 mod page;
 
+#[cfg(feature = "azure")]
+pub mod azure;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 
 pub use ambiguity::Ambiguity;
 pub use error::{ErrorCode, StoreError};
 pub use operation::{Action, IfMatch, Operation, Transaction};
-pub use page::{Continuation, Page, StoredRow};
+pub use page::{Continuation, Metadata, Page, StoredRow};
 
-use crate::entity::TableName;
+use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
+use std::sync::Arc;
 
 /// The most rows one page can hold (service documentation, "Query timeout and pagination").
 pub const MAX_PAGE_ROWS: u16 = 1000;
@@ -67,6 +72,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError>;
 
     /// One page of a query, in key order.
@@ -85,7 +91,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         table: &TableName,
         partition_key: &str,
         operation: Operation,
-    ) -> Result<Option<crate::entity::ETag>, StoreError>;
+    ) -> Result<Option<ETag>, StoreError>;
 
     /// An entity group transaction: all operations or none. Returns one result an operation, in
     /// order, as [`write`](Self::write) does.
@@ -96,5 +102,53 @@ pub trait Store: fmt::Debug + Send + Sync {
         &self,
         table: &TableName,
         transaction: Transaction,
-    ) -> Result<Vec<Option<crate::entity::ETag>>, StoreError>;
+    ) -> Result<Vec<Option<ETag>>, StoreError>;
+}
+
+/// A shared store is a store.
+#[async_trait]
+impl<S: Store + ?Sized> Store for Arc<S> {
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        (**self).create_table(table).await
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        (**self).delete_table(table).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        (**self).list_tables().await
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        (**self).get(table, partition_key, row_key, select, metadata).await
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        (**self).query(query).await
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        (**self).write(table, partition_key, operation).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        (**self).commit(table, transaction).await
+    }
 }

@@ -12,7 +12,9 @@ use super::random::Random;
 use super::{Layer, LayerError};
 use crate::entity::{ETag, TableName};
 use crate::query::{RowQuery, Span};
-use crate::store::{ErrorCode, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use crate::store::{
+    ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
+};
 use async_trait::async_trait;
 use fate::Fate;
 use std::collections::BTreeMap;
@@ -374,9 +376,10 @@ impl Store for FaultStore {
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
         let shared = &self.shared;
-        let get = shared.inner.get(table, partition_key, row_key, select);
+        let get = shared.inner.get(table, partition_key, row_key, select, metadata);
         shared.meet(shared.fate(Some(table), Some(partition_key)), get).await
     }
 

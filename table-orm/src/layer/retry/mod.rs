@@ -78,7 +78,7 @@ use crate::edm::DateTime;
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Ambiguity, ErrorCode, Operation, Page, Store, StoreError, StoredRow, Transaction,
+    Ambiguity, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
 };
 use async_trait::async_trait;
 use std::borrow::Cow;
@@ -385,7 +385,9 @@ impl Retrying {
                 let found = found.next();
                 operation.action.body()?;
                 Some(match found {
-                    Some(((_, Some(row)), Sign::Ours)) => row.etag,
+                    Some(((_, Some(row)), Sign::Ours)) => {
+                        row.etag().unwrap_or_else(|_| superseded())
+                    }
                     // Written again since, or not to be read back.
                     _ => superseded(),
                 })
@@ -412,7 +414,7 @@ impl Retrying {
         let mut seen = Seen::default();
         for operation in operations {
             let row_key = &operation.row_key;
-            let row = || self.inner.get(table, partition_key, row_key, None);
+            let row = || self.inner.get(table, partition_key, row_key, None, Metadata::None);
             match self.send(deadline, row).await {
                 Ok(row) => {
                     signs.push(sent.sign(operation, row.as_ref()));
@@ -448,8 +450,9 @@ impl Store for Retrying {
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
-        self.read(|| self.inner.get(table, partition_key, row_key, select)).await
+        self.read(|| self.inner.get(table, partition_key, row_key, select, metadata)).await
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {

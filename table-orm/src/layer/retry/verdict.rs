@@ -73,7 +73,7 @@ fn is_hopeless(operation: &Operation, row: &StoredRow) -> bool {
     match &operation.action {
         Action::Insert(_) => true,
         action => match action.if_match() {
-            Some(IfMatch::ETag(etag)) => *etag != row.etag,
+            Some(IfMatch::ETag(etag)) => row.etag().is_ok_and(|current| *etag != current),
             _ => false,
         },
     }
@@ -99,8 +99,8 @@ mod tests {
         let property = WriteIdProperty::new("WriteId".into()).unwrap();
         let sent = Sent { id: Some((&property, "ours")), at: NOW.parse().unwrap() };
         let operation = Operation { row_key: "r".into(), action };
-        let row =
-            row.map(|body| StoredRow { body: body.to_owned().into(), etag: ETag::new("now") });
+        let row = row
+            .map(|body| StoredRow { body: body.to_owned().into(), header: Some(ETag::new("now")) });
         sent.sign(&operation, row.as_ref())
     }
 

@@ -7,7 +7,7 @@ use crate::layer::{FaultStore, Faults, Layer, Retry, Strategy};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::embedded::EmbeddedStore;
 use crate::store::{
-    Action, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow, Transaction,
+    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow, Transaction,
 };
 use serde_json::Value;
 use std::future::Future;
@@ -76,7 +76,7 @@ impl Bench {
     }
 
     pub(super) async fn get(&self, row_key: &str) -> Result<Option<StoredRow>, StoreError> {
-        self.store.get(&table(), "p", row_key, None).await
+        self.store.get(&table(), "p", row_key, None, Metadata::None).await
     }
 
     /// Writes one row alone, several as a transaction; the version told is the first row's.

@@ -67,7 +67,7 @@ async fn writer(bench: Bench, random: Random, name: i64, log: Log) {
             _ => {
                 let entity = below(&random, ENTITIES);
                 match bench.get(&canonical(entity)).await {
-                    Ok(row) => (entity, row.map(|row| (value(&row), row.etag))),
+                    Ok(row) => (entity, row.map(|row| (value(&row), row.etag().unwrap()))),
                     Err(_) => continue,
                 }
             }

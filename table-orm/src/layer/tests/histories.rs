@@ -46,7 +46,7 @@ async fn client(bench: Bench, random: Random, name: i64, recorder: Arc<Recorder>
         let to = name * 1000 + step;
         let operation = match stored {
             None => insert(&row_key, to),
-            Some(stored) => replace(&row_key, to, stored.etag),
+            Some(stored) => replace(&row_key, to, stored.etag().unwrap()),
         };
         let called = recorder.now();
         let done = match bench.write(vec![operation]).await {

@@ -5,7 +5,7 @@ use super::script::{Answer, Script, failed};
 use super::table;
 use crate::layer::{Layer, LayerError, Limit, Rate};
 use crate::store::embedded::EmbeddedStore;
-use crate::store::{ErrorCode, Store, Transaction};
+use crate::store::{ErrorCode, Metadata, Store, Transaction};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -109,7 +109,7 @@ async fn rows_that_a_query_looks_at_are_paid_for() {
     let query = crate::query::RowQuery::new(table(), keys);
     let start = Instant::now();
     store.query(&query).await.unwrap();
-    store.get(&table(), "p", "000", None).await.unwrap();
+    store.get(&table(), "p", "000", None, Metadata::None).await.unwrap();
     assert_eq!(start.elapsed().as_millis().div_ceil(100), 19);
 }
 

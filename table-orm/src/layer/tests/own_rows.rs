@@ -13,7 +13,7 @@ const STEPS: i64 = 12;
 async fn read(bench: &Bench, row_key: &str) -> Option<(i64, ETag)> {
     loop {
         if let Ok(row) = bench.get(row_key).await {
-            return row.map(|row| (value(&row), row.etag));
+            return row.map(|row| (value(&row), row.etag().unwrap()));
         }
     }
 }

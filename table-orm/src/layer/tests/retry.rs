@@ -6,7 +6,7 @@ use crate::entity::ETag;
 use crate::error::{Error, Refusal};
 use crate::layer::{Layer, LayerError, Retry, Strategy};
 use crate::store::{
-    Action, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow, Transaction,
+    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow, Transaction,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn around(retry: Retry, script: &Arc<Script>) -> Arc<dyn Store> {
 }
 
 async fn get(retry: Retry, script: &Arc<Script>) -> Result<Option<StoredRow>, StoreError> {
-    around(retry, script).get(&table(), "p", "r", None).await
+    around(retry, script).get(&table(), "p", "r", None, Metadata::None).await
 }
 
 fn operation(row_key: &str, action: Action) -> Operation {
@@ -243,7 +243,7 @@ async fn what_cannot_be_told_is_ambiguous_with_all_that_is_known() {
     let ambiguity = error.ambiguity().unwrap();
     assert_eq!((ambiguity.requests, ambiguity.lost.status), (2, 500));
     assert_eq!(ambiguity.answer.as_ref().unwrap().code, ErrorCode::ENTITY_ALREADY_EXISTS);
-    assert_eq!(ambiguity.found[0].1.as_ref().unwrap().etag, ETag::new("theirs"));
+    assert_eq!(ambiguity.found[0].1.as_ref().unwrap().etag().unwrap(), ETag::new("theirs"));
     assert!(ambiguity.write_id.is_some() && ambiguity.unseen.is_none());
     let refusal = Refusal {
         entity: "Person",

@@ -2,7 +2,9 @@
 
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
-use crate::store::{ErrorCode, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use crate::store::{
+    ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
+};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -52,7 +54,7 @@ impl Script {
         let (request, _) = self.asked()[0].clone();
         let body = format!("{}}}", request.split_inclusive('{').nth(nth + 1).unwrap());
         let body = body.split('}').next().unwrap();
-        StoredRow { body: format!("{{{body}}}").into(), etag: ETag::new("ours") }
+        StoredRow { body: format!("{{{body}}}").into(), header: Some(ETag::new("ours")) }
     }
 
     async fn answer(&self, request: String) -> Result<Option<StoredRow>, StoreError> {
@@ -84,7 +86,7 @@ pub(super) fn lost() -> Answer {
 }
 
 pub(super) fn row(body: &str, etag: &str) -> Answer {
-    Answer::Row(Some(StoredRow { body: body.to_owned().into(), etag: ETag::new(etag) }))
+    Answer::Row(Some(StoredRow { body: body.to_owned().into(), header: Some(ETag::new(etag)) }))
 }
 
 #[async_trait]
@@ -107,6 +109,7 @@ impl Store for Script {
         _: &str,
         row_key: &str,
         _: Option<&[&str]>,
+        _: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
         self.answer(format!("get {row_key}")).await
     }

@@ -4,12 +4,8 @@
 use super::apply::{AdmittedOperation, Request};
 use super::{key_bytes, layout, rules};
 use crate::entity::TableName;
-use crate::store::{
-    Action, ErrorCode, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, StoreError,
-    Transaction,
-};
+use crate::store::{Action, Operation, StoreError, Transaction, limits};
 use bytes::Bytes;
-use std::collections::HashSet;
 
 /// One write.
 pub(super) fn write(
@@ -18,7 +14,7 @@ pub(super) fn write(
     operation: Operation,
 ) -> Result<Request, StoreError> {
     check_bytes(partition_key, std::slice::from_ref(&operation))?;
-    rules::check_key("PartitionKey", partition_key)?;
+    limits::check_key("PartitionKey", partition_key)?;
     let operation = admit(partition_key, operation)?;
     Ok(Request::Write { table: stored_name(table), operations: vec![operation] })
 }
@@ -29,29 +25,12 @@ pub(super) fn transaction(
     transaction: Transaction,
 ) -> Result<Request, StoreError> {
     let Transaction { partition_key, operations } = transaction;
-    if operations.is_empty() {
-        return Err(invalid("The transaction holds no operation."));
-    }
-    if operations.len() > MAX_TRANSACTION_OPERATIONS {
-        let last = MAX_TRANSACTION_OPERATIONS - 1;
-        return Err(invalid(format!(
-            "{last}:The batch request operation exceeds the maximum {MAX_TRANSACTION_OPERATIONS} \
-             changes per change set."
-        ))
-        .at(last));
-    }
+    limits::check_count(&operations)?;
     check_bytes(&partition_key, &operations)?;
-    rules::check_key("PartitionKey", &partition_key).map_err(|error| error.at(0))?;
+    limits::check_key("PartitionKey", &partition_key).map_err(|error| error.at(0))?;
+    limits::check_distinct(&operations)?;
     let mut admitted = Vec::with_capacity(operations.len());
-    let mut row_keys = HashSet::with_capacity(operations.len());
     for (index, operation) in operations.into_iter().enumerate() {
-        if !row_keys.insert(operation.row_key.clone()) {
-            return Err(StoreError::new(
-                ErrorCode::INVALID_DUPLICATE_ROW,
-                format!("The RowKey `{}` occurs twice in the transaction.", operation.row_key),
-            )
-            .at(index));
-        }
         admitted.push(admit(&partition_key, operation).map_err(|error| error.at(index))?);
     }
     Ok(Request::Write { table: stored_name(table), operations: admitted })
@@ -59,7 +38,7 @@ pub(super) fn transaction(
 
 fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation, StoreError> {
     let Operation { row_key, action } = operation;
-    rules::check_key("RowKey", &row_key)?;
+    limits::check_key("RowKey", &row_key)?;
     let row = |body: Bytes| rules::normalise(&body, partition_key, &row_key);
     let action = match action {
         Action::Insert(body) => Action::Insert(row(body)?),
@@ -78,19 +57,9 @@ fn check_bytes(partition_key: &str, operations: &[Operation]) -> Result<(), Stor
         .iter()
         .map(|operation| partition_key.len() + operation.row_key.len() + body(operation))
         .sum();
-    if bytes <= MAX_TRANSACTION_BYTES {
-        return Ok(());
-    }
-    Err(StoreError::new(
-        ErrorCode::REQUEST_BODY_TOO_LARGE,
-        format!("The request has {bytes} bytes; it can have {MAX_TRANSACTION_BYTES}."),
-    ))
+    limits::check_bytes(bytes)
 }
 
 fn stored_name(table: &TableName) -> String {
     layout::lower_case(table.as_str()).into_owned()
-}
-
-fn invalid(message: impl Into<String>) -> StoreError {
-    StoreError::new(ErrorCode::INVALID_INPUT, message)
 }

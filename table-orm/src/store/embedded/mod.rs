@@ -29,7 +29,7 @@ pub use open::OpenError;
 
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
-use crate::store::{Operation, Page, Store, StoreError, StoredRow, Transaction};
+use crate::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction, limits};
 use apply::{Request, Writer};
 use async_trait::async_trait;
 use commit::Queue;
@@ -111,16 +111,18 @@ impl Store for EmbeddedStore {
         names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
     }
 
-    /// Reads on the calling task: what is not in redb's cache is a few pages of the file.
+    /// Reads on the calling task: what is not in redb's cache is a few pages of the file. Rows are
+    /// annotated as they were written.
     async fn get(
         &self,
         table: &TableName,
         partition_key: &str,
         row_key: &str,
         select: Option<&[&str]>,
+        _metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
-        rules::check_key("PartitionKey", partition_key)?;
-        rules::check_key("RowKey", row_key)?;
+        limits::check_key("PartitionKey", partition_key)?;
+        limits::check_key("RowKey", row_key)?;
         let key = key_bytes::row(partition_key, row_key);
         read::get(&self.inner.database, table.as_str(), &key, select)
     }

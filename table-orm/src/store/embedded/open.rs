@@ -63,7 +63,7 @@ pub enum OpenError {
     },
     /// The file or its directory cannot be written.
     #[error(
-        "`{path}` cannot be written: give this process write permission on the file and its directory"
+        "`{path}` cannot be written ({source}): give this process write permission on the file and its directory"
     )]
     NotWritable {
         /// The file.
@@ -80,7 +80,7 @@ pub enum OpenError {
         reason: String,
     },
     /// Reading or writing failed in another way.
-    #[error("`{path}` cannot be opened: check the disk and try again")]
+    #[error("`{path}` cannot be opened ({source}): check the disk and try again")]
     Io {
         /// The file.
         path: PathBuf,

@@ -29,6 +29,8 @@ pub(super) fn get(
         return Ok(None);
     };
     let row = row.value();
+    // A whole row tells its version; a selected one may have lost its Timestamp.
+    let header = select.map(|_| stored::etag(row)).transpose()?;
     let body = match select {
         None => Bytes::copy_from_slice(row),
         Some(names) => {
@@ -37,7 +39,7 @@ pub(super) fn get(
             body.into()
         }
     };
-    Ok(Some(StoredRow { body, etag: stored::etag(row)? }))
+    Ok(Some(StoredRow { body, header }))
 }
 
 /// One page of a query.

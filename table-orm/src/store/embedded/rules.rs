@@ -9,8 +9,6 @@ use super::stored;
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
 
-/// UTF-16 units of a PartitionKey or RowKey: 1 KiB.
-const MAX_KEY_UNITS: usize = 512;
 /// Characters of a property name.
 const MAX_NAME_UNITS: usize = 255;
 /// Properties of an entity, keys and Timestamp aside.
@@ -21,25 +19,6 @@ const MAX_STRING_UNITS: usize = 32 * 1024;
 const MAX_BINARY_BYTES: usize = 64 * 1024;
 /// Bytes of an entity, as the service counts them.
 const MAX_ENTITY_BYTES: usize = 1024 * 1024;
-
-/// Checks one key.
-pub(super) fn check_key(name: &str, key: &str) -> Result<(), StoreError> {
-    let forbidden = |c: char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
-    if let Some(c) = key.chars().find(|&c| forbidden(c)) {
-        return Err(StoreError::new(
-            ErrorCode::OUT_OF_RANGE_INPUT,
-            format!("The {name} `{}` holds {c:?}, which no key can.", key.escape_debug()),
-        ));
-    }
-    let units = utf16_len(key);
-    if units > MAX_KEY_UNITS {
-        return Err(StoreError::new(
-            ErrorCode::KEY_VALUE_TOO_LARGE,
-            format!("The {name} has {units} UTF-16 units; a key can have {MAX_KEY_UNITS}."),
-        ));
-    }
-    Ok(())
-}
 
 /// Checks a row and gives it the keys of its address. Null properties, the Timestamp and `odata.*`
 /// members are left out; a body that holds none of them is not copied.

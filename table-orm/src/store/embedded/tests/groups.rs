@@ -34,7 +34,7 @@ async fn race(store: EmbeddedStore) {
                             insert(&own, "{}"),
                             operation(
                                 &counter,
-                                Action::Replace(json(&next), IfMatch::ETag(row.etag)),
+                                Action::Replace(json(&next), IfMatch::ETag(row.etag().unwrap())),
                             ),
                         ])
                         .await;

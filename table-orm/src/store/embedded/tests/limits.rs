@@ -13,7 +13,7 @@ async fn keys_hold_what_the_service_admits() {
         let code = &ErrorCode::OUT_OF_RANGE_INPUT;
         refused(people.write(bad, "r", Action::Insert(json("{}"))).await, code);
         refused(people.write("p", bad, Action::Delete(IfMatch::Any)).await, code);
-        refused(people.store.get(&people.table, "p", bad, None).await, code);
+        refused(people.store.get(&people.table, "p", bad, None, Metadata::None).await, code);
         let batch = vec![
             operation("a", Action::Delete(IfMatch::Any)),
             operation(bad, Action::Delete(IfMatch::Any)),

@@ -13,7 +13,8 @@ use super::{EmbeddedStore, OpenError};
 use crate::entity::{ETag, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{
-    Action, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow, Transaction,
+    Action, ErrorCode, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow,
+    Transaction,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -50,7 +51,7 @@ impl Fixture {
     }
 
     async fn get(&self, partition_key: &str, row_key: &str) -> Option<StoredRow> {
-        self.store.get(&self.table, partition_key, row_key, None).await.unwrap()
+        self.store.get(&self.table, partition_key, row_key, None, Metadata::None).await.unwrap()
     }
 
     /// A row's properties as JSON text, keys and Timestamp aside.

@@ -42,7 +42,8 @@ async fn a_missing_table_is_named() {
     refused(nowhere.write("p", "r", Action::Insert(json("{}"))).await, code);
     refused(nowhere.commit(vec![insert("r", "{}")]).await, code);
     refused(nowhere.store.query(&nowhere.query(KeyRange::ALL)).await, code);
-    let error = refused(nowhere.store.get(&nowhere.table, "p", "r", None).await, code);
+    let error =
+        refused(nowhere.store.get(&nowhere.table, "p", "r", None, Metadata::None).await, code);
     assert!(error.message.contains("Nowhere"), "{error}");
     let error = refused(nowhere.write("p", "r", Action::Delete(IfMatch::Any)).await, code);
     assert!(error.message.to_lowercase().contains("nowhere"), "{error}");

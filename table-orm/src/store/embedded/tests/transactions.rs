@@ -17,7 +17,7 @@ async fn a_transaction_applies_all_operations_in_order() {
     assert_eq!(etags.len(), 4);
     assert_eq!(etags[2], None);
     for (row_key, etag) in [("z", &etags[0]), ("b", &etags[1]), ("a", &etags[3])] {
-        assert_eq!(people.get("p", row_key).await.map(|row| row.etag), *etag);
+        assert_eq!(people.get("p", row_key).await.map(|row| row.etag().unwrap()), *etag);
     }
     assert_eq!(people.get("p", "c").await, None);
 }

@@ -11,8 +11,8 @@ async fn a_clean_body_is_stored_byte_for_byte_behind_its_timestamp() {
     let (timestamp, rest) =
         text.strip_prefix(r#"{"Timestamp":""#).unwrap().split_once("\",").unwrap();
     assert_eq!(rest, &body[1..]);
-    assert_eq!(row.etag, etag);
-    assert_eq!(row.etag, ETag::from_timestamp(timestamp));
+    assert_eq!(row.etag().unwrap(), etag);
+    assert_eq!(row.etag().unwrap(), ETag::from_timestamp(timestamp));
     assert!(timestamp.parse::<crate::edm::DateTime>().is_ok() && timestamp.len() == 28);
 }
 
@@ -108,8 +108,16 @@ async fn a_point_query_returns_the_selected_members() {
     let people = Fixture::new().await;
     let etag = people.insert("p", "r", r#"{"A":1,"B":"2","B@odata.type":"Edm.Int64"}"#).await;
     let select = ["B", "RowKey", "Absent"];
-    let row = people.store.get(&people.table, "p", "r", Some(&select)).await.unwrap().unwrap();
+    let row = people
+        .store
+        .get(&people.table, "p", "r", Some(&select), Metadata::None)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(row.body, json(r#"{"RowKey":"r","B":"2","B@odata.type":"Edm.Int64"}"#));
-    assert_eq!(row.etag, etag);
-    assert_eq!(people.store.get(&people.table, "p", "none", Some(&select)).await.unwrap(), None);
+    assert_eq!(row.etag().unwrap(), etag);
+    assert_eq!(
+        people.store.get(&people.table, "p", "none", Some(&select), Metadata::None).await.unwrap(),
+        None
+    );
 }

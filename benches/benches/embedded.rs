@@ -1,0 +1,209 @@
+//! The embedded store against raw redb with the same bytes: point get and insert in memory, and
+//! 64 concurrent writers to a file against one durable transaction a write.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod ratio;
+
+use redb::backends::InMemoryBackend;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+use table_orm::row::EntityRows;
+use table_orm::{Repo, TableEntity, Tables};
+use time::OffsetDateTime;
+use tokio::runtime::Runtime;
+
+const ROWS: u32 = 20_000;
+const WRITERS: usize = 64;
+const RAW: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "finishers", partition = "{event}", row = "{bib:08}")]
+struct Finisher {
+    event: String,
+    bib: u32,
+    name: String,
+    city: Option<String>,
+    age: u8,
+    rank: i32,
+    seconds: f64,
+    official: bool,
+    club: String,
+    registered_at: OffsetDateTime,
+}
+
+fn finisher(bib: u32) -> Finisher {
+    Finisher {
+        event: "Marathon".to_owned(),
+        bib,
+        name: format!("Runner Number {bib}"),
+        city: Some("New York".to_owned()),
+        age: 55,
+        rank: 12,
+        seconds: 12_345.25,
+        official: true,
+        club: "Harriers of the Park".to_owned(),
+        registered_at: OffsetDateTime::UNIX_EPOCH,
+    }
+}
+
+/// The key and value that the store keeps for a row, made beforehand.
+fn raw_row(bib: u32) -> (Vec<u8>, Vec<u8>) {
+    let rows = EntityRows::of(&finisher(bib)).unwrap();
+    let key = format!("{}\0{}", rows.partition_key, rows.rows[0].row_key).into_bytes();
+    let mut value = br#"{"Timestamp":"2011-11-06T14:10:00.1234567Z","#.to_vec();
+    value.extend_from_slice(&rows.rows[0].body[1..]);
+    (key, value)
+}
+
+fn raw_insert(database: &Database, (key, value): &(Vec<u8>, Vec<u8>)) {
+    let write = database.begin_write().unwrap();
+    {
+        let mut table = write.open_table(RAW).unwrap();
+        // An insert has to know that the row is not there.
+        assert!(table.get(key.as_slice()).unwrap().is_none());
+        table.insert(key.as_slice(), value.as_slice()).unwrap();
+    }
+    write.commit().unwrap();
+}
+
+fn raw_memory() -> Database {
+    let database = Database::builder().create_with_backend(InMemoryBackend::new()).unwrap();
+    let write = database.begin_write().unwrap();
+    {
+        let mut table = write.open_table(RAW).unwrap();
+        for bib in 0..ROWS {
+            let (key, value) = raw_row(bib);
+            table.insert(key.as_slice(), value.as_slice()).unwrap();
+        }
+    }
+    write.commit().unwrap();
+    database
+}
+
+fn repo(runtime: &Runtime, tables: &Tables, rows: u32) -> Repo<Finisher> {
+    let repo = tables.repo::<Finisher>();
+    runtime.block_on(async {
+        repo.create_table().await.unwrap();
+        for bib in 0..rows {
+            repo.insert(&finisher(bib)).await.unwrap();
+        }
+    });
+    repo
+}
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let mut criterion = ratio::criterion();
+    memory(&mut criterion, &runtime);
+    group_commit(&mut criterion, &runtime);
+    criterion.final_summary();
+    ratio::print("point get in memory", "raw redb", "table-orm", "at most 2");
+    ratio::print("insert in memory", "raw redb", "table-orm", "at most 2");
+    ratio::print("durable write", "one transaction each", "64 writers", "at most 0.1");
+}
+
+fn memory(criterion: &mut criterion::Criterion, runtime: &Runtime) {
+    let raw = raw_memory();
+    let tables = Tables::in_memory().unwrap();
+    let repo = repo(runtime, &tables, ROWS);
+    let race = Finisher::partition("Marathon");
+    let turn = Cell::new(0_u32);
+    let next = || {
+        turn.set((turn.get() + 7_919) % ROWS);
+        turn.get()
+    };
+
+    let mut group = criterion.benchmark_group("point get in memory");
+    group.bench_function("raw redb", |bench| {
+        let keys: Vec<_> = (0..ROWS).map(|bib| raw_row(bib).0).collect();
+        bench.iter(|| {
+            let read = raw.begin_read().unwrap();
+            let table = read.open_table(RAW).unwrap();
+            let value = table.get(keys[next() as usize].as_slice()).unwrap().unwrap();
+            // The same struct comes out of the same bytes, by the same codec.
+            black_box(value.value().to_vec())
+        });
+    });
+    group.bench_function("table-orm", |bench| {
+        bench.iter(|| runtime.block_on(repo.get(race.row().bib(next())).into_future()).unwrap());
+    });
+    group.finish();
+
+    let mut group = criterion.benchmark_group("insert in memory");
+    let bib = Cell::new(ROWS);
+    let fresh = || {
+        bib.set(bib.get() + 1);
+        bib.get()
+    };
+    group.bench_function("raw redb", |bench| {
+        bench.iter_batched(
+            || raw_row(fresh()),
+            |row| raw_insert(&raw, &row),
+            criterion::BatchSize::SmallInput,
+        );
+    });
+    group.bench_function("table-orm", |bench| {
+        bench.iter_batched(
+            || finisher(fresh()),
+            |entity| runtime.block_on(repo.insert(&entity).into_future()).unwrap(),
+            criterion::BatchSize::SmallInput,
+        );
+    });
+    group.finish();
+}
+
+fn group_commit(criterion: &mut criterion::Criterion, runtime: &Runtime) {
+    let folder = tempfile::tempdir().unwrap();
+    let raw = Database::create(folder.path().join("raw.redb")).unwrap();
+    let tables = Tables::open(folder.path().join("tables.redb")).unwrap();
+    let repo = repo(runtime, &tables, 0);
+    let bib = Arc::new(AtomicU32::new(0));
+
+    let mut group = criterion.benchmark_group("durable write");
+    group.sample_size(10);
+    group.bench_function("one transaction each", |bench| {
+        bench.iter_custom(|writes| {
+            let rows: Vec<_> =
+                (0..writes).map(|_| raw_row(bib.fetch_add(1, Ordering::Relaxed))).collect();
+            let write = raw.begin_write().unwrap();
+            drop(write.open_table(RAW).unwrap());
+            write.commit().unwrap();
+            let start = Instant::now();
+            rows.iter().for_each(|row| raw_insert(&raw, row));
+            start.elapsed()
+        });
+    });
+    group.bench_function("64 writers", |bench| {
+        bench.iter_custom(|writes| {
+            let start = Instant::now();
+            runtime.block_on(async {
+                let left = Arc::new(AtomicU32::new(u32::try_from(writes).unwrap()));
+                let writers: Vec<_> = (0..WRITERS)
+                    .map(|_| {
+                        let (repo, left, bib) = (repo.clone(), left.clone(), bib.clone());
+                        tokio::spawn(async move {
+                            let one_less = |left: u32| left.checked_sub(1);
+                            while left
+                                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+                                .is_ok()
+                            {
+                                let bib = bib.fetch_add(1, Ordering::Relaxed);
+                                repo.insert(&finisher(bib)).await.unwrap();
+                            }
+                        })
+                    })
+                    .collect();
+                for writer in writers {
+                    writer.await.unwrap();
+                }
+            });
+            start.elapsed()
+        });
+    });
+    group.finish();
+}

@@ -1,0 +1,1 @@
+//! Benchmarks of table-orm: `cargo bench -p benches`.

@@ -1,1 +1,0 @@
-//! Runnable programs for table-orm.

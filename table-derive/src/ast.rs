@@ -1,0 +1,393 @@
+//! What the user wrote: an entity's attributes and fields, each correct by itself.
+
+use crate::attr::{Item, Items, Value, named};
+use crate::case::{CASES, Case};
+use crate::errors::{Errors, error};
+use crate::kind;
+use crate::nearest::suggestion;
+use crate::symbol::*;
+use crate::template::Template;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
+
+/// A struct with `#[derive(TableEntity)]`.
+pub struct Entity<'a> {
+    pub input: &'a DeriveInput,
+    /// The path of `table_orm`.
+    pub krate: TokenStream,
+    pub table: Option<LitStr>,
+    pub partition: Option<Template>,
+    pub encode: bool,
+    pub allow_append_only: bool,
+    pub rows: Vec<Row>,
+    pub components: Vec<Component>,
+    pub fields: Vec<Field<'a>>,
+}
+
+/// A `#[row(..)]`.
+pub struct Row {
+    pub name: Ident,
+    pub template: Template,
+    pub copy: Copy,
+    pub when: Option<Path>,
+    pub canonical: Option<Span>,
+}
+
+/// Which properties a row stores.
+pub enum Copy {
+    Full,
+    Include(Vec<Ident>),
+    Exclude(Vec<Ident>),
+}
+
+/// One of `#[component(..)]`.
+pub struct Component {
+    pub name: Ident,
+    pub encoder: Named,
+}
+
+/// A named encoder with what it encodes.
+pub enum Named {
+    Descending(Ident),
+    Ascending(Ident),
+    Biased(Ident),
+    Lower(Ident),
+    With(Path),
+}
+
+impl Named {
+    pub fn field(&self) -> Option<&Ident> {
+        match self {
+            Self::Descending(field)
+            | Self::Ascending(field)
+            | Self::Biased(field)
+            | Self::Lower(field) => Some(field),
+            Self::With(_) => None,
+        }
+    }
+}
+
+/// A field and its `#[table(..)]`.
+pub struct Field<'a> {
+    pub ident: &'a Ident,
+    pub vis: &'a syn::Visibility,
+    pub ty: &'a Type,
+    /// Its name as templates write it.
+    pub name: String,
+    pub role: Role,
+    /// The stored property's name.
+    pub property: String,
+    /// Where that name stands.
+    pub property_at: TokenStream,
+    pub default: Option<Option<Path>>,
+    pub key_only: Option<Span>,
+    pub max_len: Option<(u64, LitInt)>,
+    pub max: Option<(u64, LitInt)>,
+}
+
+/// How a field is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Property,
+    Json,
+    Series,
+    Flatten,
+    Skip,
+    ETag,
+    Timestamp,
+}
+
+impl Field<'_> {
+    /// Whether a row's properties hold it.
+    pub fn is_stored(&self) -> bool {
+        self.key_only.is_none()
+            && matches!(self.role, Role::Property | Role::Json | Role::Series | Role::Flatten)
+    }
+
+    /// Whether it is one property.
+    pub fn is_column(&self) -> bool {
+        self.is_stored() && matches!(self.role, Role::Property | Role::Json)
+    }
+}
+
+/// The path of `table_orm` from the user's crate.
+pub fn krate(items: &mut Items, errors: &mut Errors) -> TokenStream {
+    items.path(CRATE, errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
+}
+
+impl<'a> Entity<'a> {
+    /// The entity, or `None` when it is not a struct with named fields.
+    pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
+        let fields = named_fields(input, "an entity", errors)?;
+        let mut items = Items::of(&input.attrs, TABLE, ON_ENTITY, errors);
+        // A malformed attribute has its own error already.
+        let complete = errors.is_empty();
+        let table = items.text(NAME, errors);
+        if table.is_none() && complete {
+            errors.push(&input.ident, "the table has no name", "add `#[table(name = \"..\")]`");
+        }
+        let partition = items.text(PARTITION, errors);
+        if partition.is_none() && complete {
+            let help = "add `#[table(partition = \"{field}\")]`";
+            errors.push(&input.ident, "the PartitionKey has no template", help);
+        }
+        let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
+        let rows = rows(input, items.text(ROW, errors), errors);
+        let case = rename_all(&mut items, errors);
+        Some(Self {
+            input,
+            krate: krate(&mut items, errors),
+            table,
+            partition,
+            encode: escape(&mut items, errors),
+            allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
+            rows,
+            components: components(&input.attrs, errors),
+            fields: fields.iter().filter_map(|field| Field::parse(field, case, errors)).collect(),
+        })
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field<'a>> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// The fields of a struct; an error for anything else.
+pub fn named_fields<'a>(
+    input: &'a DeriveInput,
+    what: &str,
+    errors: &mut Errors,
+) -> Option<&'a Punctuated<syn::Field, Token![,]>> {
+    if let Data::Struct(data) = &input.data
+        && let Fields::Named(fields) = &data.fields
+    {
+        return Some(&fields.named);
+    }
+    errors.push(
+        &input.ident,
+        format!("`{}` cannot be {what}", input.ident),
+        "derive it on a struct with named fields",
+    );
+    None
+}
+
+fn escape(items: &mut Items, errors: &mut Errors) -> bool {
+    let Some(path) = items.path(ESCAPE, errors) else { return false };
+    if !path.is_ident("encode") && !path.is_ident("reject") {
+        errors.push(
+            &path,
+            "`escape` is `reject` or `encode`",
+            "write `escape = encode` to store every text, or leave it out to refuse some",
+        );
+    }
+    path.is_ident("encode")
+}
+
+pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
+    let Some(name) = items.text(RENAME_ALL, errors) else { return Case::Pascal };
+    let value = name.value();
+    if let Some((_, case)) = CASES.iter().find(|(case, _)| *case == value) {
+        return *case;
+    }
+    let known: Vec<_> = CASES.iter().map(|(case, _)| *case).collect();
+    errors.push(&name, "not a case of names", suggestion(&value, known));
+    Case::Pascal
+}
+
+fn rows(input: &DeriveInput, short: Option<LitStr>, errors: &mut Errors) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut declared = short.is_some();
+    if let Some(literal) = short {
+        let name = Ident::new(ROW, literal.span());
+        let template = Template::parse_or_guess(literal, errors);
+        rows.push(Row { name, template, copy: Copy::Full, when: None, canonical: None });
+    }
+    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident(ROW)) {
+        declared = true;
+        if let Some((name, items)) = errors.keep(named(attr)) {
+            rows.push(Row::parse(name, items, errors));
+        }
+    }
+    if !declared {
+        let help = "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`";
+        errors.push(&input.ident, "the entity has no rows", help);
+    }
+    rows
+}
+
+impl Row {
+    fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
+        let elsewhere = given.iter().position(|item| item.name == PARTITION);
+        if let Some(at) = elsewhere {
+            errors.push(
+                &given[at].name,
+                "a row cannot lie outside the entity's partition: one transaction writes all rows",
+                "leave `partition` to `#[table(..)]`, or store the other partition's rows as an \
+                 entity of its own",
+            );
+            given = given.into_iter().filter(|item| item.name != PARTITION).collect();
+        }
+        let mut items = Items::default();
+        items.extend(given, ROW, ON_ROW, errors);
+        let include = items.names(INCLUDE, errors);
+        let exclude = items.names(EXCLUDE, errors);
+        let copy = match (include, exclude) {
+            (None, None) => Copy::Full,
+            (Some(fields), None) => Copy::Include(fields),
+            (None, Some(fields)) => Copy::Exclude(fields),
+            (Some(fields), Some(_)) => {
+                errors.push(
+                    &name,
+                    format!("row `{name}` has both `include` and `exclude`"),
+                    "keep the shorter of the two",
+                );
+                Copy::Include(fields)
+            }
+        };
+        let when = items.path(WHEN, errors);
+        let canonical = items.flag(CANONICAL, errors);
+        let template = if let Some(key) = items.text(KEY, errors) {
+            Template::parse_or_guess(key, errors)
+        } else {
+            errors.push(
+                &name,
+                format!("row `{name}` has no key template"),
+                format!("write `#[row({name}, key = \"..\")]`"),
+            );
+            Template::guess(LitStr::new("", name.span()))
+        };
+        Self { name, template, copy, when, canonical }
+    }
+}
+
+fn components(attrs: &[Attribute], errors: &mut Errors) -> Vec<Component> {
+    let mut components: Vec<Component> = Vec::new();
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident(COMPONENT)) {
+        let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
+        for item in errors.keep(parsed).into_iter().flatten() {
+            if components.iter().any(|other| other.name == item.name) {
+                errors.push(
+                    &item.name,
+                    format!("component `{}` is declared twice", item.name),
+                    "give one of them another name",
+                );
+            } else {
+                components.extend(errors.keep(Component::parse(item)));
+            }
+        }
+    }
+    components
+}
+
+impl Component {
+    fn parse(item: Item) -> syn::Result<Self> {
+        let name = item.name;
+        let Value::Call(encoder, argument) = item.value else {
+            return Err(error(
+                &name,
+                format!("component `{name}` has no encoder"),
+                format!("write `{name} = desc(field)`"),
+            ));
+        };
+        let known = encoder.get_ident().map(ToString::to_string).unwrap_or_default();
+        let field = |make: fn(Ident) -> Named| {
+            syn::parse::Parser::parse2(Ident::parse_any, argument.clone()).map(make).map_err(|_| {
+                error(
+                    &encoder,
+                    format!("`{known}` encodes one field"),
+                    format!("write `{known}(field)`"),
+                )
+            })
+        };
+        let encoder = match known.as_str() {
+            "desc" => field(Named::Descending),
+            "asc" => field(Named::Ascending),
+            "biased" => field(Named::Biased),
+            "lower" => field(Named::Lower),
+            "with" => syn::parse2(argument).map(Named::With).map_err(|_| {
+                error(
+                    &encoder,
+                    "`with` calls a function from `&Entity` to `String`",
+                    "write `with(path)`",
+                )
+            }),
+            _ => Err(error(
+                &encoder,
+                format!("`{}` is not an encoder", encoder.to_token_stream()),
+                suggestion(&known, ENCODERS.iter().copied()),
+            )),
+        };
+        Ok(Self { name, encoder: encoder? })
+    }
+}
+
+impl<'a> Field<'a> {
+    pub fn parse(field: &'a syn::Field, case: Case, errors: &mut Errors) -> Option<Self> {
+        let ident = field.ident.as_ref()?;
+        let name = ident.unraw().to_string();
+        let mut items = Items::of(&field.attrs, TABLE, ON_FIELD, errors);
+        let roles = [
+            (JSON, Role::Json),
+            (SERIES, Role::Series),
+            (FLATTEN, Role::Flatten),
+            (SKIP, Role::Skip),
+            (ETAG, Role::ETag),
+            (TIMESTAMP, Role::Timestamp),
+        ];
+        let mut given: Option<(&str, Role)> = None;
+        for (attribute, role) in roles {
+            let Some(at) = items.flag(attribute, errors) else { continue };
+            match given {
+                None => given = Some((attribute, role)),
+                Some((first, _)) => errors.push(
+                    Ident::new(attribute, at),
+                    format!("field `{name}` cannot be both `{first}` and `{attribute}`"),
+                    "keep one of them",
+                ),
+            }
+        }
+        let rename = items.text(RENAME, errors);
+        let property_at =
+            rename.as_ref().map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream);
+        Some(Self {
+            ident,
+            vis: &field.vis,
+            ty: &field.ty,
+            role: given.map_or(Role::Property, |(_, role)| role),
+            property: rename.map_or_else(|| case.apply(&name), |name| name.value()),
+            property_at,
+            default: items.flag_or_path(DEFAULT, errors),
+            key_only: items.flag(KEY_ONLY, errors),
+            max_len: items.number(MAX_LEN, errors),
+            max: items.number(MAX, errors),
+            name,
+        })
+    }
+
+    /// A field of a projection, with what `#[projection(..)]` says of it.
+    pub fn projected(field: &'a syn::Field, mut items: Items, errors: &mut Errors) -> Option<Self> {
+        let ident = field.ident.as_ref()?;
+        let role = if items.flag(JSON, errors).is_some() { Role::Json } else { Role::Property };
+        Some(Self {
+            ident,
+            vis: &field.vis,
+            ty: &field.ty,
+            name: ident.unraw().to_string(),
+            role,
+            property: String::new(),
+            property_at: ident.to_token_stream(),
+            default: items.flag_or_path(DEFAULT, errors),
+            key_only: None,
+            max_len: None,
+            max: None,
+        })
+    }
+
+    /// The type of its values: the `T` of an `Option<T>`.
+    pub fn value_type(&self) -> &'a Type {
+        kind::option(self.ty).unwrap_or(self.ty)
+    }
+}

@@ -1,0 +1,189 @@
+//! The parts of an attribute: `name`, `name = value`, `name(..)`.
+
+use crate::errors::{Errors, error};
+use crate::nearest::suggestion;
+use proc_macro2::{Span, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Ident, Lit, LitInt, LitStr, Path, Token, parenthesized, token};
+
+/// One part of an attribute.
+pub struct Item {
+    pub name: Ident,
+    pub value: Value,
+}
+
+pub enum Value {
+    None,
+    Literal(Lit),
+    Path(Path),
+    /// `path(..)`.
+    Call(Path, TokenStream),
+    List(TokenStream),
+}
+
+impl Parse for Item {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name = input.call(Ident::parse_any)?;
+        let value = if input.peek(token::Paren) {
+            Value::List(parenthesized_tokens(input)?)
+        } else if input.parse::<Option<Token![=]>>()?.is_none() {
+            Value::None
+        } else if input.peek(Lit) {
+            Value::Literal(input.parse()?)
+        } else {
+            let path = input.parse()?;
+            if input.peek(token::Paren) {
+                Value::Call(path, parenthesized_tokens(input)?)
+            } else {
+                Value::Path(path)
+            }
+        };
+        Ok(Self { name, value })
+    }
+}
+
+fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let content;
+    parenthesized!(content in input);
+    content.parse()
+}
+
+/// The parts of all attributes of one name on one item; every one is taken once.
+#[derive(Default)]
+pub struct Items(Vec<Item>);
+
+impl Items {
+    /// Those of `#[attribute(..)]`, of which `known` are the names it can have.
+    pub fn of(attrs: &[Attribute], attribute: &str, known: &[&str], errors: &mut Errors) -> Self {
+        let mut items = Self::default();
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute)) {
+            let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
+            items.extend(errors.keep(parsed).into_iter().flatten(), attribute, known, errors);
+        }
+        items
+    }
+
+    /// Takes in more of them.
+    pub fn extend(
+        &mut self,
+        more: impl IntoIterator<Item = Item>,
+        attribute: &str,
+        known: &[&str],
+        errors: &mut Errors,
+    ) {
+        for item in more {
+            let name = item.name.to_string();
+            if !known.contains(&name.as_str()) {
+                errors.push(
+                    &item.name,
+                    format!("`{name}` is not an attribute of `#[{attribute}(..)]` here"),
+                    suggestion(&name, known.iter().copied()),
+                );
+            } else if self.0.iter().any(|other| other.name == item.name) {
+                errors.push(
+                    &item.name,
+                    format!("`{name}` is given twice"),
+                    "leave one of them out",
+                );
+            } else {
+                self.0.push(item);
+            }
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Item> {
+        let at = self.0.iter().position(|item| item.name == name)?;
+        Some(self.0.remove(at))
+    }
+
+    /// `name`: where it stands.
+    pub fn flag(&mut self, name: &str, errors: &mut Errors) -> Option<Span> {
+        let item = self.take(name)?;
+        if !matches!(item.value, Value::None) {
+            errors.push(&item.name, format!("`{name}` takes no value"), format!("write `{name}`"));
+        }
+        Some(item.name.span())
+    }
+
+    /// `name = "text"`.
+    pub fn text(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
+        let item = self.take(name)?;
+        match item.value {
+            Value::Literal(Lit::Str(text)) => Some(text),
+            _ => wrong_value(&item.name, "\"..\"", errors),
+        }
+    }
+
+    /// `name = 1`, with the number.
+    pub fn number(&mut self, name: &str, errors: &mut Errors) -> Option<(u64, LitInt)> {
+        let item = self.take(name)?;
+        match item.value {
+            Value::Literal(Lit::Int(number)) => {
+                errors.keep(number.base10_parse()).map(|value| (value, number))
+            }
+            _ => wrong_value(&item.name, "N", errors),
+        }
+    }
+
+    /// `name = a::path`.
+    pub fn path(&mut self, name: &str, errors: &mut Errors) -> Option<Path> {
+        let item = self.take(name)?;
+        match item.value {
+            Value::Path(path) => Some(path),
+            _ => wrong_value(&item.name, "path", errors),
+        }
+    }
+
+    /// `name` or `name = a::path`.
+    pub fn flag_or_path(&mut self, name: &str, errors: &mut Errors) -> Option<Option<Path>> {
+        let item = self.take(name)?;
+        match item.value {
+            Value::None => Some(None),
+            Value::Path(path) => Some(Some(path)),
+            _ => wrong_value(&item.name, "path", errors),
+        }
+    }
+
+    /// `name(a, b)`.
+    pub fn names(&mut self, name: &str, errors: &mut Errors) -> Option<Vec<Ident>> {
+        let item = self.take(name)?;
+        let Value::List(tokens) = item.value else {
+            errors.push(
+                &item.name,
+                format!("`{name}` needs a list of fields"),
+                format!("write `{name}(field, ..)`"),
+            );
+            return None;
+        };
+        errors.keep(idents(tokens))
+    }
+}
+
+fn wrong_value<T>(name: &Ident, value: &str, errors: &mut Errors) -> Option<T> {
+    errors.push(name, format!("`{name}` needs another value"), format!("write `{name} = {value}`"));
+    None
+}
+
+/// Names separated by commas.
+fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
+    let parse = |input: ParseStream<'_>| {
+        Punctuated::<Ident, Token![,]>::parse_terminated_with(input, Ident::parse_any)
+    };
+    syn::parse::Parser::parse2(parse, tokens).map(|names| names.into_iter().collect())
+}
+
+/// `#[row(NAME, ..)]`: the name, and the rest.
+pub fn named(attr: &Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
+    attr.parse_args_with(|input: ParseStream<'_>| {
+        let name = input.call(Ident::parse_any)?;
+        if input.peek(Token![=]) || input.peek(token::Paren) {
+            return Err(error(&name, "the row has no name", "write `#[row(by_x, key = \"..\")]`"));
+        }
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        Ok((name, input.parse_terminated(Item::parse, Token![,])?))
+    })
+}

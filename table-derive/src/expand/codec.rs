@@ -1,0 +1,274 @@
+//! An entity's properties: written into a row, and read back from one.
+
+use super::Expansion;
+use super::entity::escape;
+use crate::ast::{Field, Role};
+use crate::kind;
+use crate::model::{Key, Model};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+
+/// The statements of `encode_properties`. Fields in a row that others store too stand together.
+pub fn encode_properties(model: &Model<'_>) -> TokenStream {
+    let mut groups: Vec<(Vec<usize>, Vec<TokenStream>)> = Vec::new();
+    for field in &model.entity.fields {
+        let Some(write) = encode(field) else { continue };
+        let rows: Vec<usize> = model
+            .rows()
+            .enumerate()
+            .filter(|(_, (row, _))| row.stores(field) || field.key_only.is_some())
+            .map(|(index, _)| index)
+            .collect();
+        match groups.last_mut() {
+            Some((same, writes)) if *same == rows => writes.push(write),
+            _ => groups.push((rows, vec![write])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(rows, writes)| {
+            if rows.len() == model.rows.len() {
+                return quote!(#(#writes)*);
+            }
+            let rows = rows.into_iter().map(Literal::usize_unsuffixed);
+            quote!(if matches!(row, #(#rows)|*) { #(#writes)* })
+        })
+        .collect()
+}
+
+/// Writes one field of `self` to `out`; nothing for a field that is not stored and has no limit.
+pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
+    let (ident, ty, property) = (field.ident, field.ty, &field.property);
+    let value = quote!(&self.#ident);
+    let limit = match (&field.max, &field.max_len) {
+        (Some((max, _)), _) => {
+            let max = Literal::u64_unsuffixed(*max);
+            Some(quote!(_orm::Max(#max)))
+        }
+        (None, Some((max_len, _))) => {
+            let max_len = Literal::u64_unsuffixed(*max_len);
+            Some(quote!(_orm::MaxLen(#max_len)))
+        }
+        (None, None) => None,
+    };
+    Some(match (field.role, limit) {
+        (Role::Property, Some(limit)) if field.key_only.is_some() => {
+            quote!(<#ty as _orm::Stored>::check_limit(#value, out, #property, #limit)?;)
+        }
+        (Role::Property, None) if field.key_only.is_some() => return None,
+        (Role::Property, Some(limit)) => {
+            quote!(<#ty as _orm::Stored>::put_limited(#value, out, #property, #limit)?;)
+        }
+        (Role::Property, None) => {
+            quote!(<#ty as _orm::Stored>::put(#value, out, #property)?;)
+        }
+        (Role::Json, _) if kind::option(field.ty).is_some() => quote! {
+            if let _orm::Some(value) = #value {
+                out.json(#property, value)?;
+            }
+        },
+        (Role::Json, _) => quote!(out.json(#property, #value)?;),
+        (Role::Series, _) => quote!(out.series(#property, #value)?;),
+        (Role::Flatten, _) => quote!(out.flatten(#property, #value)?;),
+        (Role::Skip | Role::ETag | Role::Timestamp, _) => return None,
+    })
+}
+
+/// The variable that holds what was read for a field.
+pub fn slot(index: usize) -> Ident {
+    format_ident!("f{index}")
+}
+
+/// The type that one property is read as.
+pub fn read_type(field: &Field<'_>) -> TokenStream {
+    let ty = match field.role {
+        Role::Json => field.value_type(),
+        _ => field.ty,
+    };
+    if field.role == Role::Json { quote!(_orm::Json<#ty>) } else { quote!(#ty) }
+}
+
+pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let Expansion { ty, where_clause, .. } = expansion;
+    let params = expansion.params();
+    let fields = &model.entity.fields;
+    let name = model.entity.input.ident.unraw().to_string();
+    let slots =
+        fields.iter().enumerate().filter(|(_, field)| field.is_stored()).map(|(index, field)| {
+            let slot = slot(index);
+            if field.is_column() {
+                quote!(let mut #slot = _orm::None;)
+            } else {
+                quote!(let mut #slot = _orm::Default::default();)
+            }
+        });
+    let arms =
+        fields.iter().enumerate().filter(|(_, field)| field.is_column()).map(|(index, field)| {
+            let (slot, property, ty) = (slot(index), &field.property, read_type(field));
+            quote!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut members, #property)?,)
+        });
+    let mut groups: Vec<_> = fields
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| matches!(field.role, Role::Series | Role::Flatten))
+        .collect();
+    // A map takes what no other group does.
+    groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
+    let groups: Vec<_> = groups
+        .into_iter()
+        .map(|(index, field)| {
+            let (slot, property, ty) = (slot(index), &field.property, field.ty);
+            quote!(<#ty as _orm::Properties>::read(&mut #slot, #property, other, &mut members)?)
+        })
+        .collect();
+    let other = if groups.is_empty() {
+        quote!(other => members.other(other)?,)
+    } else {
+        quote!(other => if !(#(#groups)||*) { members.other(other)? },)
+    };
+    let keys = read_keys(model);
+    let values = fields.iter().enumerate().map(|(index, field)| {
+        let (ident, value) = (field.ident, finish(index, field));
+        quote!(#ident: #value)
+    });
+    quote! {
+        #[automatically_derived]
+        impl #params _orm::ReadRow for #ty #where_clause {
+            const NAME: &'static str = #name;
+            const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
+            fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
+                row: usize,
+                mut members: _orm::Members<'_, '__de, __A>,
+            ) -> _orm::Result<Self, __A::Error> {
+                #(#slots)*
+                while let _orm::Some(member) = members.next_name()? {
+                    match &*member {
+                        #(#arms)*
+                        #other
+                    }
+                }
+                #keys
+                _orm::Ok(Self { #(#values),* })
+            }
+        }
+    }
+}
+
+/// The value of a field from what was read for it.
+fn finish(index: usize, field: &Field<'_>) -> TokenStream {
+    let (slot, property) = (slot(index), &field.property);
+    match field.role {
+        _ if field.key_only.is_some() => quote!(#slot),
+        Role::Property | Role::Json => finish_column(&quote!(#property), &slot, field),
+        Role::Series | Role::Flatten => quote!(members.finish_group(#property, #slot)?),
+        Role::Skip => quote!(_orm::Default::default()),
+        Role::ETag => quote!(members.etag().into()),
+        Role::Timestamp => quote!(members.timestamp_as()),
+    }
+}
+
+/// The value of a field of one property.
+pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
+    let json = field.role == Role::Json;
+    let ty = read_type(field);
+    match &field.default {
+        Some(None) if json => quote!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
+        Some(Some(path)) if json => quote!(#slot.map_or_else(#path, |json| json.0)),
+        Some(None) => quote!(#slot.unwrap_or_default()),
+        Some(Some(path)) => quote!(#slot.unwrap_or_else(#path)),
+        None if json && kind::option(field.ty).is_some() => quote!(#slot.map(|json| json.0)),
+        None => {
+            let inner = json.then(|| quote!(.0));
+            quote!(<#ty as _orm::Stored>::finish(#slot, &mut members, #property)? #inner)
+        }
+    }
+}
+
+/// Reads the `key_only` fields out of the row's keys.
+fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
+    let wanted: Vec<(usize, &str)> = model
+        .entity
+        .fields
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| field.key_only.is_some())
+        .map(|(index, field)| (index, field.name.as_str()))
+        .collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let in_partition: Vec<_> =
+        wanted.iter().copied().filter(|(_, name)| gives(&model.partition, name)).collect();
+    let in_rows: Vec<_> =
+        wanted.iter().copied().filter(|(_, name)| !gives(&model.partition, name)).collect();
+    let slots = wanted.iter().map(|(index, _)| slot(*index));
+    let partition = read_key(model, &model.partition, &in_partition, &quote!(partition_key));
+    let rows: Vec<_> = model
+        .rows
+        .iter()
+        .map(|key| {
+            let read = read_key(model, key, &in_rows, &quote!(row_key));
+            let slots = in_rows.iter().map(|(index, _)| slot(*index));
+            quote!({ #read (#(#slots,)*) })
+        })
+        .collect();
+    let row_slots = in_rows.iter().map(|(index, _)| slot(*index));
+    let rows = match &rows[..] {
+        _ if in_rows.is_empty() => None,
+        [only] => Some(quote!(let (#(#row_slots,)*) = #only;)),
+        [others @ .., last] => {
+            let index = (0..others.len()).map(Literal::usize_unsuffixed);
+            Some(quote! {
+                let (#(#row_slots,)*) = match row {
+                    #(#index => #others)*
+                    _ => #last
+                };
+            })
+        }
+        [] => None,
+    };
+    let returned = wanted.iter().map(|(index, _)| slot(*index));
+    Some(quote! {
+        let (#(#slots,)*) = members.read_keys(|partition_key, row_key| {
+            #partition
+            #rows
+            _orm::Ok((#(#returned,)*))
+        })?;
+    })
+}
+
+fn gives(key: &Key<'_>, name: &str) -> bool {
+    key.parts
+        .iter()
+        .any(|part| part.is_recoverable() && part.field().is_some_and(|field| field.name == name))
+}
+
+/// Reads those fields out of one key, as far as the last of them.
+fn read_key(
+    model: &Model<'_>,
+    key: &Key<'_>,
+    wanted: &[(usize, &str)],
+    text: &TokenStream,
+) -> Option<TokenStream> {
+    let wanted_slot = |part: &crate::model::Part<'_>| {
+        let name = part.field().filter(|_| part.is_recoverable())?.name.as_str();
+        wanted.iter().find(|(_, wanted)| *wanted == name).map(|(index, _)| slot(*index))
+    };
+    let last = key.parts.iter().rposition(|part| wanted_slot(part).is_some())?;
+    let entity = model.entity.input.ident.unraw().to_string();
+    let (escape, start) = (escape(model), &key.template.start);
+    let parts = key.parts[..=last].iter().map(|part| {
+        let (part_of, name, then) = (part.tokens(), &part.name, part.then);
+        let read = quote!(#part_of::read(&mut key, #name, #then)?;);
+        match wanted_slot(part) {
+            Some(slot) => quote!(let #slot = #read),
+            None => read,
+        }
+    });
+    Some(quote! {
+        let mut key = _orm::KeyReader::new(#entity, #escape, #text);
+        key.literal(#start)?;
+        #(#parts)*
+    })
+}

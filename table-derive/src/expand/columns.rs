@@ -1,0 +1,106 @@
+//! The properties of a row as a type, to be named in filters and projections.
+
+use super::codec::read_type;
+use super::{Expansion, doc, names};
+use crate::ast::{Entity, Field, Role, Row};
+use crate::kind;
+use crate::model::Model;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+
+/// The name of the type of a row's columns.
+pub fn name(entity: &Entity<'_>, row: &Row) -> Ident {
+    if row.is_full() { names::columns(entity) } else { names::row_columns(entity, row) }
+}
+
+/// The fields that a row's columns name.
+fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e Field<'e>> {
+    entity
+        .fields
+        .iter()
+        .filter(|field| field.is_stored() && field.role == Role::Property && row.stores(field))
+}
+
+pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let (krate, vis) = (&entity.krate, &entity.input.vis);
+    let where_clause = &expansion.where_clause;
+    let params = expansion.params();
+    let phantom = expansion.phantom().map(|phantom| quote!(__entity: #phantom,));
+    entity
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(index, row)| *index == model.canonical || !row.is_full())
+        .map(|(_, row)| {
+            let rows =
+                if row.is_full() { "full rows".to_owned() } else { format!("`{}`", row.name) };
+            let docs = doc(format!("The properties that {rows} can be filtered by."));
+            let name = name(entity, row);
+            let fields = columns(entity, row).map(|field| {
+                let Field { ident, vis, property, .. } = field;
+                let ty = kind::option(field.ty).unwrap_or(field.ty);
+                let docs = doc(format!("`{property}`."));
+                quote!(#docs #vis #ident: #krate::query::Column<#ty>,)
+            });
+            quote! {
+                #docs
+                #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+                #[allow(dead_code)]
+                #vis struct #name #params #where_clause { #(#fields)* #phantom }
+            }
+        })
+        .collect()
+}
+
+/// The value of a row's columns: written out for the canonical row and for partial ones; other full
+/// rows have the canonical row's.
+pub fn value(model: &Model<'_>, expansion: &Expansion<'_>, row: &Row) -> TokenStream {
+    let entity = model.entity;
+    let canonical = &entity.rows[model.canonical];
+    if row.is_full() && row.name != canonical.name {
+        let canonical = expansion.row(entity, canonical);
+        return quote!(<#canonical as _orm::Row>::COLUMNS);
+    }
+    let name = name(entity, row);
+    let fields = columns(entity, row)
+        .map(|Field { ident, property, .. }| quote!(#ident: _orm::Column::new(#property),));
+    let phantom = expansion.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
+    quote!(#name { #(#fields)* #phantom })
+}
+
+pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let Expansion { ty, where_clause, .. } = expansion;
+    let params = expansion.params();
+    let projected = || entity.fields.iter().filter(|field| field.is_column());
+    let fields = projected().map(|field| {
+        let (id, property) = (id(field), &field.property);
+        let read = read_type(field);
+        quote! {
+            impl #params _orm::Field<#id, #read> for #ty #where_clause {
+                const PROPERTY: &'static str = #property;
+            }
+        }
+    });
+    let stores = entity.rows.iter().map(|row| {
+        let this = expansion.row_in(entity, row, quote!(__S));
+        if row.is_full() {
+            let params = expansion.params_and(quote!(__S, const __ID: u64));
+            return quote!(impl #params _orm::Stores<__ID> for #this #where_clause {});
+        }
+        let params = expansion.params_and(quote!(__S));
+        projected()
+            .filter(|field| row.stores(field))
+            .map(|field| {
+                let id = id(field);
+                quote!(impl #params _orm::Stores<#id> for #this #where_clause {})
+            })
+            .collect()
+    });
+    quote!(#(#fields)* #(#stores)*)
+}
+
+fn id(field: &Field<'_>) -> Literal {
+    Literal::u64_unsuffixed(names::field_id(&field.name))
+}

@@ -1,0 +1,211 @@
+//! `TableEntity`: the templates, and an entity's keys and properties.
+
+use super::{Expansion, codec, located, names};
+use crate::ast::{Field, Row};
+use crate::check::known_units;
+use crate::kind::Kind;
+use crate::model::{Key, Model, Part, Source, Width};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+
+pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let Expansion { ty, where_clause, .. } = expansion;
+    let params = expansion.params();
+    let table = &entity.table;
+    let partition = &model.partition.template.text;
+    let escape = escape(model);
+    let rows = model.rows().map(|(row, key)| {
+        let make = if row.is_full() { quote!(full) } else { quote!(partial) };
+        let name = row.name.unraw().to_string();
+        let (key, start) = (&key.template.text, &key.template.start);
+        quote!(_orm::RowTemplate::#make(#name, #key, #start))
+    });
+    let follow = model.keys_follow_canonical();
+    let canonical = expansion.row(entity, &entity.rows[model.canonical]);
+    let partition_key = partition_key(&model.partition);
+    let row_key = row_key(model);
+    let properties = codec::encode_properties(model);
+    let assertions = if expansion.is_generic() { Vec::new() } else { assertions(model) };
+    let full_rows = model.rows().filter(|(row, _)| row.is_full()).map(|(row, _)| {
+        let params = expansion.params_and(quote!(__S));
+        let row = expansion.row_in(entity, row, quote!(__S));
+        quote!(impl #params _orm::FromRow<#row> for #ty #where_clause {})
+    });
+    quote! {
+        #(#assertions)*
+        #[automatically_derived]
+        impl #params _orm::TableEntity for #ty #where_clause {
+            const TABLE: &'static str = #table;
+            const PARTITION: &'static str = #partition;
+            const ESCAPE: _orm::Escape = #escape;
+            const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
+            const KEYS_FOLLOW_CANONICAL: bool = #follow;
+            type Canonical = #canonical;
+            fn encode_partition_key(
+                &self,
+                key: &mut _orm::KeyText,
+            ) -> _orm::KeyResult {
+                #partition_key
+                _orm::Ok(())
+            }
+            fn encode_row_key(
+                &self,
+                row: usize,
+                key: &mut _orm::KeyText,
+            ) -> _orm::KeyResult<bool> {
+                #row_key
+                _orm::Ok(true)
+            }
+            fn encode_properties(
+                &self,
+                row: usize,
+                out: &mut _orm::PropertiesWriter,
+            ) -> _orm::PropertyResult {
+                #properties
+                _orm::Ok(())
+            }
+        }
+        #(#full_rows)*
+    }
+}
+
+pub fn escape(model: &Model<'_>) -> TokenStream {
+    if model.entity.encode { quote!(_orm::Escape::Encode) } else { quote!(_orm::Escape::Reject) }
+}
+
+/// What only the types of the components can tell, checked where the template stands.
+fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
+    let encode = model.entity.encode;
+    let mut assertions = Vec::new();
+    for key in model.keys() {
+        let span = located(&key.template.literal);
+        let width = |part: &Part<'_>| {
+            let part = part.tokens();
+            quote!(#part::WIDTH)
+        };
+        let unknown: Vec<_> =
+            key.parts.iter().filter(|part| part.width(encode) == Width::Unknown).collect();
+        for part in &unknown {
+            if part.then.is_empty() && key.parts.last().is_some_and(|last| last.name != part.name) {
+                let width = width(part);
+                assertions.push(quote_spanned! {span=>
+                    const _: () = _orm::assert_fixed_width(#width);
+                });
+            }
+        }
+        // Dates and the like are short; types of the user's may be of any length.
+        let unbounded = key.parts.iter().any(|part| part.width(encode) == Width::Unbounded);
+        let widths: Vec<_> = unknown
+            .iter()
+            .filter(|part| part.kind() == Kind::Other)
+            .map(|part| width(part))
+            .collect();
+        if !unbounded && !widths.is_empty() {
+            let known = Literal::usize_unsuffixed(known_units(key, encode));
+            assertions.push(quote_spanned! {span=>
+                const _: () = _orm::assert_key_fits(#known, &[#(#widths),*]);
+            });
+        }
+    }
+    assertions
+}
+
+fn partition_key(key: &Key<'_>) -> TokenStream {
+    let start = literal(&key.template.start);
+    let parts = key.parts.iter().map(part);
+    quote!(#start #(#parts)*)
+}
+
+fn row_key(model: &Model<'_>) -> TokenStream {
+    let bodies: Vec<_> = model.rows().map(|(row, key)| row_body(row, key)).collect();
+    match &bodies[..] {
+        [only] => quote!(#only),
+        [others @ .., last] => {
+            let index = (0..others.len()).map(Literal::usize_unsuffixed);
+            quote! {
+                match row {
+                    #(#index => { #others })*
+                    _ => { #last }
+                }
+            }
+        }
+        [] => TokenStream::new(),
+    }
+}
+
+fn row_body(row: &Row, key: &Key<'_>) -> TokenStream {
+    let when = row.when.as_ref().map(|path| {
+        quote_spanned! {located(path)=>
+            if !#path(self) {
+                return _orm::Ok(false);
+            }
+        }
+    });
+    let start = literal(&key.template.start);
+    let parts = key.parts.iter().map(part);
+    quote!(#when #start #(#parts)*)
+}
+
+fn literal(text: &str) -> Option<TokenStream> {
+    (!text.is_empty()).then(|| quote!(key.literal(#text);))
+}
+
+fn part(part: &Part<'_>) -> TokenStream {
+    let Part { name, then, .. } = part;
+    let part_of = part.tokens();
+    let write = |value: TokenStream| quote!(#part_of::write(#value, key, #name, #then)?;);
+    match part.source {
+        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
+        Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
+            let write = write(quote!(value));
+            quote! {
+                let _orm::Some(value) = &self.#ident else {
+                    return _orm::Ok(false);
+                };
+                #write
+            }
+        }
+        Source::Field(Field { ident, .. }) => write(quote!(&self.#ident)),
+    }
+}
+
+/// `Entity::partition(..)`, which asks for every component.
+pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let input = entity.input;
+    let Expansion { ty, where_clause, .. } = expansion;
+    let (params, args) = (expansion.params(), expansion.args());
+    let vis = &input.vis;
+    let partition = names::partition(entity);
+    let name = input.ident.unraw().to_string();
+    let escape = escape(model);
+    let start = &model.partition.template.start;
+    // Hygienic: a component may have the same name.
+    let key = Ident::new("key", Span::mixed_site());
+    let parameters = model.partition.parts.iter().map(|part| {
+        let (ident, ty) = (&part.ident, part.value_type());
+        quote!(#ident: impl _orm::IntoValue<#ty>)
+    });
+    let parts = model.partition.parts.iter().map(|part| {
+        let Part { ident, name, then, .. } = part;
+        let part = part.tokens();
+        quote!(let #key = #part::give_partition(#key, #name, #ident, #then);)
+    });
+    let phantom = expansion.phantom_value();
+    let doc = super::doc(format!(
+        "The partition `{}` of the entity, whose rows can be asked for by key. Sends nothing.",
+        model.partition.template.text
+    ));
+    quote! {
+        impl #params #ty #where_clause {
+            #doc
+            #vis fn partition(#(#parameters),*) -> #partition #args {
+                let #key = _orm::PartitionKey::new(#name, #escape, #start);
+                #(#parts)*
+                #partition(#key #phantom)
+            }
+        }
+    }
+}

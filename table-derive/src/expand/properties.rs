@@ -1,0 +1,149 @@
+//! `#[derive(Properties)]`: a struct to be flattened into an entity.
+
+use super::{anonymous, codec};
+use crate::ast::{Field, Role, krate, named_fields, rename_all};
+use crate::attr::Items;
+use crate::check;
+use crate::errors::Errors;
+use crate::kind;
+use crate::symbol::{ON_PROPERTIES, TABLE};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::DeriveInput;
+
+pub fn properties(input: &DeriveInput) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(fields) = named_fields(input, "a group of properties", &mut errors) else {
+        return errors.into_tokens();
+    };
+    let mut items = Items::of(&input.attrs, TABLE, ON_PROPERTIES, &mut errors);
+    let krate = krate(&mut items, &mut errors);
+    let case = rename_all(&mut items, &mut errors);
+    let fields: Vec<_> =
+        fields.iter().filter_map(|field| Field::parse(field, case, &mut errors)).collect();
+    check::fields(&fields, &mut errors);
+    for field in &fields {
+        if field.key_only.is_some() || matches!(field.role, Role::ETag | Role::Timestamp) {
+            errors.push(
+                field.ident,
+                format!("field `{}` is of a row, not of a group of properties", field.name),
+                "put it into the entity itself",
+            );
+        }
+    }
+    let impls = if errors.is_empty() { impls(input, &fields) } else { fallback(input) };
+    let (errors, impls) = (errors.into_tokens(), anonymous(&krate, impls));
+    quote!(#errors #impls)
+}
+
+fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    let stored: Vec<_> = fields.iter().enumerate().filter(|(_, field)| field.is_stored()).collect();
+    let slots: Vec<_> = stored.iter().map(|(index, _)| codec::slot(*index)).collect();
+    let types = stored.iter().map(|(_, field)| {
+        let ty = codec::read_type(field);
+        if field.is_column() {
+            quote!(_orm::Option<#ty>)
+        } else {
+            quote!(<#ty as _orm::Properties>::Slots)
+        }
+    });
+    let writes = fields.iter().filter_map(codec::encode);
+    let arms = stored.iter().filter(|(_, field)| field.is_column()).map(|(index, field)| {
+        let (slot, property, ty) = (codec::slot(*index), &field.property, codec::read_type(field));
+        quote!(#property => <#ty as _orm::Stored>::take(&mut slots.#slot, members, #property)?,)
+    });
+    let mut groups: Vec<_> = stored.iter().filter(|(_, field)| !field.is_column()).collect();
+    groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
+    let groups = groups.into_iter().map(|(index, field)| {
+        let (slot, property, ty) = (codec::slot(*index), &field.property, field.ty);
+        quote!(<#ty as _orm::Properties>::read(&mut slots.#slot, #property, other, members)? ||)
+    });
+    let values = fields.iter().enumerate().map(|(index, field)| {
+        let (ident, slot, property) = (field.ident, codec::slot(index), &field.property);
+        let value = match field.role {
+            Role::Skip => quote!(_orm::Default::default()),
+            Role::Series | Role::Flatten => {
+                quote!(_orm::Properties::finish(slots.#slot, #property)?)
+            }
+            _ => {
+                let take = quote!(let #slot = slots.#slot;);
+                let value = codec::finish_column(&quote!(#property), &slot, field);
+                quote!({ #take #value })
+            }
+        };
+        quote!(#ident: #value)
+    });
+    quote! {
+        #[doc(hidden)]
+        pub struct __Slots #impl_generics #where_clause { #(#slots: #types,)* __of: _orm::PhantomData<fn() -> #ident #ty_generics> }
+        impl #impl_generics _orm::Default for __Slots #ty_generics #where_clause {
+            fn default() -> Self {
+                Self { #(#slots: _orm::Default::default(),)* __of: _orm::PhantomData }
+            }
+        }
+        #[automatically_derived]
+        impl #impl_generics _orm::Properties for #ident #ty_generics #where_clause {
+            type Slots = __Slots #ty_generics;
+            fn write(
+                &self,
+                name: &str,
+                out: &mut _orm::PropertiesWriter,
+            ) -> _orm::Result<(), _orm::PropertyError> {
+                #(#writes)*
+                _orm::Ok(())
+            }
+            fn read<'__de, __A: _orm::MapAccess<'__de>>(
+                slots: &mut Self::Slots,
+                name: &str,
+                property: &str,
+                members: &mut _orm::Members<'_, '__de, __A>,
+            ) -> _orm::Result<bool, __A::Error> {
+                match property {
+                    #(#arms)*
+                    other => return _orm::Ok(#(#groups)* false),
+                }
+                _orm::Ok(true)
+            }
+            fn finish(
+                slots: Self::Slots,
+                name: &str,
+            ) -> _orm::Result<Self, (_orm::String, _orm::PropertyFault)> {
+                let mut members = _orm::Group;
+                _orm::Ok(Self { #(#values),* })
+            }
+        }
+    }
+}
+
+fn fallback(input: &DeriveInput) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        impl #impl_generics _orm::Properties for #ident #ty_generics #where_clause {
+            type Slots = ();
+            fn write(
+                &self,
+                name: &str,
+                out: &mut _orm::PropertiesWriter,
+            ) -> _orm::Result<(), _orm::PropertyError> {
+                loop {}
+            }
+            fn read<'__de, __A: _orm::MapAccess<'__de>>(
+                slots: &mut Self::Slots,
+                name: &str,
+                property: &str,
+                members: &mut _orm::Members<'_, '__de, __A>,
+            ) -> _orm::Result<bool, __A::Error> {
+                loop {}
+            }
+            fn finish(
+                slots: Self::Slots,
+                name: &str,
+            ) -> _orm::Result<Self, (_orm::String, _orm::PropertyFault)> {
+                loop {}
+            }
+        }
+    }
+}

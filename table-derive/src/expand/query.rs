@@ -1,0 +1,208 @@
+//! The partition and each row as types: a key given from left to right, one method a component.
+
+use super::entity::partition_fn;
+use super::{Expansion, columns, doc, names};
+use crate::ast::Row;
+use crate::model::{Encoder, Key, Model, Part};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+
+pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let (krate, vis, where_clause) = (&entity.krate, &entity.input.vis, &expansion.where_clause);
+    let params = expansion.params();
+    let partition = names::partition(entity);
+    let canonical = &entity.rows[model.canonical].name;
+    let about_partition = doc(format!(
+        "One partition, `{}`. As a query, all of its `{canonical}` rows: a partition query.",
+        model.partition.template.text
+    ));
+    let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
+    let rows = model.rows().map(|(row, key)| {
+        let name = names::row(entity, row);
+        let state = state(key, 0, &quote!(#krate::query));
+        let params = expansion.params_and(quote!(__S = #state));
+        let copy = if row.is_full() { "full copies" } else { "partial copies" };
+        let docs = doc(format!(
+            "The rows `{}` of one partition, {copy}. As a query, those with the components given.",
+            row.name
+        ));
+        quote! {
+            #docs
+            #[must_use]
+            #[derive(::core::fmt::Debug, ::core::clone::Clone)]
+            #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
+        }
+    });
+    quote! {
+        #about_partition
+        #[must_use]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
+        #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+        #(#rows)*
+    }
+}
+
+/// The state of a key of which so many components are given. `states` is the path of all states.
+fn state(key: &Key<'_>, given: usize, states: &TokenStream) -> TokenStream {
+    if given == key.parts.len() {
+        quote!(#states::Complete)
+    } else if given == 0 && key.template.start.is_empty() {
+        quote!(#states::Open)
+    } else {
+        let given = Literal::usize_unsuffixed(given);
+        quote!(#states::Given<#given>)
+    }
+}
+
+pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let partition_fn = partition_fn(model, expansion);
+    let partition = partition(model, expansion);
+    let rows = model.rows().enumerate().map(|(index, (row, key))| {
+        let components = components(model, expansion, row, key);
+        let query = query(model, expansion, index, row);
+        quote!(#components #query)
+    });
+    quote!(#partition_fn #partition #(#rows)*)
+}
+
+fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
+    let entity = model.entity;
+    let (vis, where_clause) = (&entity.input.vis, &expansion.where_clause);
+    let (params, args) = (expansion.params(), expansion.args());
+    let partition = names::partition(entity);
+    let methods = model.rows().map(|(row, key)| {
+        let (method, name) = (&row.name, names::row(entity, row));
+        let (args, start) = (expansion.args(), &key.template.start);
+        let phantom = expansion.phantom_value();
+        let doc = doc(format!("The rows `{}`.", key.template.text));
+        quote! {
+            #doc
+            #vis fn #method(&self) -> #name #args {
+                #name(self.0.row(#start) #phantom)
+            }
+        }
+    });
+    let canonical = &entity.rows[model.canonical];
+    let (method, row) = (&canonical.name, expansion.row(entity, canonical));
+    quote! {
+        impl #params #partition #args #where_clause {
+            #(#methods)*
+        }
+        impl #params _orm::Query for #partition #args #where_clause {
+            type Row = #row;
+            type Class = _orm::class::Partition;
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+                _orm::KeyState::keys(self.#method().0)
+            }
+        }
+    }
+}
+
+/// `Query` and `Row` of one row.
+fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) -> TokenStream {
+    let entity = model.entity;
+    let Expansion { ty, where_clause, .. } = expansion;
+    let params = expansion.params_and(quote!(__S: _orm::KeyState));
+    let any_params = expansion.params_and(quote!(__S));
+    let this = expansion.row_in(entity, row, quote!(__S));
+    let first = expansion.row(entity, row);
+    let index = Literal::usize_unsuffixed(index);
+    let (columns, value) = (columns::name(entity, row), columns::value(model, expansion, row));
+    let args = expansion.args();
+    quote! {
+        impl #params _orm::Query for #this #where_clause {
+            type Row = #first;
+            type Class = __S::Class;
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+                __S::keys(self.0)
+            }
+        }
+        impl #any_params _orm::Row for #this #where_clause {
+            type Entity = #ty;
+            type Columns = #columns #args;
+            const INDEX: usize = #index;
+            const COLUMNS: Self::Columns = #value;
+        }
+    }
+}
+
+/// The methods of each component, in the state in which it comes next.
+fn components(
+    model: &Model<'_>,
+    expansion: &Expansion<'_>,
+    row: &Row,
+    key: &Key<'_>,
+) -> TokenStream {
+    let (entity, where_clause) = (model.entity, &expansion.where_clause);
+    let params = expansion.params();
+    key.parts
+        .iter()
+        .enumerate()
+        .map(|(given, part)| {
+            let this = expansion.row_in(entity, row, state(key, given, &quote!(_orm)));
+            let methods = methods(model, expansion, row, key, given, part);
+            quote!(impl #params #this #where_clause { #methods })
+        })
+        .collect()
+}
+
+fn methods(
+    model: &Model<'_>,
+    expansion: &Expansion<'_>,
+    row: &Row,
+    key: &Key<'_>,
+    given: usize,
+    part: &Part<'_>,
+) -> TokenStream {
+    let entity = model.entity;
+    let vis = &entity.input.vis;
+    let Part { ident, name, then, .. } = part;
+    let (ty, part_of) = (part.value_type(), part.tokens());
+    let encoder = part.encoder.tokens();
+    // The plain encoder is the traits' default.
+    let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
+    let make = names::row(entity, row);
+    let next = expansion.row_in(entity, row, state(key, given + 1, &quote!(_orm)));
+    let first = expansion.row(entity, row);
+    let phantom = expansion.phantom_value();
+    let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };
+    let equal = doc(format!("Gives `{name}`: a {cost}."));
+    let range = {
+        // Escapes change the order of text, which otherwise sorts at the end of a key.
+        let bound = if part.last && !entity.encode { quote!(LastRangeOf) } else { quote!(RangeOf) };
+        let method = format_ident!("{}_in", ident.unraw());
+        let docs = doc(format!("Gives a range of `{name}`: a row range query."));
+        quote! {
+            #docs
+            #vis fn #method(
+                self,
+                range: impl _orm::#bound<#ty #by>,
+            ) -> _orm::RowRange<#first> {
+                #part_of::range(self.0, #name, range)
+            }
+        }
+    };
+    let starts_with = part.kind().may_be_text().then(|| {
+        let method = format_ident!("{}_starts_with", ident.unraw());
+        let docs = doc(format!("Gives what `{name}` starts with: a row range query."));
+        quote! {
+            #docs
+            #vis fn #method(
+                self,
+                prefix: impl _orm::PrefixOf<#ty #by>,
+            ) -> _orm::RowRange<#first> {
+                self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then)
+            }
+        }
+    });
+    quote! {
+        #equal
+        #vis fn #ident(self, #ident: impl _orm::IntoValue<#ty>) -> #next {
+            #make(#part_of::give(self.0, #name, #ident, #then) #phantom)
+        }
+        #range
+        #starts_with
+    }
+}

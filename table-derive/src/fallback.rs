@@ -1,0 +1,163 @@
+//! What stands in for an entity after a mistake: every name that the rest of the app may use, of
+//! types that fit everywhere, so that the mistake is the only error.
+
+use crate::ast::{Entity, Role, Row};
+use crate::expand::{Expansion, anonymous, names};
+use crate::kind;
+use crate::template::Template;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use std::collections::BTreeSet;
+use syn::ext::IdentExt;
+
+pub fn entity(entity: &Entity<'_>) -> TokenStream {
+    let expansion = &Expansion::of(entity);
+    let Expansion { ty, where_clause, .. } = expansion;
+    let (krate, vis) = (&entity.krate, &entity.input.vis);
+    let (params, args) = (expansion.params(), expansion.args());
+    let phantom = quote!(::core::marker::PhantomData<fn() -> #ty>);
+    let (partition, columns) = (names::partition(entity), names::columns(entity));
+    let fields = entity.fields.iter().filter(|field| field.role == Role::Property).map(|field| {
+        let (ident, ty) = (field.ident, kind::option(field.ty).unwrap_or(field.ty));
+        quote!(#vis #ident: #krate::query::Column<#ty>,)
+    });
+    let rows = rows(entity);
+    let row_types = rows.iter().map(|(name, ..)| {
+        let params = expansion.params_and(quote!(__S = #krate::query::Complete));
+        quote!(#[allow(missing_docs)] #[derive(::core::fmt::Debug, ::core::clone::Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
+    });
+    let arguments = entity.partition.iter().flat_map(|template| idents(slots(template)));
+    let row_methods = rows.iter().filter_map(|(name, row)| {
+        let method = &(*row)?.name;
+        let args = expansion.args();
+        Some(quote!(#vis fn #method(&self) -> #name #args { loop {} }))
+    });
+    let row_impls = rows.iter().map(|(name, row)| {
+        let any = expansion.params_and(quote!(__S));
+        let (this, first) = (expansion.args_and(quote!(__S)), expansion.args());
+        let stores = expansion.params_and(quote!(__S, const __ID: u64));
+        let equal = idents(components(entity, *row));
+        let others = components(entity, *row)
+            .into_iter()
+            .flat_map(|name| ["_in", "_starts_with"].map(|ending| format!("{name}{ending}")));
+        let others = idents(others).into_iter().filter(|name| !equal.contains(name));
+        quote! {
+            impl #any #name #this #where_clause {
+                #(#vis fn #equal(self, _: impl Sized) -> Self { loop {} })*
+                #(#vis fn #others(self, _: impl Sized) -> _orm::RowRange<#name #first> { loop {} })*
+            }
+            impl #any _orm::Query for #name #this #where_clause {
+                type Row = #name #first;
+                type Class = _orm::class::Point;
+                fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { loop {} }
+            }
+            impl #any _orm::Row for #name #this #where_clause {
+                type Entity = #ty;
+                type Columns = #columns #args;
+                const INDEX: usize = 0;
+                const COLUMNS: Self::Columns = loop {};
+            }
+            impl #stores _orm::Stores<__ID> for #name #this #where_clause {}
+        }
+    });
+    let canonical = rows.first().map(|(name, _)| quote!(#name #args));
+    let row_params = expansion.params_and(quote!(__R: _orm::Row));
+    let field_params = expansion.params_and(quote!(__T, const __ID: u64));
+    let impls = quote! {
+        impl #params #ty #where_clause {
+            #vis fn partition(#(#arguments: impl Sized),*) -> #partition #args { loop {} }
+        }
+        impl #params #partition #args #where_clause { #(#row_methods)* }
+        impl #params _orm::Query for #partition #args #where_clause {
+            type Row = #canonical;
+            type Class = _orm::class::Partition;
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { loop {} }
+        }
+        #(#row_impls)*
+        impl #row_params _orm::FromRow<__R> for #ty #where_clause {}
+        impl #field_params _orm::Field<__ID, __T> for #ty #where_clause {
+            const PROPERTY: &'static str = "";
+        }
+        impl #params _orm::ReadRow for #ty #where_clause {
+            const NAME: &'static str = "";
+            const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
+            fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
+                _: usize,
+                _: _orm::Members<'_, '__de, __A>,
+            ) -> _orm::Result<Self, __A::Error> { loop {} }
+        }
+        impl #params _orm::TableEntity for #ty #where_clause {
+            const TABLE: &'static str = "";
+            const PARTITION: &'static str = "";
+            const ESCAPE: _orm::Escape = _orm::Escape::Reject;
+            const ROWS: &'static [_orm::RowTemplate] = &[];
+            const KEYS_FOLLOW_CANONICAL: bool = false;
+            type Canonical = #canonical;
+            fn encode_partition_key(
+                &self,
+                _: &mut _orm::KeyText,
+            ) -> _orm::KeyResult { loop {} }
+            fn encode_row_key(
+                &self,
+                _: usize,
+                _: &mut _orm::KeyText,
+            ) -> _orm::KeyResult<bool> { loop {} }
+            fn encode_properties(
+                &self,
+                _: usize,
+                _: &mut _orm::PropertiesWriter,
+            ) -> _orm::PropertyResult { loop {} }
+        }
+    };
+    let impls = anonymous(krate, impls);
+    quote! {
+        #[allow(missing_docs)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
+        #vis struct #partition #params (#phantom) #where_clause;
+        #[allow(missing_docs, dead_code)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+        #vis struct #columns #params #where_clause { #(#fields)* __entity: #phantom }
+        #(#row_types)*
+        #impls
+    }
+}
+
+/// The rows of different names, or one that stands in for them.
+fn rows<'e>(entity: &'e Entity<'_>) -> Vec<(Ident, Option<&'e Row>)> {
+    let mut taken = BTreeSet::from([names::partition(entity), names::columns(entity)]);
+    let mut rows: Vec<_> = entity
+        .rows
+        .iter()
+        .map(|row| (names::row(entity, row), Some(row)))
+        .filter(|(name, _)| taken.insert(name.clone()))
+        .collect();
+    if rows.is_empty() {
+        rows.push((format_ident!("{}Row", entity.input.ident), None));
+    }
+    rows
+}
+
+/// What may be asked of a row: what its template names, and all that it could have meant.
+fn components(entity: &Entity<'_>, row: Option<&Row>) -> Vec<String> {
+    let slots = row.map(|row| slots(&row.template).collect::<Vec<_>>()).unwrap_or_default();
+    let fields = entity.fields.iter().map(|field| field.name.clone());
+    let components = entity.components.iter().map(|component| component.name.unraw().to_string());
+    slots.into_iter().chain(fields).chain(components).collect()
+}
+
+fn slots(template: &Template) -> impl Iterator<Item = String> {
+    template.slots.iter().map(|slot| slot.name.clone())
+}
+
+/// Each name once.
+fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
+    let mut taken = BTreeSet::new();
+    names
+        .into_iter()
+        .filter(|name| taken.insert(name.clone()))
+        .filter_map(|name| {
+            let parse = |text: &str| syn::parse_str::<Ident>(text).ok();
+            parse(&name).or_else(|| parse(&format!("r#{name}")))
+        })
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! What a field's type is, as far as its spelling tells. Aliases and newtypes are left to the type
+//! checker.
+
+use syn::{GenericArgument, PathArguments, PathSegment, Type};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// With the digits of the largest value.
+    Unsigned(usize),
+    Signed(usize),
+    Float,
+    Text,
+    Bytes,
+    Bool,
+    Char,
+    Instant,
+    /// A date, time of day, UUID or ULID.
+    FixedWidth,
+    Other,
+}
+
+pub fn kind(ty: &Type) -> Kind {
+    let Some(segment) = last_segment(ty) else { return Kind::Other };
+    match segment.ident.to_string().as_str() {
+        "u8" => Kind::Unsigned(3),
+        "u16" => Kind::Unsigned(5),
+        "u32" => Kind::Unsigned(10),
+        "u64" | "usize" => Kind::Unsigned(20),
+        "i8" => Kind::Signed(3),
+        "i16" => Kind::Signed(5),
+        "i32" => Kind::Signed(10),
+        "i64" | "isize" => Kind::Signed(20),
+        "f32" | "f64" => Kind::Float,
+        "bool" => Kind::Bool,
+        "char" => Kind::Char,
+        "String" => Kind::Text,
+        "Cow" | "Box" if argument(segment).is_some_and(|ty| is(ty, "str")) => Kind::Text,
+        "Vec" if argument(segment).is_some_and(|ty| is(ty, "u8")) => Kind::Bytes,
+        "Bytes" => Kind::Bytes,
+        "OffsetDateTime" | "DateTime" | "Timestamp" => Kind::Instant,
+        "Date" | "Time" | "Uuid" | "Ulid" => Kind::FixedWidth,
+        _ => Kind::Other,
+    }
+}
+
+impl Kind {
+    /// Whether it may be text, and so be asked for what it starts with.
+    pub fn may_be_text(self) -> bool {
+        matches!(self, Self::Text | Self::Other)
+    }
+}
+
+/// The `T` of an `Option<T>`.
+pub fn option(ty: &Type) -> Option<&Type> {
+    last_segment(ty).filter(|segment| segment.ident == "Option").and_then(argument)
+}
+
+/// Whether it is a map that takes every property.
+pub fn is_map(ty: &Type) -> bool {
+    is(option(ty).unwrap_or(ty), "BTreeMap")
+}
+
+/// The slots of a series `[Option<T>; N]` with a literal `N`.
+pub fn array(ty: &Type) -> Option<usize> {
+    let Type::Array(array) = ungrouped(ty) else { return None };
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(len), .. }) = &array.len else {
+        return None;
+    };
+    len.base10_parse().ok()
+}
+
+fn is(ty: &Type, name: &str) -> bool {
+    last_segment(ty).is_some_and(|segment| segment.ident == name)
+}
+
+fn last_segment(ty: &Type) -> Option<&PathSegment> {
+    match ungrouped(ty) {
+        Type::Path(path) if path.qself.is_none() => path.path.segments.last(),
+        _ => None,
+    }
+}
+
+fn ungrouped(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => ungrouped(&group.elem),
+        Type::Paren(paren) => ungrouped(&paren.elem),
+        _ => ty,
+    }
+}
+
+/// The last type argument.
+fn argument(segment: &PathSegment) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    arguments.args.iter().rev().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}

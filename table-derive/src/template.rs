@@ -1,0 +1,156 @@
+//! Key templates: `BIB:{bib:05}__{name}`, the syntax of format strings.
+
+use crate::errors::{Errors, error};
+use syn::LitStr;
+
+/// A key template, as written and as read.
+pub struct Template {
+    pub literal: LitStr,
+    pub text: String,
+    /// What stands before the first placeholder.
+    pub start: String,
+    pub slots: Vec<Slot>,
+    /// Whether it could not be read, and `slots` are only what may have been meant.
+    pub broken: bool,
+}
+
+/// A placeholder, with the literal behind it.
+pub struct Slot {
+    pub name: String,
+    /// The `N` of `:0N`.
+    pub digits: Option<usize>,
+    pub then: String,
+}
+
+impl Template {
+    pub fn parse(literal: LitStr) -> syn::Result<Self> {
+        let text = literal.value();
+        let mut start = String::new();
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let behind = slots.last_mut().map_or(&mut start, |slot| &mut slot.then);
+            match c {
+                '{' | '}' if chars.peek() == Some(&c) => {
+                    chars.next();
+                    behind.push(c);
+                }
+                '{' => {
+                    let mut inside = String::new();
+                    let closed = chars.by_ref().any(|c| {
+                        inside.push(c);
+                        matches!(c, '{' | '}')
+                    });
+                    if !closed || inside.pop() != Some('}') {
+                        return Err(malformed(&literal, "a `{` is not closed"));
+                    }
+                    slots.push(Slot::parse(&literal, &inside)?);
+                }
+                '}' => return Err(malformed(&literal, "a `}` closes nothing")),
+                _ => behind.push(c),
+            }
+        }
+        Ok(Self { literal, text, start, slots, broken: false })
+    }
+
+    /// The template, or after an error what may have been meant.
+    pub fn parse_or_guess(literal: LitStr, errors: &mut Errors) -> Self {
+        let parsed = Self::parse(literal.clone());
+        errors.keep(parsed).unwrap_or_else(|| Self::guess(literal))
+    }
+
+    /// Any names that stand behind a brace.
+    pub fn guess(literal: LitStr) -> Self {
+        let text = literal.value();
+        let name = |c: char| c.is_alphanumeric() || c == '_';
+        let names = text.split('{').skip(1).map(|rest| rest.split(|c| !name(c)).next());
+        let slots = names.flatten().filter(|name| !name.is_empty()).map(|name| Slot {
+            name: name.to_owned(),
+            digits: None,
+            then: String::new(),
+        });
+        let slots = slots.collect();
+        Self { literal, text, start: String::new(), slots, broken: true }
+    }
+}
+
+impl Slot {
+    fn parse(literal: &LitStr, inside: &str) -> syn::Result<Self> {
+        let (name, format) =
+            inside.split_once(':').map_or((inside, None), |(name, format)| (name, Some(format)));
+        let mut chars = name.chars();
+        let named = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+            && chars.all(|c| c.is_alphanumeric() || c == '_');
+        if !named {
+            return Err(malformed(literal, &format!("`{{{inside}}}` names no field")));
+        }
+        let digits = match format {
+            None => None,
+            Some(format) => Some(digits(format).ok_or_else(|| {
+                error(
+                    literal,
+                    format!("`{{{inside}}}` has a format that key templates do not know"),
+                    format!("write `{{{name}:0N}}` for N digits, such as `{{{name}:05}}`, or `{{{name}}}`"),
+                )
+            })?),
+        };
+        Ok(Self { name: name.to_owned(), digits, then: String::new() })
+    }
+}
+
+/// The `N` of `0N`.
+fn digits(format: &str) -> Option<usize> {
+    let number = format.strip_prefix('0')?;
+    let plain = !number.starts_with('0') && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|digits| plain && (1..=512).contains(digits))
+}
+
+fn malformed(literal: &LitStr, wrong: &str) -> syn::Error {
+    error(
+        literal,
+        format!("malformed key template: {wrong}"),
+        "write placeholders as `{field}` or `{field:05}`, and braces of the key itself as `{{` and `}}`",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proc_macro2::Span;
+
+    fn parse(text: &str) -> syn::Result<Template> {
+        Template::parse(LitStr::new(text, Span::call_site()))
+    }
+
+    #[test]
+    fn literals_and_placeholders_come_apart() {
+        let template = parse("BIB:{bib:05}__{name}{{}}").unwrap();
+        assert_eq!(template.start, "BIB:");
+        let slots: Vec<_> = template
+            .slots
+            .iter()
+            .map(|slot| (slot.name.as_str(), slot.digits, slot.then.as_str()))
+            .collect();
+        assert_eq!(slots, [("bib", Some(5), "__"), ("name", None, "{}")]);
+    }
+
+    #[test]
+    fn malformed_templates_are_refused() {
+        for text in [
+            "{bib",
+            "bib}",
+            "{}",
+            "{bib name}",
+            "{a{b}",
+            "{a}{b",
+            "{bib:+04}",
+            "{bib:5}",
+            "{bib:}",
+            "{bib:00}",
+            "{1}",
+            "}{a",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Requests and responses as values.
+
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `GET`.
+    Get,
+    /// `POST`.
+    Post,
+    /// `PUT`.
+    Put,
+    /// `PATCH`.
+    Patch,
+    /// `DELETE`.
+    Delete,
+}
+
+impl Method {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A request, complete but for its date and authorization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Path and query as they stand on the wire, to be put behind the service's endpoint.
+    pub target: String,
+    /// Header names, in lower case, and values.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The body, empty for none.
+    pub body: Bytes,
+}
+
+/// A response whose body is read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Bytes,
+    pub(super) etag: Option<String>,
+    pub(super) error_code: Option<String>,
+    pub(super) request_id: Option<String>,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) next_partition_key: Option<String>,
+    pub(super) next_row_key: Option<String>,
+    pub(super) next_table_name: Option<String>,
+}
+
+impl Response {
+    /// A response with the headers that matter here; names in any case.
+    pub fn new<'h>(
+        status: u16,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+        body: Bytes,
+    ) -> Self {
+        let mut response = Self { status, body, ..Self::default() };
+        for (name, value) in headers {
+            response.take_header(name, value);
+        }
+        response
+    }
+
+    pub(super) fn take_header(&mut self, name: &str, value: &str) {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let slot = if is("etag") {
+            &mut self.etag
+        } else if is("x-ms-error-code") {
+            &mut self.error_code
+        } else if is("x-ms-request-id") {
+            &mut self.request_id
+        } else if is("x-ms-continuation-nextpartitionkey") {
+            &mut self.next_partition_key
+        } else if is("x-ms-continuation-nextrowkey") {
+            &mut self.next_row_key
+        } else if is("x-ms-continuation-nexttablename") {
+            &mut self.next_table_name
+        } else {
+            if is("retry-after") {
+                // The form with a date would need a clock; the service sends seconds.
+                let seconds = value.trim().parse().ok().map(Duration::from_secs);
+                self.retry_after = self.retry_after.or(seconds);
+            } else if is("x-ms-retry-after-ms") || is("retry-after-ms") {
+                let millis = value.trim().parse().ok().map(Duration::from_millis);
+                self.retry_after = millis.or(self.retry_after);
+            }
+            return;
+        };
+        *slot = Some(value.to_owned());
+    }
+
+    /// Whether the status says success.
+    #[must_use]
+    pub const fn is_success(&self) -> bool {
+        self.status >= 200 && self.status < 300
+    }
+}

@@ -1,0 +1,155 @@
+//! From an endpoint and a credential to a store.
+
+use super::authorize::{AppendSas, SignSharedKey};
+use super::credential::Kind;
+use super::{AzureStore, ConnectionStringError, Credential, transport};
+use crate::protocol::{Dialect, Service};
+use azure_core::http::policies::Policy;
+use azure_core::http::policies::auth::BearerTokenAuthorizationPolicy;
+use azure_core::http::{ClientOptions, Pipeline, RetryOptions, Transport, Url};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why a store cannot be made. No variant shows a secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// A connection string that cannot be read.
+    #[error(transparent)]
+    ConnectionString(#[from] ConnectionStringError),
+    /// Not an endpoint.
+    #[error(
+        "the endpoint is not an http or https URL without query, such as \
+         `https://account.table.core.windows.net`"
+    )]
+    Endpoint,
+    /// Not an account name: 3 to 24 letters and digits, or more for Cosmos DB.
+    #[error("the account name is empty or holds other characters than letters, digits and `-`")]
+    AccountName,
+    /// Not an account key.
+    #[error("the account key is not base64 text")]
+    AccountKey,
+    /// Not a shared access signature.
+    #[error("the shared access signature is not a query string with a parameter `sig`")]
+    SharedAccessSignature,
+    /// A token, which whoever sees it could use, over a connection that anybody can read.
+    #[error("tokens are sent over https only, and this endpoint is http")]
+    TokenOverHttp,
+    /// The HTTP client cannot start, as when the system has no root certificates.
+    #[error("the HTTP client cannot start")]
+    Transport(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// How an Azure store connects.
+#[derive(Debug, Clone)]
+pub struct ConnectOptions {
+    /// How long to wait for a connection. 10 s unless told.
+    pub connect_timeout: Duration,
+    /// How long to wait for a complete answer. 60 s unless told, twice what the service takes at
+    /// most for one request.
+    pub request_timeout: Duration,
+    /// The most idle connections that are kept for later requests. 64 unless told.
+    pub max_idle_connections: usize,
+    /// Logging, tracing, more policies, or another HTTP client, for which the three settings above
+    /// do nothing. Its retry options are not used.
+    pub client: ClientOptions,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(60),
+            max_idle_connections: 64,
+            client: ClientOptions::default(),
+        }
+    }
+}
+
+pub(super) fn connect(
+    endpoint: &str,
+    credential: Credential,
+    options: ConnectOptions,
+) -> Result<AzureStore, ConnectError> {
+    let url = parse_endpoint(endpoint)?;
+    let dialect = dialect(&url);
+    let authorize = policy(&url, credential, dialect)?;
+    let mut client = options.client.clone();
+    client.retry = RetryOptions::none();
+    if client.transport.is_none() {
+        client.transport = Some(Transport::new(Arc::new(transport::Http::new(&url, &options)?)));
+    }
+    let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
+    let pipeline = Pipeline::new(name, version, client, Vec::new(), vec![authorize], None);
+    Ok(AzureStore { service: Service::new(url.as_str(), dialect), pipeline })
+}
+
+fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
+    let url = Url::parse(endpoint.trim()).map_err(|_| ConnectError::Endpoint)?;
+    let plain = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if plain { Ok(url) } else { Err(ConnectError::Endpoint) }
+}
+
+/// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, and other last labels in other clouds.
+fn dialect(endpoint: &Url) -> Dialect {
+    match endpoint.host_str() {
+        Some(host) if host.contains(".table.cosmos.") => Dialect::Cosmos,
+        _ => Dialect::Storage,
+    }
+}
+
+fn policy(
+    endpoint: &Url,
+    credential: Credential,
+    dialect: Dialect,
+) -> Result<Arc<dyn Policy>, ConnectError> {
+    Ok(match credential.0 {
+        Kind::SharedKey(key) => Arc::new(SignSharedKey(key)),
+        Kind::Sas(signature) => Arc::new(AppendSas(signature)),
+        Kind::Token(_) if endpoint.scheme() != "https" => return Err(ConnectError::TokenOverHttp),
+        Kind::Token(credential) => {
+            let scope = match dialect {
+                Dialect::Storage => "https://storage.azure.com/.default",
+                Dialect::Cosmos => "https://cosmos.azure.com/.default",
+            };
+            Arc::new(BearerTokenAuthorizationPolicy::new(credential, [scope]))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_urls_without_query_or_user() {
+        for endpoint in [
+            "",
+            "account",
+            "ftp://account",
+            "https://",
+            "https://a.b/?sig=secret",
+            "https://a.b/#x",
+            "https://user:secret@a.b",
+        ] {
+            let error = parse_endpoint(endpoint).unwrap_err();
+            assert!(matches!(error, ConnectError::Endpoint), "{endpoint}");
+            assert!(!error.to_string().contains("secret"));
+        }
+        assert!(parse_endpoint("http://127.0.0.1:10002/devstoreaccount1").is_ok());
+    }
+
+    #[test]
+    fn cosmos_is_known_by_its_host() {
+        let dialect = |endpoint: &str| dialect(&parse_endpoint(endpoint).unwrap());
+        assert_eq!(dialect("https://a.table.cosmos.azure.com:443/"), Dialect::Cosmos);
+        assert_eq!(dialect("https://a.table.core.windows.net"), Dialect::Storage);
+        assert_eq!(dialect("http://127.0.0.1:10002/devstoreaccount1"), Dialect::Storage);
+    }
+}

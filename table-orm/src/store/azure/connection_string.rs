@@ -1,0 +1,229 @@
+//! Connection strings, as the Azure portal shows them.
+
+use super::credential::Kind;
+use super::{ConnectError, Credential, SharedKey};
+use std::str::FromStr;
+
+/// The account of Azurite, the same everywhere and no secret (Azurite documentation, "Well-known
+/// storage account and key").
+const AZURITE_ACCOUNT: &str = "devstoreaccount1";
+const AZURITE_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const AZURITE_TABLE_PORT: u16 = 10002;
+
+/// The endpoint and credential that a connection string names.
+///
+/// Settings for tables are read, all others passed over:
+/// `UseDevelopmentStorage=true` with or without `DevelopmentStorageProxyUri`; or `AccountName` and
+/// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint`, or with `EndpointSuffix` and
+/// `DefaultEndpointsProtocol` where these are not `core.windows.net` and `https`. Names in any
+/// case.
+#[derive(Debug, Clone)]
+pub struct ConnectionString {
+    /// The URL of the table service.
+    pub endpoint: String,
+    /// The account key or shared access signature.
+    pub credential: Credential,
+}
+
+/// A connection string that cannot be read. Shows none of its values.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionStringError {
+    /// A part without `=`, by its place from 1.
+    #[error("part {0} of the connection string is not `Name=value`")]
+    NoSetting(usize),
+    /// A setting given twice.
+    #[error("the connection string gives `{0}` twice")]
+    Twice(&'static str),
+    /// A setting that is needed and not there.
+    #[error("the connection string does not give {0}")]
+    Missing(&'static str),
+    /// A setting whose value cannot be used.
+    #[error("the connection string gives `{0}` a value that cannot be used")]
+    Invalid(&'static str),
+}
+
+/// The settings that matter for tables.
+const NAMES: [&str; 8] = [
+    "AccountName",
+    "AccountKey",
+    "SharedAccessSignature",
+    "TableEndpoint",
+    "EndpointSuffix",
+    "DefaultEndpointsProtocol",
+    "UseDevelopmentStorage",
+    "DevelopmentStorageProxyUri",
+];
+
+impl FromStr for ConnectionString {
+    type Err = ConnectionStringError;
+
+    fn from_str(text: &str) -> Result<Self, ConnectionStringError> {
+        let settings = Settings::read(text)?;
+        match settings.get("UseDevelopmentStorage") {
+            Some(value) if value.eq_ignore_ascii_case("true") => return settings.azurite(),
+            Some(_) => return Err(ConnectionStringError::Invalid("UseDevelopmentStorage")),
+            None => {}
+        }
+        Ok(Self { endpoint: settings.endpoint()?, credential: settings.credential()? })
+    }
+}
+
+struct Settings<'s>([Option<&'s str>; NAMES.len()]);
+
+impl<'s> Settings<'s> {
+    fn read(text: &'s str) -> Result<Self, ConnectionStringError> {
+        let mut values = [None; NAMES.len()];
+        for (index, part) in text.split(';').enumerate() {
+            if part.trim().is_empty() {
+                continue;
+            }
+            let (name, value) =
+                part.split_once('=').ok_or(ConnectionStringError::NoSetting(index + 1))?;
+            let known = NAMES.iter().position(|known| known.eq_ignore_ascii_case(name.trim()));
+            if let Some(known) = known
+                && values[known].replace(value.trim()).is_some()
+            {
+                return Err(ConnectionStringError::Twice(NAMES[known]));
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// The value of a setting; an empty one counts as none.
+    fn get(&self, name: &str) -> Option<&'s str> {
+        let index = NAMES.iter().position(|known| *known == name)?;
+        self.0[index].filter(|value| !value.is_empty())
+    }
+
+    fn azurite(&self) -> Result<ConnectionString, ConnectionStringError> {
+        let host = self.get("DevelopmentStorageProxyUri").unwrap_or("http://127.0.0.1");
+        if !(host.starts_with("http://") || host.starts_with("https://")) {
+            return Err(ConnectionStringError::Invalid("DevelopmentStorageProxyUri"));
+        }
+        let host = host.trim_end_matches('/');
+        let endpoint = format!("{host}:{AZURITE_TABLE_PORT}/{AZURITE_ACCOUNT}");
+        Ok(ConnectionString { endpoint, credential: shared_key(AZURITE_ACCOUNT, AZURITE_KEY)? })
+    }
+
+    fn endpoint(&self) -> Result<String, ConnectionStringError> {
+        if let Some(endpoint) = self.get("TableEndpoint") {
+            return Ok(endpoint.to_owned());
+        }
+        let account = self
+            .get("AccountName")
+            .ok_or(ConnectionStringError::Missing("`AccountName` or `TableEndpoint`"))?;
+        let protocol = self.get("DefaultEndpointsProtocol").unwrap_or("https");
+        if !matches!(protocol, "http" | "https") {
+            return Err(ConnectionStringError::Invalid("DefaultEndpointsProtocol"));
+        }
+        let suffix = self.get("EndpointSuffix").unwrap_or("core.windows.net");
+        Ok(format!("{protocol}://{account}.table.{suffix}"))
+    }
+
+    fn credential(&self) -> Result<Credential, ConnectionStringError> {
+        match (self.get("AccountKey"), self.get("SharedAccessSignature")) {
+            (Some(key), _) => {
+                let account = self
+                    .get("AccountName")
+                    .ok_or(ConnectionStringError::Missing("`AccountName`"))?;
+                shared_key(account, key)
+            }
+            (None, Some(signature)) => Credential::sas(signature)
+                .map_err(|_| ConnectionStringError::Invalid("SharedAccessSignature")),
+            (None, None) => {
+                Err(ConnectionStringError::Missing("`AccountKey` or `SharedAccessSignature`"))
+            }
+        }
+    }
+}
+
+fn shared_key(account: &str, key: &str) -> Result<Credential, ConnectionStringError> {
+    match SharedKey::new(account, key) {
+        Ok(key) => Ok(Credential(Kind::SharedKey(key))),
+        Err(ConnectError::AccountName) => Err(ConnectionStringError::Invalid("AccountName")),
+        Err(_) => Err(ConnectionStringError::Invalid("AccountKey")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn endpoint(text: &str) -> String {
+        text.parse::<ConnectionString>().unwrap().endpoint
+    }
+
+    #[test]
+    fn the_endpoint_is_given_or_made_of_account_and_suffix() {
+        let key = "AccountName=acc;AccountKey=c2VjcmV0";
+        assert_eq!(endpoint(key), "https://acc.table.core.windows.net");
+        assert_eq!(
+            endpoint(&format!(
+                "DefaultEndpointsProtocol=http;{key};EndpointSuffix=core.chinacloudapi.cn"
+            )),
+            "http://acc.table.core.chinacloudapi.cn"
+        );
+        assert_eq!(
+            endpoint(&format!("{key};TableEndpoint=https://acc.table.cosmos.azure.com:443/;")),
+            "https://acc.table.cosmos.azure.com:443/"
+        );
+        assert_eq!(
+            endpoint("tableendpoint=https://a.b/;SharedAccessSignature=sv=1&sig=a%3D"),
+            "https://a.b/"
+        );
+    }
+
+    #[test]
+    fn development_storage_is_azurite() {
+        assert_eq!(
+            endpoint("UseDevelopmentStorage=true"),
+            "http://127.0.0.1:10002/devstoreaccount1"
+        );
+        assert_eq!(
+            endpoint("UseDevelopmentStorage=TRUE;DevelopmentStorageProxyUri=http://host/"),
+            "http://host:10002/devstoreaccount1"
+        );
+    }
+
+    #[test]
+    fn errors_name_the_setting_and_never_its_value() {
+        use ConnectionStringError as E;
+        for (text, expected) in [
+            ("", E::Missing("`AccountName` or `TableEndpoint`")),
+            ("AccountName=secret", E::Missing("`AccountKey` or `SharedAccessSignature`")),
+            ("AccountName=a;secret", E::NoSetting(2)),
+            ("AccountName=a;AccountKey=secret!", E::Invalid("AccountKey")),
+            ("AccountName=se/cret;AccountKey=c2VjcmV0", E::Invalid("AccountName")),
+            ("AccountName=a;AccountName=secret", E::Twice("AccountName")),
+            ("AccountName=a;SharedAccessSignature=secret", E::Invalid("SharedAccessSignature")),
+            ("UseDevelopmentStorage=secret", E::Invalid("UseDevelopmentStorage")),
+            ("TableEndpoint=https://a.b;AccountKey=c2VjcmV0", E::Missing("`AccountName`")),
+        ] {
+            let error = text.parse::<ConnectionString>().unwrap_err();
+            assert_eq!(error, expected);
+            assert!(!format!("{error}{error:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn debug_output_shows_no_secret() {
+        for text in [
+            "AccountName=acc;AccountKey=c2VjcmV0",
+            "AccountName=acc;SharedAccessSignature=sv=1&sig=c2VjcmV0",
+        ] {
+            let parsed: ConnectionString = text.parse().unwrap();
+            assert!(!format!("{parsed:?}").contains("c2VjcmV0"), "{parsed:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "([A-Za-z]{0,12}=?[ -~]{0,8};?){0,4}", any in any::<String>()) {
+            let _ = text.parse::<ConnectionString>();
+            let _ = any.parse::<ConnectionString>();
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The Azure store: Azure Table Storage, Cosmos DB for Table, or Azurite, over HTTP.
+//!
+//! [`protocol`](crate::protocol) says what to send; this is the transport around it: the pipeline
+//! of `azure_core`, pooled connections, and a signature made afresh for each try.
+//!
+//! Invariants: every method of the store sends one request (`list_tables` one a page) and never
+//! retries by itself; keys, signatures and tokens are in no error, log or `Debug` output.
+//!
+//! ```
+//! use table_orm::Tables;
+//! let tables = Tables::from_connection_string("UseDevelopmentStorage=true")?;
+//! # Ok::<(), table_orm::Error>(())
+//! ```
+
+mod authorize;
+mod connect;
+mod connection_string;
+mod credential;
+mod sas;
+mod transport;
+
+pub use azure_core::credentials::TokenCredential;
+pub use azure_core::http::ClientOptions;
+pub use connect::{ConnectError, ConnectOptions};
+pub use connection_string::{ConnectionString, ConnectionStringError};
+pub use credential::{Credential, SharedKey};
+pub use sas::{Permissions, SasError, TableSas};
+
+use crate::entity::{ETag, TableName};
+use crate::protocol::{Method, Request, Response, Service};
+use crate::query::RowQuery;
+use crate::store::{
+    ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
+};
+use async_trait::async_trait;
+use azure_core::error::ErrorKind;
+use azure_core::http::{Context, Pipeline, PipelineSendOptions, Url};
+use azure_core::{Uuid, http};
+use std::error::Error;
+use std::fmt;
+
+/// A [`Store`] in an Azure account. Clones share its connections.
+#[derive(Clone)]
+pub struct AzureStore {
+    service: Service,
+    pipeline: Pipeline,
+}
+
+impl AzureStore {
+    /// The store at `endpoint`, such as `https://account.table.core.windows.net`, with a key, a
+    /// shared access signature, or a credential of Entra ID.
+    ///
+    /// # Errors
+    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, or an HTTP client
+    /// that cannot start.
+    pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
+        Self::with_options(endpoint, credential, ConnectOptions::default())
+    }
+
+    /// The store that a connection string names.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), or a connection string that cannot be read.
+    pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
+        let ConnectionString { endpoint, credential } = text.parse()?;
+        Self::new(&endpoint, credential)
+    }
+
+    /// The store at `endpoint`, with other timeouts or another HTTP client.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_options(
+        endpoint: &str,
+        credential: impl Into<Credential>,
+        options: ConnectOptions,
+    ) -> Result<Self, ConnectError> {
+        connect::connect(endpoint, credential.into(), options)
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, StoreError> {
+        let url = format!("{}{}", self.service.endpoint(), request.target);
+        let url = Url::parse(&url).map_err(|error| {
+            StoreError::new(ErrorCode::INVALID_INPUT, "the request has no valid URL")
+                .caused_by(error)
+        })?;
+        let method = match request.method {
+            Method::Get => http::Method::Get,
+            Method::Post => http::Method::Post,
+            Method::Put => http::Method::Put,
+            Method::Patch => http::Method::Patch,
+            Method::Delete => http::Method::Delete,
+        };
+        let mut sent = http::Request::new(url, method);
+        for (name, value) in request.headers {
+            sent.insert_header(name, http::headers::HeaderValue::from_cow(value));
+        }
+        sent.set_body(request.body);
+        // The pipeline's own check knows nothing of the Table service's errors.
+        let options = PipelineSendOptions { skip_checks: true, ..PipelineSendOptions::default() };
+        let answer = self.pipeline.send(&Context::new(), &mut sent, Some(options)).await;
+        let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
+        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        Ok(Response::new(status.into(), headers, body.into()))
+    }
+}
+
+/// Shows the endpoint only: what a caller's credential or HTTP client shows of itself is not known.
+impl fmt::Debug for AzureStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AzureStore")
+            .field("endpoint", &self.service.endpoint())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of a request to which no answer came. Only with `ConnectionFailed` and
+/// `CredentialUnavailable` is it sure that the service never saw it.
+fn unanswered(error: azure_core::Error) -> StoreError {
+    let (code, message) = match error.kind() {
+        ErrorKind::Connection => ("ConnectionFailed", "the service cannot be reached"),
+        ErrorKind::Credential => ("CredentialUnavailable", "no token could be had"),
+        _ => ("NoAnswer", "the request was not answered"),
+    };
+    let mut reason: &dyn Error = &error;
+    while let Some(cause) = reason.source() {
+        reason = cause;
+    }
+    let message = format!("{message}: {reason}");
+    let error = StoreError::new(ErrorCode::new(code), message).caused_by(error);
+    StoreError { status: 0, ..error }
+}
+
+#[async_trait]
+impl Store for AzureStore {
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.send(self.service.create_table(table)).await?.done()
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.send(self.service.delete_table(table)).await?.done()
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        let mut tables = Vec::new();
+        let mut next = None;
+        loop {
+            let request = self.service.list_tables(next.as_deref());
+            let (names, token) = self.send(request).await?.table_names()?;
+            tables.extend(names);
+            if token.is_none() {
+                break;
+            }
+            next = token;
+        }
+        // Azurite lists tables as they were created.
+        tables.sort_by_cached_key(|name| name.as_str().to_ascii_lowercase());
+        Ok(tables)
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        let request = self.service.get(table, partition_key, row_key, select, metadata)?;
+        self.send(request).await?.row()
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.send(self.service.query(query)?).await?.page()
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        let request = self.service.write(table, partition_key, &operation)?;
+        self.send(request).await?.written(&operation.action)
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
+        self.send(request).await?.committed(&transaction.operations)
+    }
+}

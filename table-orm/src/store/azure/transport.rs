@@ -1,0 +1,115 @@
+//! The HTTP client: pooled connections of reqwest, with rustls.
+
+use super::{ConnectError, ConnectOptions};
+use async_trait::async_trait;
+use azure_core::error::{Error, ErrorKind, Result};
+use azure_core::http::headers::Headers;
+use azure_core::http::{AsyncRawResponse, Body, HttpClient, Method, Request, Url};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The service closes idle connections after some minutes.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Azurite closes them after 5 s; a request must not meet the closing.
+const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// A pool of connections to one service.
+pub(super) struct Http(reqwest::Client);
+
+impl Http {
+    pub(super) fn new(
+        endpoint: &Url,
+        options: &ConnectOptions,
+    ) -> std::result::Result<Self, ConnectError> {
+        let secure = endpoint.scheme() == "https";
+        let tls = tls(secure).map_err(|error| ConnectError::Transport(error.into()))?;
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .tcp_nodelay(true)
+            .connect_timeout(options.connect_timeout)
+            .timeout(options.request_timeout)
+            .pool_max_idle_per_host(options.max_idle_connections)
+            .pool_idle_timeout(if secure { IDLE_TIMEOUT } else { PLAIN_IDLE_TIMEOUT })
+            // A redirect would carry the authorization to another host.
+            .redirect(reqwest::redirect::Policy::none());
+        if matches!(endpoint.host_str(), Some("127.0.0.1" | "localhost" | "[::1]")) {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| ConnectError::Transport(error.into()))?;
+        Ok(Self(client))
+    }
+}
+
+/// TLS that trusts what the system trusts; nothing at all where it is not used.
+fn tls(secure: bool) -> std::result::Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let builder = if secure {
+        builder.with_platform_verifier()?
+    } else {
+        builder.with_root_certificates(RootCertStore::empty())
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+#[async_trait]
+impl HttpClient for Http {
+    async fn execute_request(&self, request: &Request) -> Result<AsyncRawResponse> {
+        let method = match request.method() {
+            Method::Delete => reqwest::Method::DELETE,
+            Method::Get => reqwest::Method::GET,
+            Method::Patch => reqwest::Method::PATCH,
+            Method::Post => reqwest::Method::POST,
+            Method::Put => reqwest::Method::PUT,
+            method => return Err(unknown(format!("the Table service has no {method}"))),
+        };
+        let mut sent = self.0.request(method, request.url().clone());
+        for (name, value) in request.headers().iter() {
+            sent = sent.header(name.as_str(), value.as_str());
+        }
+        match request.body() {
+            Body::Bytes(bytes) if bytes.is_empty() => {}
+            Body::Bytes(bytes) => sent = sent.body(bytes.clone()),
+            Body::SeekableStream(_) => {
+                return Err(unknown("the Table service takes no streams"));
+            }
+        }
+        let response = sent.send().await.map_err(failed)?;
+        let status = response.status().as_u16();
+        let mut headers = Headers::new();
+        for (name, value) in response.headers() {
+            if let Ok(value) = value.to_str() {
+                headers.insert(name.as_str().to_owned(), value.to_owned());
+            }
+        }
+        let body = response.bytes().await.map_err(failed)?;
+        Ok(AsyncRawResponse::from_bytes(status.into(), headers, body))
+    }
+}
+
+/// The error of a request that a policy has changed into one the service does not know.
+fn unknown(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::with_message(ErrorKind::Other, message)
+}
+
+/// The error without its URL, which may hold a shared access signature.
+fn failed(error: reqwest::Error) -> Error {
+    let kind = if error.is_connect() { ErrorKind::Connection } else { ErrorKind::Io };
+    let message = match kind {
+        _ if error.is_timeout() => "the request timed out",
+        ErrorKind::Connection => "no connection could be made",
+        _ => "the connection failed",
+    };
+    Error::with_error(kind, error.without_url(), message)
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Http")
+    }
+}

@@ -1,0 +1,64 @@
+//! The service's limits on keys and requests, which every store checks before it does anything.
+
+use super::{ErrorCode, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, StoreError};
+use crate::key::{MAX_KEY_UNITS, is_forbidden, order};
+use std::collections::HashSet;
+
+/// Checks one key.
+pub(crate) fn check_key(name: &str, key: &str) -> Result<(), StoreError> {
+    if let Some(c) = key.chars().find(|&c| is_forbidden(c)) {
+        return Err(StoreError::new(
+            ErrorCode::OUT_OF_RANGE_INPUT,
+            format!("The {name} `{}` holds {c:?}, which no key can.", key.escape_debug()),
+        ));
+    }
+    let units = order::len(key);
+    if units > MAX_KEY_UNITS {
+        return Err(StoreError::new(
+            ErrorCode::KEY_VALUE_TOO_LARGE,
+            format!("The {name} has {units} UTF-16 units; a key can have {MAX_KEY_UNITS}."),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that a transaction has operations, and not too many.
+pub(crate) fn check_count(operations: &[Operation]) -> Result<(), StoreError> {
+    if operations.is_empty() {
+        let message = "The transaction holds no operation.";
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+    }
+    if operations.len() > MAX_TRANSACTION_OPERATIONS {
+        let last = MAX_TRANSACTION_OPERATIONS - 1;
+        let message = format!(
+            "{last}:The batch request operation exceeds the maximum {MAX_TRANSACTION_OPERATIONS} \
+             changes per change set."
+        );
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(last));
+    }
+    Ok(())
+}
+
+/// Checks that no row occurs twice.
+pub(crate) fn check_distinct(operations: &[Operation]) -> Result<(), StoreError> {
+    let mut row_keys = HashSet::with_capacity(operations.len());
+    for (index, operation) in operations.iter().enumerate() {
+        if !row_keys.insert(&operation.row_key) {
+            let message =
+                format!("The RowKey `{}` occurs twice in the transaction.", operation.row_key);
+            return Err(StoreError::new(ErrorCode::INVALID_DUPLICATE_ROW, message).at(index));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the size of a request's body.
+pub(crate) fn check_bytes(bytes: usize) -> Result<(), StoreError> {
+    if bytes <= MAX_TRANSACTION_BYTES {
+        return Ok(());
+    }
+    Err(StoreError::new(
+        ErrorCode::REQUEST_BODY_TOO_LARGE,
+        format!("The request has {bytes} bytes; it can have {MAX_TRANSACTION_BYTES}."),
+    ))
+}

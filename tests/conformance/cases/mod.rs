@@ -1,0 +1,44 @@
+//! The behaviours of every store.
+
+mod entities;
+mod filters;
+mod keys;
+mod pages;
+mod rows;
+mod tables;
+mod transactions;
+pub mod types;
+
+use crate::Case;
+
+/// Names the functions of a module as cases.
+macro_rules! cases {
+    ($($module:ident: $($name:ident),+;)+) => {
+        pub fn all() -> Vec<Case> {
+            vec![$($(Case {
+                name: concat!(stringify!($module), "::", stringify!($name)),
+                run: |subject| Box::pin($module::$name(subject)),
+            }),+),+]
+        }
+    };
+}
+
+cases! {
+    tables: are_created_listed_and_deleted, exist_once_whatever_their_case,
+        absent_cannot_be_deleted, absent_hold_no_rows;
+    rows: are_inserted_once, are_replaced_whole, are_merged_property_by_property,
+        are_upserted_where_they_are_and_where_they_are_not, that_are_absent_are_not_updated,
+        are_read_as_selected, change_their_etag_with_every_write, keep_what_a_stale_etag_would_change,
+        take_their_keys_from_the_address;
+    keys: of_any_characters_come_back, sort_by_utf16_code_unit, are_found_by_prefix,
+        the_service_refuses_are_refused;
+    types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
+    entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
+        move_their_rows_when_saved;
+    filters: of_every_type_find_their_rows, are_joined, take_text_as_text;
+    pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
+    transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
+        hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
+        over_4_mib_are_refused, of_nothing_are_refused, keep_keys_of_any_characters,
+        with_stale_etags_change_nothing;
+}

@@ -1,0 +1,85 @@
+//! Rows exchanged with the Python client `azure-data-tables`, which nobody here wrote.
+
+use crate::Run;
+use crate::azurite::Azurite;
+use crate::cases::types::extremes;
+use crate::subject::Subject;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use table_orm::DynamicEntity;
+use table_orm::edm::Edm;
+use table_orm::store::azure::AzureStore;
+
+/// The stored keys of the reference example.
+const KEYS: [(&str, &str); 2] = [
+    ("2011 New York City Marathon__Full", "BIB:01234__John__M__55"),
+    ("2011 New York City Marathon__Full", "AGE:055__1234__John__M"),
+];
+
+/// The name of the Python that is there.
+pub fn python() -> Option<&'static str> {
+    ["python3", "python"].into_iter().find(|name| {
+        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    })
+}
+
+pub fn both_ways(azurite: &Azurite) -> Run {
+    let azurite = azurite.clone();
+    Box::pin(async move {
+        let python = tokio::task::spawn_blocking(environment).await.unwrap();
+        let store = AzureStore::from_connection_string(&azurite.connection_string()).unwrap();
+        let subject = Subject::new(store).await;
+        let table = subject.dynamic();
+
+        for (partition_key, row_key) in KEYS {
+            table.insert(&row("rust ", partition_key, row_key)).await.unwrap();
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("interop/exchange.py");
+        let (text, name) = (azurite.connection_string(), subject.table.to_string());
+        let run = move || Command::new(python).arg(script).args([text, name]).output().unwrap();
+        let output = tokio::task::spawn_blocking(run).await.unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+
+        for (partition_key, row_key) in KEYS {
+            let written = row("python ", partition_key, row_key);
+            let partition_key = &written.partition_key;
+            let read = table.get(partition_key, row_key).await.unwrap().unwrap();
+            assert_eq!(read.properties, written.properties);
+        }
+    })
+}
+
+/// A row of every type. Values that Python has no type for are left out: 100 ns, and dates that
+/// its own parser refuses.
+fn row(origin: &str, partition_key: &str, row_key: &str) -> DynamicEntity {
+    let mut row = DynamicEntity::new(format!("{origin}{partition_key}"), row_key);
+    row.properties = extremes().properties;
+    row.properties.retain(|name, _| !matches!(&**name, "DateTimeTick" | "DateTimeMax"));
+    let microsecond: table_orm::edm::DateTime = "2011-11-06T09:10:00.000001Z".parse().unwrap();
+    row.with("DateTimeMicrosecond", microsecond).with("DoubleWhole", Edm::Double(3.0))
+}
+
+/// The interpreter of an environment with the client, made under `target` where it is not there.
+fn environment() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let requirements = tests.join("interop/requirements.txt");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop-python");
+    let interpreter =
+        directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let installed = directory.join("requirements.txt");
+    let wanted = std::fs::read_to_string(&requirements).unwrap();
+    if std::fs::read_to_string(&installed).is_ok_and(|text| text == wanted) {
+        return interpreter;
+    }
+    let run = |command: &mut Command| {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let python = python().expect("Python, with its module venv");
+    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&directory));
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+    run(Command::new(&interpreter).args(install).arg(&requirements));
+    std::fs::write(&installed, wanted).unwrap();
+    interpreter
+}

@@ -1,0 +1,118 @@
+//! What every store promises, checked against every store.
+//!
+//! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
+//! store against Azurite, which is started here. A scripted server stands in for what the service
+//! does and Azurite does not. Without Node, or before `npm ci` in `tests/azurite`, the tests that
+//! need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`: then they fail.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod azurite;
+mod cases;
+mod interop;
+mod service;
+mod signatures;
+mod stub;
+mod subject;
+
+use azurite::Azurite;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::future::Future;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use subject::Subject;
+use table_orm::store::azure::AzureStore;
+use table_orm::store::embedded::EmbeddedStore;
+use tokio::runtime::Runtime;
+
+/// What a test runs.
+type Run = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// One behaviour of every store.
+struct Case {
+    name: &'static str,
+    run: fn(Subject) -> Run,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let runtime = Arc::new(Runtime::new().expect("a runtime"));
+    let azurite =
+        if arguments.list { Err("not started to list tests".into()) } else { Azurite::start() };
+    let required = std::env::var_os("TABLE_ORM_REQUIRE_AZURITE").is_some_and(|value| value == "1");
+    if let (Err(reason), false) = (&azurite, arguments.list) {
+        eprintln!("without Azurite: {reason}");
+    }
+
+    let mut trials = Vec::new();
+    let files = tempfile::tempdir().expect("a directory");
+    for case in cases::all() {
+        let file = files.path().join(format!("{}.redb", case.name.replace("::", "-")));
+        let run = case.run;
+        trials.push(trial(
+            &runtime,
+            format!("embedded-memory::{}", case.name),
+            move || async move {
+                run(Subject::new(EmbeddedStore::in_memory().unwrap()).await).await;
+            },
+        ));
+        trials.push(trial(&runtime, format!("embedded-file::{}", case.name), move || async move {
+            run(Subject::new(EmbeddedStore::open(file).unwrap()).await).await;
+        }));
+    }
+    for (name, run) in service::all() {
+        trials.push(trial(&runtime, format!("stub::{name}"), run));
+    }
+
+    let mut on_azurite = |name: String, run: Box<dyn FnOnce(&Azurite) -> Run + Send>| {
+        trials.push(match &azurite {
+            Ok(azurite) => {
+                let azurite = azurite.clone();
+                trial(&runtime, name, move || async move { run(&azurite).await })
+            }
+            Err(reason) => {
+                let reason = reason.clone();
+                let absent = Trial::test(name, move || Err(Failed::from(reason)));
+                absent.with_kind("needs Azurite").with_ignored_flag(!required)
+            }
+        });
+    };
+    for case in cases::all() {
+        let run = case.run;
+        on_azurite(
+            format!("azure::{}", case.name),
+            Box::new(move |azurite| {
+                let store = AzureStore::from_connection_string(&azurite.connection_string());
+                Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
+            }),
+        );
+    }
+    for (name, run) in signatures::all() {
+        on_azurite(format!("azure::{name}"), Box::new(run));
+    }
+    if azurite.is_err() || required || interop::python().is_some() {
+        on_azurite("azure::interop::python".into(), Box::new(interop::both_ways));
+    } else {
+        let absent = Trial::test("azure::interop::python", || Err("no Python".into()));
+        trials.push(absent.with_kind("needs Python").with_ignored_flag(true));
+    }
+
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Ok(azurite) = azurite {
+        azurite.stop();
+    }
+    conclusion.exit_code()
+}
+
+fn trial<F: Future<Output = ()> + Send + 'static>(
+    runtime: &Arc<Runtime>,
+    name: String,
+    run: impl FnOnce() -> F + Send + 'static,
+) -> Trial {
+    let runtime = Arc::clone(runtime);
+    Trial::test(name, move || {
+        runtime.block_on(run());
+        Ok(())
+    })
+}

@@ -1,0 +1,397 @@
+//! What the service does and Azurite does not, from a scripted server; and what the client keeps
+//! to itself.
+
+use crate::Run;
+use crate::stub::{Answer, Stub};
+use crate::subject::{insert, json};
+use azure_core::credentials::{AccessToken, TokenRequestOptions};
+use azure_core::http::{AsyncRawResponse, HttpClient, Request, StatusCode, Transport, headers};
+use std::error::Error as _;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use table_orm::query::{KeyRange, RowQuery, Span};
+use table_orm::store::azure::{
+    AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
+};
+use table_orm::store::{
+    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, Transaction,
+};
+use table_orm::{ETag, Error, TableName, Tables};
+
+macro_rules! cases {
+    ($($name:ident),+ $(,)?) => {
+        pub fn all() -> Vec<(&'static str, fn() -> Run)> {
+            vec![$((stringify!($name), || Box::pin($name()))),+]
+        }
+    };
+}
+
+cases! {
+    an_empty_page_with_a_token_is_not_the_end,
+    a_page_may_continue_at_the_start_of_a_partition,
+    a_page_with_a_foreign_continuation_is_not_sent,
+    tables_are_listed_over_pages,
+    codes_are_read_from_the_body,
+    a_table_being_deleted_is_unavailable,
+    a_busy_service_says_how_long_to_wait_and_is_asked_once,
+    batches_of_cosmos_are_read,
+    the_etag_a_row_states_is_its_version,
+    a_failed_batch_may_leave_out_the_index,
+    an_answer_that_is_none_is_an_error,
+    a_lost_connection_leaves_the_outcome_open,
+    a_slow_answer_times_out,
+    an_unreachable_service_has_seen_nothing,
+    requests_share_connections,
+    each_request_is_signed_and_dated,
+    typed_reads_ask_for_no_metadata,
+    what_is_over_a_limit_is_not_sent,
+    a_signature_shows_up_nowhere,
+    tokens_are_not_sent_over_http,
+    tokens_are_asked_for_once_and_sent,
+}
+
+const KEY: &str = "c2VjcmV0LWtleS1vZi10aGUtYWNjb3VudA==";
+
+fn people() -> TableName {
+    TableName::new("People").unwrap()
+}
+
+fn store(stub: &Stub) -> AzureStore {
+    AzureStore::new(&stub.endpoint(), SharedKey::new("acc", KEY).unwrap()).unwrap()
+}
+
+async fn answered(answer: Answer) -> (AzureStore, Stub) {
+    let stub = Stub::start([answer]).await;
+    (store(&stub), stub)
+}
+
+fn page(rows: &[&str]) -> Answer {
+    let rows = rows.iter().map(|key| format!(r#"{{"PartitionKey":"p","RowKey":"{key}"}}"#));
+    Answer::new(200, format!(r#"{{"value":[{}]}}"#, rows.collect::<Vec<_>>().join(",")))
+}
+
+fn all_rows() -> RowQuery {
+    RowQuery::new(people(), KeyRange::ALL)
+}
+
+async fn two_inserts(store: &AzureStore) -> Result<usize, StoreError> {
+    let operations = vec![insert("p", "a", ""), insert("p", "b", "")];
+    let transaction = Transaction { partition_key: "p".into(), operations };
+    Ok(store.commit(&people(), transaction).await?.len())
+}
+
+async fn an_empty_page_with_a_token_is_not_the_end() {
+    let next = |answer: Answer| {
+        answer
+            .with("x-ms-continuation-NextPartitionKey", "1!8!cA==")
+            .with("x-ms-continuation-NextRowKey", "1!4!cg--")
+    };
+    let stub = Stub::start([next(page(&[])), next(page(&["a"])), page(&["b"])]).await;
+    let rows = Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["a", "b"]);
+    let requests = stub.requests();
+    assert!(!requests[0].contains("NextPartitionKey"));
+    for request in &requests[1..] {
+        assert!(request.contains("&NextPartitionKey=1%218%21cA%3D%3D&NextRowKey=1%214%21cg-- "));
+    }
+}
+
+async fn a_page_may_continue_at_the_start_of_a_partition() {
+    let first = page(&["a"]).with("x-ms-continuation-NextPartitionKey", "q");
+    let stub = Stub::start([first, page(&["b"])]).await;
+    let rows = Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows.len(), 2);
+    let second = &stub.requests()[1];
+    assert!(second.contains("NextPartitionKey=q ") && !second.contains("NextRowKey"));
+}
+
+async fn a_page_with_a_foreign_continuation_is_not_sent() {
+    let (store, stub) = answered(page(&[])).await;
+    let query = RowQuery { continuation: Some(Default::default()), ..all_rows() };
+    assert_eq!(store.query(&query).await.unwrap_err().code, ErrorCode::INVALID_INPUT);
+    assert_eq!(stub.requests().len(), 0);
+}
+
+async fn tables_are_listed_over_pages() {
+    let names = |name: &str| Answer::new(200, format!(r#"{{"value":[{{"TableName":"{name}"}}]}}"#));
+    let first = names("Bbb").with("x-ms-continuation-NextTableName", "1!aaa");
+    let stub = Stub::start([first, names("aaa")]).await;
+    let listed = store(&stub).list_tables().await.unwrap();
+    assert_eq!(listed, [TableName::new("aaa").unwrap(), TableName::new("Bbb").unwrap()]);
+    assert!(stub.requests()[1].starts_with("GET /Tables?NextTableName=1%21aaa "));
+}
+
+async fn codes_are_read_from_the_body() {
+    let (store, _stub) = answered(Answer::error(409, "EntityAlreadyExists", "It exists.")).await;
+    let operation = insert("p", "r", "");
+    let error = store.write(&people(), "p", operation).await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::ENTITY_ALREADY_EXISTS, 409));
+    assert_eq!(error.message, "It exists.");
+    assert_eq!(error.request_id.as_deref(), Some("1f"));
+    let (store, _stub) = answered(Answer::error(404, "TableNotFound", "No table.")).await;
+    let got = store.get(&people(), "p", "r", None, Metadata::None).await;
+    assert_eq!(got.unwrap_err().code, ErrorCode::TABLE_NOT_FOUND);
+    let (store, _stub) = answered(Answer::error(404, "ResourceNotFound", "No row.")).await;
+    assert_eq!(store.get(&people(), "p", "r", None, Metadata::None).await.unwrap(), None);
+}
+
+async fn a_table_being_deleted_is_unavailable() {
+    let (store, _stub) = answered(Answer::error(409, "TableBeingDeleted", "Wait.")).await;
+    let error = Tables::new(store).create(&people()).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+}
+
+async fn a_busy_service_says_how_long_to_wait_and_is_asked_once() {
+    for (answer, wait) in [
+        (Answer::error(503, "ServerBusy", "Busy.").with("Retry-After", "7"), 7_000),
+        (Answer::error(429, "TooManyRequests", "m").with("x-ms-retry-after-ms", "40"), 40),
+    ] {
+        let (store, stub) = answered(answer).await;
+        let error = Tables::new(store).list().await.unwrap_err();
+        assert!(matches!(error, Error::Throttled(_)), "{error}");
+        let cause = &error.refusal().unwrap().cause;
+        assert_eq!(cause.retry_after, Some(Duration::from_millis(wait)));
+        assert_eq!(stub.requests().len(), 1);
+    }
+}
+
+/// Headers end with LF, the rest with CRLF; an ETag that is no timestamp.
+const COSMOS: &str = "--batchresponse_1\r\nContent-Type: multipart/mixed; \
+    boundary=changesetresponse_2\n\n--changesetresponse_2\nContent-Type: application/http\n\
+    Content-Transfer-Encoding: binary\n\nHTTP/1.1 201 Created\r\nETag: W/\"a\"\r\n\r\n\
+    {\"odata.etag\":\"W/x\"}\n--changesetresponse_2\nContent-Type: application/http\n\
+    Content-Transfer-Encoding: binary\n\nHTTP/1.1 204 No Content\r\nETag: W/\"b\"\r\n\r\n\r\n\
+    --changesetresponse_2--\n--batchresponse_1--";
+
+async fn batches_of_cosmos_are_read() {
+    let (store, stub) = answered(Answer::new(202, COSMOS)).await;
+    assert_eq!(two_inserts(&store).await.unwrap(), 2);
+    let request = &stub.requests()[0];
+    assert!(request.starts_with("POST /$batch HTTP/1.1\r\n"));
+    assert_eq!(request.matches("Prefer: return-no-content\r\n").count(), 2);
+    assert_eq!(request.matches(&format!("POST {}/People HTTP/1.1", stub.endpoint())).count(), 2);
+}
+
+/// Cosmos DB's are not made of the timestamp.
+async fn the_etag_a_row_states_is_its_version() {
+    let row = r#"{"odata.etag":"W/\"opaque\"","PartitionKey":"p","RowKey":"r","Timestamp":"2011-11-06T09:10:00Z"}"#;
+    let (store, _stub) = answered(Answer::new(200, format!(r#"{{"value":[{row}]}}"#))).await;
+    let rows = Tables::new(store).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows[0].etag, Some(ETag::new("W/\"opaque\"")));
+}
+
+async fn a_failed_batch_may_leave_out_the_index() {
+    let failed = |message: &str| {
+        let body = format!(
+            r#"{{"odata.error":{{"code":"EntityAlreadyExists","message":{{"value":"{message}"}}}}}}"#
+        );
+        let head = "--b\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 409 Conflict";
+        Answer::new(202, format!("{head}\r\n\r\n{body}\r\n--c--\r\n--b--"))
+    };
+    for (message, index) in [("1:It exists.", Some(1)), ("It exists.", None)] {
+        let (store, _stub) = answered(failed(message)).await;
+        let error = two_inserts(&store).await.unwrap_err();
+        assert_eq!((error.code, error.status), (ErrorCode::ENTITY_ALREADY_EXISTS, 409));
+        assert_eq!((error.operation, &*error.message), (index, "It exists."));
+    }
+}
+
+async fn an_answer_that_is_none_is_an_error() {
+    let one = "--c\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n--c--";
+    for body in ["", one, "<html></html>"] {
+        let (store, _stub) = answered(Answer::new(202, body)).await;
+        let error = two_inserts(&store).await.unwrap_err();
+        assert_eq!((error.code.as_str(), error.status), ("UnreadableAnswer", 0), "{body}");
+    }
+    let (store, _stub) = answered(Answer::new(502, "<html>Bad gateway</html>")).await;
+    assert_eq!(two_inserts(&store).await.unwrap_err().status, 502);
+    let (store, _stub) = answered(Answer::new(200, "<html>Welcome</html>")).await;
+    let error = Tables::new(store).table(people()).list("p", ..).collect().await.unwrap_err();
+    assert!(matches!(error, Error::Property(_)), "{error}");
+}
+
+async fn a_lost_connection_leaves_the_outcome_open() {
+    let (store, stub) = answered(Answer::Close).await;
+    let error = store.write(&people(), "p", insert("p", "r", "")).await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.status), ("NoAnswer", 0));
+    assert_eq!(stub.requests().len(), 1);
+}
+
+async fn a_slow_answer_times_out() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let request_timeout = Duration::from_millis(100);
+    let options = ConnectOptions { request_timeout, ..ConnectOptions::default() };
+    let key = SharedKey::new("acc", KEY).unwrap();
+    let store = AzureStore::with_options(&endpoint, key, options).unwrap();
+    let error = store.list_tables().await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.status), ("NoAnswer", 0));
+}
+
+async fn an_unreachable_service_has_seen_nothing() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let store = AzureStore::new(&endpoint, SharedKey::new("acc", KEY).unwrap()).unwrap();
+    let error = store.list_tables().await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.status), ("ConnectionFailed", 0));
+}
+
+async fn requests_share_connections() {
+    let stub = Stub::start(vec![page(&["a"]); 20]).await;
+    let store = store(&stub);
+    for _ in 0..20 {
+        store.query(&all_rows()).await.unwrap();
+    }
+    assert_eq!((stub.requests().len(), stub.connections()), (20, 1));
+}
+
+async fn each_request_is_signed_and_dated() {
+    let (store, stub) = answered(page(&[])).await;
+    store.query(&all_rows()).await.unwrap();
+    let request = &stub.requests()[0];
+    for header in [
+        "authorization: SharedKeyLite acc:",
+        "x-ms-date: ",
+        "x-ms-version: 2020-12-06\r\n",
+        "dataserviceversion: 3.0\r\n",
+        "x-ms-client-request-id: ",
+        "user-agent: ",
+    ] {
+        assert!(request.contains(header), "{header}");
+    }
+    assert!(!request.contains(KEY));
+}
+
+async fn typed_reads_ask_for_no_metadata() {
+    let stub = Stub::start([page(&[]), page(&[])]).await;
+    store(&stub).query(&all_rows()).await.unwrap();
+    Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
+    let requests = stub.requests();
+    assert!(requests[0].contains("accept: application/json;odata=nometadata\r\n"));
+    assert!(requests[1].contains("accept: application/json;odata=minimalmetadata\r\n"));
+}
+
+async fn what_is_over_a_limit_is_not_sent() {
+    let (store, stub) = answered(page(&[])).await;
+    let delete = |row_key: String| Operation { row_key, action: Action::Delete(IfMatch::Any) };
+    let insert =
+        |row_key: String, body: &str| Operation { row_key, action: Action::Insert(json(body)) };
+    let large = format!(r#"{{"A":"{}"}}"#, "x".repeat(50_000));
+    for operations in [
+        (0..101).map(|row| delete(row.to_string())).collect(),
+        vec![delete("a".into()), delete("a".into())],
+        vec![delete("a/b".into())],
+        (0..85).map(|row| insert(row.to_string(), &large)).collect(),
+        Vec::new(),
+    ] {
+        let transaction = Transaction { partition_key: "p".into(), operations };
+        store.commit(&people(), transaction).await.unwrap_err();
+    }
+    let keys = KeyRange { partition: Span::Exact("p".into()), row: Span::All };
+    let query = RowQuery { top: Some(1001), ..RowQuery::new(people(), keys) };
+    store.query(&query).await.unwrap_err();
+    assert_eq!(stub.requests().len(), 0);
+}
+
+/// All that an error and its causes say.
+fn everything(error: &StoreError) -> String {
+    let mut told = format!("{error} {error:?}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        told.push_str(&format!(" {cause} {cause:?}"));
+        source = cause.source();
+    }
+    told
+}
+
+/// An HTTP client whose errors show the URL, as those of reqwest do.
+#[derive(Debug)]
+struct Talkative;
+
+#[async_trait::async_trait]
+impl HttpClient for Talkative {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let kind = azure_core::error::ErrorKind::Connection;
+        Err(azure_core::Error::new(kind, format!("cannot reach {}", request.url())))
+    }
+}
+
+async fn a_signature_shows_up_nowhere() {
+    let sas = Credential::sas("?sv=2020-12-06&sig=SeCrEt%3D").unwrap();
+    let stub = Stub::start([page(&[]), Answer::Close]).await;
+    let store = AzureStore::new(&stub.endpoint(), sas.clone()).unwrap();
+    store.query(&all_rows()).await.unwrap();
+    assert!(stub.requests()[0].starts_with("GET /People()?sv=2020-12-06&sig=SeCrEt%3D "));
+    let error = store.query(&all_rows()).await.unwrap_err();
+    let told = format!("{store:?} {sas:?} {}", everything(&error));
+    assert!(!told.contains("SeCrEt"), "{told}");
+
+    let mut options = ConnectOptions::default();
+    options.client.transport = Some(Transport::new(Arc::new(Talkative)));
+    let store = AzureStore::with_options("https://acc.table.core.windows.net", sas, options);
+    let error = store.unwrap().query(&all_rows()).await.unwrap_err();
+    assert_eq!(error.code.as_str(), "ConnectionFailed");
+    assert!(!everything(&error).contains("SeCrEt"), "{}", everything(&error));
+
+    let key = SharedKey::new("acc", KEY).unwrap();
+    let store = AzureStore::new(&stub.endpoint(), key.clone()).unwrap();
+    let told = format!("{key:?} {store:?} {:?}", Credential::from(key.clone()));
+    assert!(!told.contains(KEY), "{told}");
+}
+
+/// A credential that counts what it is asked for.
+#[derive(Debug, Default)]
+struct Tokens(Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl TokenCredential for Tokens {
+    async fn get_token(
+        &self,
+        scopes: &[&str],
+        _: Option<TokenRequestOptions<'_>>,
+    ) -> azure_core::Result<AccessToken> {
+        self.0.lock().unwrap().push(scopes.join(" "));
+        let expires = time::OffsetDateTime::now_utc() + time::Duration::hours(1);
+        Ok(AccessToken::new("ToKeN", expires))
+    }
+}
+
+async fn tokens_are_not_sent_over_http() {
+    let tokens = Arc::new(Tokens::default());
+    let error = AzureStore::new("http://127.0.0.1:1", Arc::clone(&tokens)).unwrap_err();
+    assert!(matches!(error, ConnectError::TokenOverHttp));
+    assert!(tokens.0.lock().unwrap().is_empty());
+}
+
+/// An HTTP client that answers every request with an empty page.
+#[derive(Debug, Default)]
+struct Pages(Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl HttpClient for Pages {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let authorization = request.headers().get_str(&headers::AUTHORIZATION)?;
+        self.0.lock().unwrap().push(authorization.to_owned());
+        let body = r#"{"value":[]}"#;
+        Ok(AsyncRawResponse::from_bytes(StatusCode::Ok, headers::Headers::new(), body))
+    }
+}
+
+async fn tokens_are_asked_for_once_and_sent() {
+    for (endpoint, scope) in [
+        ("https://acc.table.core.windows.net", "https://storage.azure.com/.default"),
+        ("https://acc.table.cosmos.azure.com", "https://cosmos.azure.com/.default"),
+    ] {
+        let (tokens, pages) = (Arc::new(Tokens::default()), Arc::new(Pages::default()));
+        let mut options = ConnectOptions::default();
+        options.client.transport = Some(Transport::new(Arc::<Pages>::clone(&pages)));
+        let credential: Arc<dyn TokenCredential> = Arc::<Tokens>::clone(&tokens);
+        let store = AzureStore::with_options(endpoint, credential, options).unwrap();
+        store.query(&all_rows()).await.unwrap();
+        store.query(&all_rows()).await.unwrap();
+        assert_eq!(*pages.0.lock().unwrap(), ["Bearer ToKeN", "Bearer ToKeN"]);
+        assert_eq!(*tokens.0.lock().unwrap(), [scope]);
+        assert!(!format!("{store:?}").contains("ToKeN"));
+    }
+}

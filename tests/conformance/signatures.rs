@@ -1,0 +1,116 @@
+//! Shared access signatures made here, judged by Azurite.
+
+use crate::Run;
+use crate::azurite::{ACCOUNT, Azurite, KEY};
+use crate::subject::{Subject, insert};
+use azure_core::credentials::Secret;
+use azure_core::hmac::hmac_sha256;
+use table_orm::query::Span;
+use table_orm::store::azure::{
+    AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
+};
+use table_orm::store::{Metadata, Store, StoreError, Transaction};
+use table_orm::{Error, Tables};
+use time::{Duration, OffsetDateTime};
+
+type Case = (&'static str, fn(&Azurite) -> Run);
+
+pub fn all() -> [Case; 5] {
+    [
+        ("signatures::grant_what_they_say", |azurite| Box::pin(grants(azurite.clone()))),
+        ("signatures::of_the_account_commit", |azurite| Box::pin(account(azurite.clone()))),
+        ("signatures::expire", |azurite| Box::pin(expires(azurite.clone()))),
+        ("keys::that_are_wrong_are_refused", |azurite| Box::pin(wrong_key(azurite.clone()))),
+        ("metadata::is_left_out_of_typed_pages", |azurite| Box::pin(metadata(azurite.clone()))),
+    ]
+}
+
+async fn subject(azurite: &Azurite) -> Subject {
+    let text = azurite.connection_string();
+    Subject::new(AzureStore::from_connection_string(&text).unwrap()).await
+}
+
+fn key() -> SharedKey {
+    SharedKey::new(ACCOUNT, KEY).unwrap()
+}
+
+fn sas(subject: &Subject, permissions: Permissions, hours: i64) -> TableSas {
+    let expiry = OffsetDateTime::now_utc() + Duration::hours(hours);
+    TableSas::new(subject.table.clone(), permissions, expiry).allow_http()
+}
+
+async fn grants(azurite: Azurite) {
+    let subject = subject(&azurite).await;
+    subject.insert("p q", "it's", "").await;
+    let all = Permissions::READ | Permissions::ADD | Permissions::UPDATE | Permissions::DELETE;
+    for (permissions, may_write) in [(Permissions::READ, false), (all, true)] {
+        let signed = sas(&subject, permissions, 1).rows("p q", "a", "z").sign(&key()).unwrap();
+        let text = format!("TableEndpoint={};SharedAccessSignature={signed}", azurite.endpoint());
+        let ConnectionString { endpoint, credential } = text.parse().unwrap();
+        let store = AzureStore::new(&endpoint, credential).unwrap();
+        let row = store.get(&subject.table, "p q", "it's", None, Metadata::None).await.unwrap();
+        assert!(row.is_some());
+        store.query(&subject.query(Span::Exact("p q".into()), Span::All)).await.unwrap();
+        let written = store.write(&subject.table, "p q", insert("p q", "b", "")).await;
+        if may_write {
+            written.unwrap();
+        } else {
+            assert_refused(&written.unwrap_err());
+        }
+    }
+}
+
+/// A signature of the account, which Azurite, unlike one of a table, takes for a transaction.
+async fn account(azurite: Azurite) {
+    let subject = subject(&azurite).await;
+    let expiry = (OffsetDateTime::now_utc() + Duration::hours(1)).date();
+    let expiry = format!("{expiry}T23:59:59Z");
+    let signed = format!("{ACCOUNT}\nraud\nt\no\n\n{expiry}\n\nhttps,http\n2019-02-02\n");
+    let signature = hmac_sha256(&signed, &Secret::new(KEY)).unwrap();
+    let encode = |text: &str| text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
+    let query = format!(
+        "?sv=2019-02-02&ss=t&srt=o&sp=raud&se={expiry}&spr=https,http&sig={}",
+        encode(&signature)
+    );
+    let store = AzureStore::new(&azurite.endpoint(), Credential::sas(&query).unwrap()).unwrap();
+    let operations = vec![insert("p", "a", ""), insert("p", "b", "")];
+    let transaction = Transaction { partition_key: "p".into(), operations };
+    assert_eq!(store.commit(&subject.table, transaction).await.unwrap().len(), 2);
+    assert_eq!(subject.keys(subject.query(Span::All, Span::All)).await.len(), 2);
+}
+
+async fn expires(azurite: Azurite) {
+    let subject = subject(&azurite).await;
+    let credential = sas(&subject, Permissions::READ, -1).credential(&key()).unwrap();
+    let store = AzureStore::new(&azurite.endpoint(), credential).unwrap();
+    let read = store.get(&subject.table, "p", "r", None, Metadata::None).await;
+    assert_refused(&read.unwrap_err());
+}
+
+fn assert_refused(error: &StoreError) {
+    assert_eq!(error.status, 403, "{error}");
+    assert!(
+        error.code.as_str().starts_with("Authori") || error.code.as_str().starts_with("Authent")
+    );
+}
+
+async fn wrong_key(azurite: Azurite) {
+    let key = SharedKey::new(ACCOUNT, "d3Jvbmc=").unwrap();
+    let error = Tables::azure(&azurite.endpoint(), key).unwrap().list().await.unwrap_err();
+    assert!(matches!(error, Error::Refused(_)), "{error}");
+    assert_refused(&error.refusal().unwrap().cause);
+}
+
+async fn metadata(azurite: Azurite) {
+    let subject = subject(&azurite).await;
+    subject.insert("p", "r", r#""A":"5","A@odata.type":"Edm.Int64""#).await;
+    for (metadata, annotated) in [(Metadata::None, false), (Metadata::Minimal, true)] {
+        let mut query = subject.query(Span::All, Span::All);
+        query.metadata = metadata;
+        let rows = subject.rows(query).await;
+        assert_eq!(rows[0].contains_key("A@odata.type"), annotated);
+        let row = subject.store.get(&subject.table, "p", "r", None, metadata).await.unwrap();
+        let body = String::from_utf8(row.unwrap().body.to_vec()).unwrap();
+        assert_eq!(body.contains("A@odata.type"), annotated);
+    }
+}

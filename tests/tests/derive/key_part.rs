@@ -1,0 +1,110 @@
+//! `#[derive(KeyPart)]`: codes and newtypes.
+
+use super::{exact, keys, properties, read_back, row_keys};
+use table_orm::edm::Edm;
+use table_orm::key::{KeyPart as Part, Sorted, Width};
+use table_orm::property::Property;
+use table_orm::query::Span;
+use table_orm::{KeyPart, TableEntity};
+use time::Date;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+enum Grade {
+    #[key("A")]
+    Best,
+    #[key("B2")]
+    Good,
+    C,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+enum Size {
+    #[key("S")]
+    Small,
+    #[key("L")]
+    Large,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, KeyPart)]
+struct Bib(u32);
+
+#[derive(Debug, Clone, PartialEq, Eq, KeyPart)]
+struct Name(String);
+
+#[derive(Debug, Clone, PartialEq, Eq, KeyPart)]
+struct Tagged<T> {
+    value: T,
+}
+
+/// A date is no property, so its newtype stands in keys alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+struct Day(Date);
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "entries", partition = "{day}", row = "{grade}_{size}{bib:05}{count}__{name}")]
+#[component(count = biased(tagged))]
+struct Entry {
+    #[table(key_only)]
+    day: Day,
+    grade: Grade,
+    size: Size,
+    bib: Bib,
+    tagged: Tagged<i16>,
+    name: Name,
+}
+
+fn entry() -> Entry {
+    Entry {
+        day: Day(Date::from_ordinal_date(2011, 310).unwrap()),
+        grade: Grade::Good,
+        size: Size::Large,
+        bib: Bib(12),
+        tagged: Tagged { value: -1 },
+        name: Name("Jo".to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn codes_and_newtypes_are_stored_as_what_they_stand_for() {
+    assert_eq!(row_keys(&entry()), ["B2_L0001232767__Jo"]);
+    let stored = properties(&entry());
+    assert_eq!(stored["Grade"], "B2");
+    assert_eq!(stored["Bib"], "12");
+    assert_eq!(stored["Tagged"], -1);
+    assert_eq!(stored["Name"], "Jo");
+    assert_eq!(read_back(&entry(), Entry::partition(entry().day)).await, entry());
+}
+
+#[test]
+fn newtypes_build_keys_and_ranges() {
+    let day = Entry::partition(entry().day);
+    let to_bib = day.row().grade(Grade::Good).size(Size::Large);
+    let key = to_bib.clone().bib(Bib(12)).count(Tagged { value: -1 }).name("Jo");
+    assert_eq!(exact(key), row_keys(&entry())[0]);
+    let (range, _) = keys(to_bib.clone().bib_in(Bib(10)..Bib(13)));
+    assert!(range.row.contains("B2_L0001232767__Jo") && !range.row.contains("B2_L0001332767__Jo"));
+    let name = to_bib.bib(Bib(12)).count(Tagged { value: -1 });
+    let (range, _) = keys(name.clone().name_in(Name("J".to_owned())..=Name("Jo".to_owned())));
+    assert!(range.row.contains("B2_L0001232767__Jo") && !range.row.contains("B2_L0001232767__Joe"));
+    let (range, _) = keys(name.name_starts_with("J"));
+    assert_eq!(range.row, Span::prefix("B2_L0001232767__J"));
+    let (range, _) = keys(day.row().grade_in(Grade::Best..Grade::C));
+    assert!(range.row.contains("A_S") && range.row.contains("B2_S") && !range.row.contains("C_S"));
+}
+
+#[test]
+fn codes_sort_where_they_ascend() {
+    const fn sorted<T: Sorted>() {}
+    sorted::<Grade>();
+    assert_eq!(<Grade as Part>::WIDTH, Width::UpTo(2));
+    assert_eq!(<Size as Part>::WIDTH, Width::Fixed(1));
+    const { assert!(<Grade as Part>::PREFIX_FREE) };
+}
+
+#[test]
+fn an_unknown_code_is_not_read() {
+    assert_eq!(<Grade as Part>::decode("C"), Ok(Grade::C));
+    assert!(<Grade as Part>::decode("D").is_err());
+    assert_eq!(Grade::Good.edm(), Ok(Some(Edm::from("B2"))));
+    assert_eq!(Name("x".to_owned()).edm(), Ok(Some(Edm::from("x"))));
+}

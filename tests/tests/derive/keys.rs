@@ -1,0 +1,272 @@
+//! Encoders, sparse rows, and what of a key depends on what.
+
+use super::{exact, keys, repo, row_keys};
+use table_orm::query::{QueryClass, Span};
+use table_orm::row::EntityRows;
+use table_orm::{KeyPart, TableEntity};
+use time::{Date, OffsetDateTime, Time};
+use uuid::Uuid;
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "encoders", partition = "{tenant}")]
+#[row(plain, key = "A:{number}_{flag}_{letter}_{id}_{text}")]
+#[row(padded, key = "B:{number:06}{small_up}{number_down:06}{number_up:07}")]
+#[row(whole, key = "C:{number_all}{small_down}{at}{newest}{oldest}")]
+#[row(text, key = "D:{lower_text}__{twice}")]
+#[component(number_down = desc(number), number_up = asc(number), number_all = asc(number))]
+#[component(small_up = biased(small))]
+#[component(small_down = desc(small), newest = desc(at), oldest = asc(at))]
+#[component(lower_text = lower(text), twice = with(Encoders::twice))]
+struct Encoders {
+    tenant: u64,
+    number: u32,
+    small: i8,
+    flag: bool,
+    letter: char,
+    id: Uuid,
+    at: OffsetDateTime,
+    text: String,
+}
+
+impl Encoders {
+    fn twice(&self) -> String {
+        self.text.repeat(2)
+    }
+}
+
+fn encoders() -> Encoders {
+    Encoders {
+        tenant: 5,
+        number: 42,
+        small: -2,
+        flag: true,
+        letter: 'x',
+        id: Uuid::from_u128(1),
+        at: OffsetDateTime::UNIX_EPOCH,
+        text: "Ab".to_owned(),
+    }
+}
+
+#[test]
+fn every_encoder_writes_its_text() {
+    assert_eq!(EntityRows::of(&encoders()).unwrap().partition_key, "5");
+    assert_eq!(
+        row_keys(&encoders()),
+        [
+            "A:42_true_x_00000000-0000-0000-0000-000000000001_Ab",
+            "B:0000421269999570000042",
+            "C:00000000421291970-01-01T00:00:00.0000000Z25340230079999999991970-01-01T00:00:00.0000000Z",
+            "D:ab__AbAb",
+        ]
+    );
+}
+
+#[test]
+fn every_encoder_builds_the_key_it_stores() {
+    let entity = encoders();
+    let partition = Encoders::partition(5);
+    let plain = partition.plain().number(42).flag(true).letter('x').id(entity.id).text("Ab");
+    let padded = partition.padded().number(42).small_up(-2).number_down(42).number_up(42);
+    let whole = partition.whole().number_all(42).small_down(-2).at(entity.at);
+    let whole = whole.newest(entity.at).oldest(entity.at);
+    let text = partition.text().lower_text("aB").twice("AbAb");
+    assert_eq!([exact(plain), exact(padded), exact(whole), exact(text)], *row_keys(&entity));
+}
+
+#[test]
+fn ranges_are_given_in_the_order_of_values() {
+    let partition = Encoders::partition(5);
+    let (range, _) = keys(partition.padded().number(42).small_up_in(-2..=10));
+    for (small, inside) in [(-3_i8, false), (-2, true), (0, true), (10, true), (11, false)] {
+        let entity = Encoders { small, ..encoders() };
+        assert_eq!(range.row.contains(&row_keys(&entity)[1]), inside, "{small}");
+    }
+    let (range, _) = keys(partition.padded().number(42).small_up(-2).number_down_in(40..42));
+    for (number, inside) in [(39_u32, false), (40, true), (41, true), (42, false)] {
+        let key =
+            exact(partition.padded().number(42).small_up(-2).number_down(number).number_up(1));
+        assert_eq!(range.row.contains(&key), inside, "{number}");
+    }
+    let (range, class) = keys(partition.text().lower_text("ab").twice_in("a".to_owned()..));
+    assert_eq!(class, QueryClass::RowRange);
+    assert!(range.row.contains("D:ab__b") && !range.row.contains("D:ab__A"));
+    let (range, _) = keys(partition.text().lower_text_starts_with("AB"));
+    assert_eq!(range.row, Span::prefix("D:ab"));
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "runners", partition = "all")]
+#[row(by_id, key = "ID:{id:04}")]
+#[row(by_finish, key = "FIN:{finished_first}__{id:04}", exclude(note))]
+#[row(by_team, key = "TEAM:{team}")]
+#[row(winners, key = "WIN:{id:04}", when = Runner::has_won)]
+#[component(finished_first = asc(finished))]
+struct Runner {
+    id: u16,
+    finished: Option<OffsetDateTime>,
+    team: Option<String>,
+    won: bool,
+    note: String,
+}
+
+impl Runner {
+    const fn has_won(&self) -> bool {
+        self.won
+    }
+}
+
+#[tokio::test]
+async fn sparse_rows_are_there_when_their_values_are() {
+    let none = Runner { id: 1, finished: None, team: None, won: false, note: String::new() };
+    assert_eq!(row_keys(&none), ["ID:0001"]);
+    let all = Runner {
+        id: 2,
+        finished: Some(OffsetDateTime::UNIX_EPOCH),
+        team: Some("Blue".to_owned()),
+        won: true,
+        note: "fast".to_owned(),
+    };
+    let stored = ["ID:0002", "FIN:1970-01-01T00:00:00.0000000Z__0002", "TEAM:Blue", "WIN:0002"];
+    assert_eq!(row_keys(&all), stored);
+
+    let repo = repo::<Runner>().await;
+    repo.insert(&none).await.unwrap();
+    repo.insert(&all).await.unwrap();
+    let runners = Runner::partition();
+    let blue = repo.get(runners.by_team().team("Blue")).await.unwrap();
+    assert_eq!(blue.as_ref(), Some(&all));
+    assert_eq!(repo.list(runners.winners()).collect().await.unwrap(), [all]);
+    assert_eq!(repo.list(&runners).count().await.unwrap(), 2);
+
+    let mut runner = repo.load(runners.by_id().id(1_u16)).await.unwrap().one().unwrap();
+    runner.team = Some("Red".to_owned());
+    repo.save(runner).await.unwrap();
+    assert_eq!(repo.list(runners.by_team()).count().await.unwrap(), 2);
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "settings", partition = "config", row = "current")]
+struct Settings {
+    limit: u32,
+}
+
+#[test]
+fn a_constant_key_is_complete_at_once() {
+    let (range, class) = keys(Settings::partition().row());
+    assert_eq!(class, QueryClass::Point);
+    assert_eq!(range.partition, Span::Exact("config".to_owned()));
+    assert_eq!(range.row, Span::Exact("current".to_owned()));
+    assert_eq!(row_keys(&Settings { limit: 1 }), ["current"]);
+    const { assert!(Settings::KEYS_FOLLOW_CANONICAL) };
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "files", partition = "{folder}", row = "{name}", escape = encode)]
+struct File {
+    folder: String,
+    name: String,
+    size: u64,
+}
+
+#[tokio::test]
+async fn escaped_keys_hold_any_text() {
+    let file = File { folder: "a/b".to_owned(), name: "c#?~d".to_owned(), size: 1 };
+    let rows = EntityRows::of(&file).unwrap();
+    assert_eq!(rows.partition_key, "a~2Fb");
+    assert_eq!(rows.rows[0].row_key, "c~23~3F~7Ed");
+    let repo = repo::<File>().await;
+    repo.insert(&file).await.unwrap();
+    let folder = File::partition("a/b");
+    let found = repo.list(folder.row().name_starts_with("c#")).collect().await.unwrap();
+    assert_eq!(found, [file]);
+    let (range, class) = keys(folder.row());
+    assert_eq!((range.row, class), (Span::All, QueryClass::Partition));
+}
+
+#[test]
+fn a_value_that_no_key_can_hold_is_refused() {
+    let file = Runner {
+        id: 1,
+        finished: None,
+        team: Some("a/b".to_owned()),
+        won: false,
+        note: String::new(),
+    };
+    let error = EntityRows::of(&file).unwrap_err().to_string();
+    assert!(error.contains("`team` of `Runner`") && error.contains("\"a/b\""), "{error}");
+    let wide = Runner { id: 10_000, ..file };
+    EntityRows::of(&wide).unwrap_err();
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "follow", partition = "{owner}")]
+#[row(canonical_first, key = "A:{day}__{name}")]
+#[row(second, key = "B:{name_low}__{day_down}")]
+#[component(name_low = lower(name), day_down = desc(day))]
+struct Follow {
+    owner: Uuid,
+    #[table(key_only)]
+    day: Date,
+    name: String,
+    #[table(json)]
+    hour: Option<u8>,
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "follownot", partition = "{owner}")]
+#[row(first, key = "A:{name_low}")]
+#[row(second, key = "B:{name}")]
+#[row(third, key = "C:{name}", canonical)]
+#[row(fourth, key = "D:{hour}", when = NotFollow::early)]
+#[component(name_low = lower(name))]
+struct NotFollow {
+    #[table(key_only)]
+    owner: Uuid,
+    name: String,
+    #[table(skip)]
+    skipped: u8,
+    #[table(json)]
+    hour: u8,
+}
+
+impl NotFollow {
+    const fn early(&self) -> bool {
+        self.hour < 6
+    }
+}
+
+#[test]
+fn keys_follow_the_canonical_key_when_it_tells_all_values() {
+    const { assert!(Follow::KEYS_FOLLOW_CANONICAL) };
+    const { assert!(!NotFollow::KEYS_FOLLOW_CANONICAL) };
+    let entity = NotFollow { owner: Uuid::nil(), name: "N".to_owned(), skipped: 1, hour: 9 };
+    assert_eq!(row_keys(&entity), ["A:n", "B:N", "C:N"]);
+    assert_eq!(entity.skipped, 1);
+    let (range, _) = keys(NotFollow::partition(Uuid::nil()));
+    assert_eq!(range.row, Span::prefix("C:"));
+}
+
+#[derive(Debug, PartialEq, KeyPart)]
+struct Lap(u16);
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "laps", partition = "{day}{start}", row = "{{{lap:03}}}{split}.")]
+struct Split {
+    #[table(key_only)]
+    day: Date,
+    #[table(key_only)]
+    start: Time,
+    lap: Lap,
+    split: char,
+}
+
+#[test]
+fn fixed_widths_need_no_separator_and_braces_are_doubled() {
+    let day = Date::from_ordinal_date(2011, 310).unwrap();
+    let entity = Split { day, start: Time::MIDNIGHT, lap: Lap(7), split: 'b' };
+    let rows = EntityRows::of(&entity).unwrap();
+    assert_eq!(rows.partition_key, "2011-11-0600:00:00.0000000");
+    assert_eq!(rows.rows[0].row_key, "{007}b.");
+    let key = Split::partition(day, Time::MIDNIGHT).row().lap(Lap(7)).split('b');
+    assert_eq!(exact(key), "{007}b.");
+}

@@ -1,0 +1,204 @@
+//! Generated code meets no name of the user's.
+
+use super::{exact, read_back, row_keys};
+use std::fmt::Debug;
+use table_orm::key::KeyPart as Part;
+use table_orm::property::Property;
+use table_orm::{KeyPart, Projection, Properties, TableEntity};
+
+/// A name for the crate other than its own.
+mod renamed {
+    pub use table_orm as orm;
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "aaa", partition = "{list}", crate = renamed::orm)]
+#[row(row, key = "A:{path}__{key}__{row}__{partition}")]
+#[row(t, key = "B:{type}__{self_}")]
+#[row(list, key = "C:{out}{name_in}__{name}")]
+struct T {
+    list: String,
+    path: String,
+    key: String,
+    row: String,
+    partition: String,
+    r#type: u8,
+    self_: u8,
+    out: Other,
+    members: u8,
+    other: u8,
+    member: u8,
+    f0: u8,
+    value: Option<u8>,
+    name: String,
+    name_in: String,
+    event: Event,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+#[key(crate = renamed::orm)]
+enum Other {
+    #[key("N")]
+    None,
+    #[key("S")]
+    Some,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+#[key(crate = renamed::orm)]
+struct Event(bool);
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = T, crate = renamed::orm)]
+struct Less {
+    path: String,
+}
+
+#[derive(Debug, PartialEq, Properties)]
+#[table(crate = renamed::orm)]
+struct Group {
+    name: String,
+}
+
+// Names of the prelude and of the runtime that the user has for other things.
+#[allow(dead_code, non_camel_case_types)]
+mod shadows {
+    pub struct Option;
+    pub struct Result;
+    pub struct Some;
+    pub struct Ok;
+    pub struct Vec;
+    pub struct Query;
+    pub struct Given;
+    pub struct Default;
+    pub trait Clone {}
+    pub mod core {}
+    pub mod std {}
+    pub mod table_orm {}
+}
+
+mod shadowed {
+    #[allow(unused_imports, clippy::wildcard_imports)]
+    use super::shadows::*;
+
+    #[derive(::std::fmt::Debug, ::core::cmp::PartialEq, ::table_orm::TableEntity)]
+    #[table(name = "aaa", partition = "{a}", row = "{b:03}")]
+    pub struct Plain {
+        pub a: ::std::string::String,
+        #[table(default)]
+        pub b: u8,
+        #[table(json)]
+        pub c: u8,
+        #[table(flatten)]
+        pub d: Nested,
+    }
+
+    #[derive(::std::fmt::Debug, ::core::cmp::PartialEq, ::table_orm::Properties)]
+    pub struct Nested {
+        pub e: u8,
+    }
+
+    #[derive(::table_orm::KeyPart)]
+    #[allow(dead_code)]
+    pub enum Code {
+        Ok,
+        Err,
+    }
+}
+
+#[tokio::test]
+async fn fields_and_rows_can_have_any_name() {
+    let entity = T {
+        list: "l".to_owned(),
+        path: "p".to_owned(),
+        key: "k".to_owned(),
+        row: "r".to_owned(),
+        partition: "q".to_owned(),
+        r#type: 1,
+        self_: 2,
+        out: Other::Some,
+        members: 3,
+        other: 4,
+        member: 5,
+        f0: 6,
+        value: None,
+        name: "n".to_owned(),
+        name_in: "i".to_owned(),
+        event: Event(true),
+    };
+    assert_eq!(row_keys(&entity), ["A:p__k__r__q", "B:1__2", "C:Si__n"]);
+    let part = T::partition("l");
+    assert_eq!(exact(part.row().path("p").key("k").row("r").partition("q")), "A:p__k__r__q");
+    assert_eq!(exact(part.t().r#type(1).self_(2)), "B:1__2");
+    assert_eq!(exact(part.list().out(Other::Some).name_in("i").name("n")), "C:Si__n");
+    assert_eq!(read_back(&entity, part).await, entity);
+    let plain = shadowed::Plain { a: "a".to_owned(), b: 1, c: 2, d: shadowed::Nested { e: 3 } };
+    let part = shadowed::Plain::partition("a");
+    assert_eq!(read_back(&plain, part).await, plain);
+}
+
+#[test]
+fn an_entity_can_live_in_a_function() {
+    #[derive(Debug, TableEntity)]
+    #[table(name = "local", partition = "{id}", row = "x")]
+    struct Local {
+        id: u8,
+        mark: Mark,
+    }
+    #[derive(Debug, KeyPart)]
+    enum Mark {
+        On,
+    }
+    assert_eq!(row_keys(&Local { id: 1, mark: Mark::On }), ["x"]);
+    assert_eq!(exact(Local::partition(1).row()), "x");
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "generic", partition = "{id}")]
+#[row(by_value, key = "V:{value}__{count}")]
+#[row(by_id, key = "I:{id}", include(value))]
+struct Generic<T, U = u8, const N: usize = 2>
+where
+    T: Part + Property + Send + Sync,
+    U: Property + Part + Send + Sync,
+{
+    id: u8,
+    value: T,
+    count: U,
+    #[table(series)]
+    series: [Option<u8>; N],
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Generic<String>)]
+struct GenericValue {
+    value: String,
+}
+
+#[derive(Debug, PartialEq, Properties)]
+struct GenericGroup<T: Property + Debug> {
+    value: T,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "borrowed", partition = "{id}", row = "{text}")]
+struct Borrowed<'a> {
+    id: u8,
+    text: std::borrow::Cow<'a, str>,
+}
+
+#[tokio::test]
+async fn entities_can_be_generic() {
+    let entity =
+        Generic::<String> { id: 1, value: "v".to_owned(), count: 2, series: [Some(1), None] };
+    assert_eq!(row_keys(&entity), ["V:v__2", "I:1"]);
+    let partition = Generic::<String>::partition(1);
+    assert_eq!(exact(partition.by_value().value("v").count(2)), "V:v__2");
+    assert_eq!(read_back(&entity, &partition).await, entity);
+    let borrowed = Borrowed { id: 1, text: "t".into() };
+    assert_eq!(read_back(&borrowed, Borrowed::partition(1)).await, borrowed);
+    let repo = super::repo::<Generic<String>>().await;
+    repo.insert(&entity).await.unwrap();
+    let read = repo.list(partition.by_id()).project::<GenericValue>().one().await.unwrap();
+    assert_eq!(read, GenericValue { value: "v".to_owned() });
+}

@@ -1,0 +1,303 @@
+//! Field attributes: how values are stored, limited, left out, and read back.
+
+use super::{properties, read_back, repo, row_keys};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use table_orm::edm::{DateTime, Edm};
+use table_orm::row::EntityRows;
+use table_orm::{DynamicEntity, ETag, Error, Projection, Properties, TableEntity, Tables};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Shoes {
+    brand: String,
+    sizes: Vec<u8>,
+}
+
+#[derive(Debug, Clone, PartialEq, Properties)]
+struct Address {
+    street: String,
+    #[table(rename = "ZIP")]
+    zip: Option<u32>,
+    #[table(json)]
+    lines: Vec<String>,
+    #[table(flatten)]
+    point: Option<Point>,
+    #[table(skip)]
+    seen: bool,
+    #[table(default)]
+    floor: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Properties)]
+#[table(rename_all = "camelCase")]
+struct Point {
+    lat_itude: f64,
+    longitude: f64,
+}
+
+fn three() -> u8 {
+    3
+}
+
+fn no_shoes() -> Shoes {
+    Shoes { brand: "none".to_owned(), sizes: Vec::new() }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "fields", partition = "{tenant}", row = "{id:04}")]
+struct Fields {
+    #[table(key_only)]
+    tenant: Uuid,
+    #[table(key_only, max = 500)]
+    id: u16,
+    #[table(rename = "Known_As")]
+    name: Cow<'static, str>,
+    #[table(skip)]
+    cache: Vec<u8>,
+    #[table(default)]
+    visits: u64,
+    #[table(default = three)]
+    level: u8,
+    #[table(json)]
+    shoes: Shoes,
+    #[table(json)]
+    spare: Option<Shoes>,
+    #[table(json, default = no_shoes)]
+    old: Shoes,
+    #[table(series)]
+    splits: [Option<f64>; 3],
+    #[table(series)]
+    laps: Vec<i32>,
+    #[table(flatten)]
+    address: Address,
+    #[table(flatten)]
+    more: BTreeMap<String, Edm>,
+    #[table(max_len = 3)]
+    r#type: Option<String>,
+    #[table(max = 10)]
+    score: i64,
+    bytes: Vec<u8>,
+    at: Option<DateTime>,
+    #[table(etag)]
+    version: Option<ETag>,
+    #[table(timestamp)]
+    written: Option<OffsetDateTime>,
+}
+
+fn fields() -> Fields {
+    Fields {
+        tenant: Uuid::from_u128(7),
+        id: 12,
+        name: Cow::Borrowed("Jo"),
+        cache: vec![1],
+        visits: 5,
+        level: 1,
+        shoes: Shoes { brand: "x".to_owned(), sizes: vec![44] },
+        spare: None,
+        old: Shoes::default(),
+        splits: [Some(1.5), None, Some(f64::INFINITY)],
+        laps: vec![1, 2],
+        address: Address {
+            street: "Main".to_owned(),
+            zip: Some(1),
+            lines: vec!["a".to_owned()],
+            point: Some(Point { lat_itude: 1.0, longitude: 2.0 }),
+            seen: true,
+            floor: 2,
+        },
+        more: BTreeMap::from([("Other".to_owned(), Edm::from(5_i64))]),
+        r#type: Some("abc".to_owned()),
+        score: -5,
+        bytes: vec![1, 2],
+        at: None,
+        version: None,
+        written: None,
+    }
+}
+
+#[test]
+fn fields_are_stored_under_pascal_case_or_as_renamed() {
+    let stored: Vec<_> = properties(&fields())
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|name| !name.contains('@'))
+        .collect();
+    let expected = [
+        "Bytes",
+        "Floor",
+        "Known_As",
+        "Laps000",
+        "Laps001",
+        "Level",
+        "Lines",
+        "Old",
+        "Other",
+        "Score",
+        "Shoes",
+        "Splits00",
+        "Splits02",
+        "Street",
+        "Type",
+        "Visits",
+        "ZIP",
+        "latItude",
+        "longitude",
+    ];
+    let mut sorted = stored;
+    sorted.sort();
+    assert_eq!(sorted, expected);
+    assert_eq!(row_keys(&fields()), ["0012"]);
+    assert_eq!(properties(&fields())["Shoes"], "{\"brand\":\"x\",\"sizes\":[44]}");
+}
+
+#[tokio::test]
+async fn every_field_reads_back() {
+    let read = read_back(&fields(), Fields::partition(Uuid::from_u128(7))).await;
+    assert!(read.version.is_some() && read.written.is_some());
+    assert_eq!(read.cache, Vec::<u8>::new());
+    assert!(!read.address.seen);
+    let mut expected = fields();
+    expected.version = read.version.clone();
+    expected.written = read.written;
+    expected.cache = Vec::new();
+    expected.address.seen = false;
+    assert_eq!(read, expected);
+}
+
+#[tokio::test]
+async fn a_missing_property_is_its_default_or_a_typed_error() {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<Fields>();
+    repo.create_table().await.unwrap();
+    let tenant = Uuid::from_u128(7);
+    let row = DynamicEntity::new(tenant.to_string(), "0001")
+        .with("Known_As", "Jo")
+        .with("Shoes", "{\"brand\":\"x\",\"sizes\":[]}")
+        .with("Score", 1_i64)
+        .with("Street", "Main")
+        .with("Lines", "[]")
+        .with("Bytes", vec![1_u8]);
+    let table = tables.table(table_orm::TableName::new("fields").unwrap());
+    table.insert(&row).await.unwrap();
+    let partition = Fields::partition(tenant);
+    let read = repo.get(partition.row().id(1_u16)).await.unwrap().unwrap();
+    assert_eq!((read.id, read.tenant, read.visits, read.level), (1, tenant, 0, 3));
+    assert_eq!((read.old, read.spare), (no_shoes(), None));
+    assert_eq!((read.splits, read.laps), ([None; 3], vec![]));
+    assert_eq!((read.address.point, read.address.zip, read.address.floor), (None, None, 0));
+    assert!(read.more.is_empty());
+
+    let row = DynamicEntity::new(tenant.to_string(), "0002").with("Known_As", "Jo");
+    table.insert(&row).await.unwrap();
+    let error = repo.get(partition.row().id(2_u16)).await.unwrap_err();
+    let Error::Property(error) = error else { panic!("{error}") };
+    assert_eq!(
+        (error.entity, error.property.as_str(), error.row_key.as_str()),
+        ("Fields", "Shoes", "0002")
+    );
+}
+
+#[tokio::test]
+async fn a_key_that_is_no_key_of_the_entity_is_a_typed_error() {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<Fields>();
+    repo.create_table().await.unwrap();
+    let row = DynamicEntity::new(Uuid::nil().to_string(), "x");
+    tables.table(table_orm::TableName::new("fields").unwrap()).insert(&row).await.unwrap();
+    let error = repo.list(Fields::partition(Uuid::nil())).collect().await.unwrap_err();
+    assert!(error.to_string().contains("`id`"), "{error}");
+}
+
+#[test]
+fn limits_are_kept_by_text_numbers_and_keys() {
+    for over in [
+        Fields { r#type: Some("abcd".to_owned()), ..fields() },
+        Fields { score: 11, ..fields() },
+        Fields { id: 501, ..fields() },
+    ] {
+        let error = EntityRows::of(&over).unwrap_err().to_string();
+        assert!(error.contains("its `max"), "{error}");
+    }
+    let at_limit = Fields { score: 10, id: 500, r#type: None, ..fields() };
+    EntityRows::of(&at_limit).unwrap();
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Fields)]
+struct Some3 {
+    name: Cow<'static, str>,
+    #[projection(default)]
+    visits: u64,
+    #[projection(json)]
+    shoes: Shoes,
+    #[projection(json)]
+    spare: Option<Shoes>,
+    r#type: Option<String>,
+}
+
+#[tokio::test]
+async fn a_projection_reads_its_fields_alone() {
+    let repo = repo::<Fields>().await;
+    repo.insert(&fields()).await.unwrap();
+    let read =
+        repo.list(Fields::partition(fields().tenant)).project::<Some3>().one().await.unwrap();
+    let Fields { name, visits, shoes, spare, r#type, .. } = fields();
+    assert_eq!(read, Some3 { name, visits, shoes, spare, r#type });
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "versions", partition = "p", row = "r")]
+struct Version {
+    #[table(etag)]
+    etag: ETag,
+    #[table(timestamp)]
+    written: Option<DateTime>,
+    #[table(series)]
+    none: Vec<u8>,
+}
+
+#[tokio::test]
+async fn a_row_tells_its_version() {
+    let entity = Version { etag: ETag::new("not stored"), written: None, none: Vec::new() };
+    assert!(properties(&entity).is_empty());
+    let read = read_back(&entity, Version::partition()).await;
+    assert!(read.written.is_some() && read.etag != entity.etag && read.none.is_empty());
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "keyonly", partition = "{a}__{b}", rename_all = "snake_case")]
+#[row(one, key = "1:{c}__{d:03}__{e_low}__{tail}")]
+#[row(two, key = "2:{d:03}{c}")]
+#[component(e_low = lower(e))]
+struct KeyOnly {
+    #[table(key_only)]
+    a: String,
+    b: String,
+    #[table(key_only)]
+    c: String,
+    #[table(key_only)]
+    d: u8,
+    e: String,
+    tail: u8,
+}
+
+#[tokio::test]
+async fn key_only_fields_come_back_from_every_row() {
+    let entity = KeyOnly {
+        a: "A".to_owned(),
+        b: "B".to_owned(),
+        c: "C".to_owned(),
+        d: 4,
+        e: "E".to_owned(),
+        tail: 9,
+    };
+    let stored: Vec<_> = properties(&entity).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(stored, ["b", "e", "tail"]);
+    let repo = repo::<KeyOnly>().await;
+    repo.insert(&entity).await.unwrap();
+    let partition = KeyOnly::partition("A", "B");
+    assert_eq!(repo.list(partition.one()).one().await.unwrap(), entity);
+    assert_eq!(repo.list(partition.two()).one().await.unwrap(), entity);
+}

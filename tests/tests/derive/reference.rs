@@ -1,0 +1,150 @@
+//! The reference entity, as the README shows it.
+
+use super::{exact, keys, repo};
+use table_orm::entity::CopyKind;
+use table_orm::query::{QueryClass, Span};
+use table_orm::row::EntityRows;
+use table_orm::{KeyPart, Projection, TableEntity};
+use time::{Duration, OffsetDateTime};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+enum Distance {
+    #[key("Full")]
+    Full,
+    #[key("Half")]
+    Half,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+enum Sex {
+    #[key("M")]
+    M,
+    #[key("F")]
+    F,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "registrations", partition = "{event}__{distance}")]
+#[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
+#[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
+#[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
+#[component(newest = desc(registered_at))]
+struct Registration {
+    event: String,
+    distance: Distance,
+    #[table(max = 99_999)]
+    bib: u32,
+    #[table(max_len = 60)]
+    name: String,
+    sex: Sex,
+    age: u8,
+    registered_at: OffsetDateTime,
+    city: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Registration)]
+struct NameOnly {
+    name: String,
+}
+
+const EVENT: &str = "2011 New York City Marathon";
+
+fn john() -> Registration {
+    Registration {
+        event: EVENT.to_owned(),
+        distance: Distance::Full,
+        bib: 1234,
+        name: "John".to_owned(),
+        sex: Sex::M,
+        age: 55,
+        registered_at: OffsetDateTime::UNIX_EPOCH,
+        city: None,
+    }
+}
+
+#[test]
+fn the_reference_keys_come_out_byte_for_byte() {
+    let rows = EntityRows::of(&john()).unwrap();
+    assert_eq!(rows.partition_key, "2011 New York City Marathon__Full");
+    assert_eq!(rows.rows[0].row_key, "BIB:01234__John__M__55");
+    assert_eq!(rows.rows[1].row_key, "AGE:055__1234__John__M");
+    assert_eq!(rows.rows[2].row_key, "NEW:2534023007999999999__01234");
+}
+
+#[test]
+fn templates_are_kept_as_written() {
+    assert_eq!(Registration::TABLE, "registrations");
+    assert_eq!(Registration::PARTITION, "{event}__{distance}");
+    let rows: Vec<_> =
+        Registration::ROWS.iter().map(|row| (row.name, row.start, row.copy)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("by_bib", "BIB:", CopyKind::Full),
+            ("by_age", "AGE:", CopyKind::Full),
+            ("by_time", "NEW:", CopyKind::Partial)
+        ]
+    );
+    const { assert!(!Registration::KEYS_FOLLOW_CANONICAL) };
+}
+
+#[test]
+fn a_builder_writes_the_key_that_is_stored() {
+    let race = Registration::partition(EVENT, Distance::Full);
+    let bib = race.by_bib().bib(1234).name("John").sex(Sex::M).age(55);
+    assert_eq!(exact(bib), "BIB:01234__John__M__55");
+    let age = race.by_age().age(55).bib(1234).name("John".to_owned()).sex(Sex::M);
+    assert_eq!(exact(age), "AGE:055__1234__John__M");
+}
+
+#[test]
+fn a_query_has_the_class_of_what_it_reads() {
+    let race = Registration::partition(EVENT, Distance::Full);
+    let (range, class) = keys(race.by_bib());
+    assert_eq!((range.row, class), (Span::prefix("BIB:"), QueryClass::RowRange));
+    let (range, class) = keys(race.by_bib().bib(1234).name("John"));
+    assert_eq!((range.row, class), (Span::prefix("BIB:01234__John__"), QueryClass::RowRange));
+    let (range, class) = keys(race.by_bib().bib(1234).name_starts_with("Jo"));
+    assert_eq!((range.row, class), (Span::prefix("BIB:01234__Jo"), QueryClass::RowRange));
+    let (range, class) = keys(&race);
+    assert_eq!((range.row, class), (Span::prefix("BIB:"), QueryClass::Partition));
+}
+
+#[test]
+fn a_value_over_its_limit_is_refused() {
+    let long = Registration { name: "x".repeat(61), ..john() };
+    let error = EntityRows::of(&long).unwrap_err().to_string();
+    assert!(error.contains("`max_len` is 60"), "{error}");
+    let high = Registration { bib: 100_000, ..john() };
+    EntityRows::of(&high).unwrap_err();
+}
+
+#[tokio::test]
+async fn an_entity_reads_back_from_every_full_row() {
+    let repo = repo::<Registration>().await;
+    let older = john();
+    let newer = Registration {
+        bib: 7,
+        name: "Mary".to_owned(),
+        sex: Sex::F,
+        city: Some("Boston".to_owned()),
+        registered_at: older.registered_at + Duration::DAY,
+        ..john()
+    };
+    repo.insert(&older).await.unwrap();
+    repo.insert(&newer).await.unwrap();
+    let race = Registration::partition(EVENT, Distance::Full);
+    let key = race.by_bib().bib(1234).name("John").sex(Sex::M).age(55);
+    assert_eq!(repo.get(key).await.unwrap().as_ref(), Some(&older));
+    let by_age = repo.list(race.by_age().age_in(50..60)).collect().await.unwrap();
+    assert_eq!(by_age, [older.clone(), newer.clone()]);
+    let city = repo.list(&race).filter(|row| row.city.eq("Boston")).collect().await.unwrap();
+    assert_eq!(city, [newer]);
+    let newest = repo.list(race.by_time()).project::<NameOnly>().collect().await.unwrap();
+    let names: Vec<_> = newest.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["Mary", "John"]);
+    let named = repo.get(race.by_age().age(55).bib(1234).name("John").sex(Sex::M));
+    let named = named.project::<NameOnly>().await.unwrap();
+    assert_eq!(named, Some(NameOnly { name: "John".to_owned() }));
+}

@@ -1,0 +1,121 @@
+//! Generated code keeps the strictest of users' lints.
+#![deny(
+    missing_docs,
+    missing_debug_implementations,
+    unused,
+    unused_qualifications,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+use table_orm::row::EntityRows;
+
+/// Public to the crate's users.
+pub mod public {
+    use table_orm::{KeyPart, Projection, Properties, TableEntity};
+
+    /// A code.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+    pub enum Code {
+        /// One.
+        #[key("1")]
+        One,
+        /// Two.
+        #[key("2")]
+        Two,
+    }
+
+    /// A newtype.
+    #[derive(Debug, Clone, PartialEq, Eq, KeyPart)]
+    pub struct Name(String);
+
+    /// Of this module.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+    enum State {
+        Open,
+        Shut,
+    }
+
+    /// A group.
+    #[derive(Debug, Clone, PartialEq, Eq, Properties)]
+    pub struct Group {
+        /// Text.
+        pub text: Option<String>,
+        state: State,
+    }
+
+    /// An entity.
+    #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+    #[table(name = "lints", partition = "{code}")]
+    #[row(by_name, key = "N:{name}")]
+    #[row(by_state, key = "S:{state}__{days_last}", include(name))]
+    #[component(days_last = desc(days))]
+    pub struct Entity {
+        /// A code.
+        pub code: Code,
+        name: Name,
+        state: State,
+        days: Option<u16>,
+        /// A group.
+        #[table(flatten)]
+        pub group: Group,
+    }
+
+    /// Less.
+    #[derive(Debug, Clone, PartialEq, Eq, Projection)]
+    #[projection(of = Entity)]
+    pub struct Less {
+        name: Name,
+    }
+
+    /// Uses what is not public.
+    #[must_use]
+    pub fn entity() -> Entity {
+        let group = Group { text: None, state: State::Shut };
+        let name = Name(String::new());
+        Entity { code: Code::One, name, state: State::Open, days: None, group }
+    }
+}
+
+mod private {
+    use table_orm::{KeyPart, Projection, TableEntity};
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+    pub(super) enum Code {
+        One,
+    }
+
+    #[derive(Debug, PartialEq, Eq, TableEntity)]
+    #[table(name = "lints", partition = "{code}")]
+    #[row(by_name, key = "N:{name}", when = Entity::is_named)]
+    #[row(by_code, key = "C:{code}", canonical)]
+    #[row(by_less, key = "D:{code}", exclude(name))]
+    pub(super) struct Entity {
+        pub(super) code: Code,
+        pub(super) name: String,
+    }
+
+    impl Entity {
+        const fn is_named(&self) -> bool {
+            !self.name.is_empty()
+        }
+    }
+
+    #[derive(Debug, PartialEq, Eq, Projection)]
+    #[projection(of = Entity)]
+    pub(super) struct Less {
+        pub(super) code: Code,
+    }
+}
+
+#[test]
+fn lints_find_nothing() {
+    let entity = private::Entity { code: private::Code::One, name: String::new() };
+    assert_eq!(EntityRows::of(&entity).map(|rows| rows.rows.len()).ok(), Some(2));
+    assert_eq!(EntityRows::of(&public::entity()).map(|rows| rows.rows.len()).ok(), Some(1));
+    assert_eq!(private::Less { code: private::Code::One }.code, entity.code);
+}

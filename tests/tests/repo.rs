@@ -1,0 +1,413 @@
+//! The typed calls on the embedded store: what is written, moved, refused and read.
+
+#![allow(missing_docs)]
+// Two rows may include the same field; clippy takes the repeated word for a repeated attribute
+// (rust-clippy issue 13238).
+#![allow(clippy::duplicated_attributes)]
+
+use std::collections::BTreeMap;
+use table_orm::query::QueryClass;
+use table_orm::{
+    Error, KeyPart, Loaded, Projection, Repo, ScanPermit, TableEntity, TableName, Tables,
+};
+use time::OffsetDateTime;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+pub enum Sex {
+    #[key("F")]
+    F,
+    #[key("M")]
+    M,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "registrations", partition = "{event}")]
+#[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
+#[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
+#[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
+#[row(by_city, key = "CITY:{city}__{bib:05}", include(name, age))]
+#[row(seniors, key = "SEN:{bib:05}", include(name), when = is_senior)]
+#[component(newest = desc(registered_at))]
+pub struct Registration {
+    pub event: String,
+    #[table(max = 99_999)]
+    pub bib: u32,
+    #[table(max_len = 60)]
+    pub name: String,
+    pub sex: Sex,
+    pub age: u8,
+    pub registered_at: OffsetDateTime,
+    pub city: Option<String>,
+}
+
+fn is_senior(registration: &Registration) -> bool {
+    registration.age >= 65
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Registration)]
+pub struct NameOnly {
+    pub name: String,
+}
+
+fn runner(bib: u32, name: &str, age: u8) -> Registration {
+    Registration {
+        event: "Race".to_owned(),
+        bib,
+        name: name.to_owned(),
+        sex: Sex::F,
+        age,
+        registered_at: OffsetDateTime::UNIX_EPOCH + time::Duration::minutes(bib.into()),
+        city: None,
+    }
+}
+
+async fn repo() -> (Tables, Repo<Registration>) {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<Registration>();
+    repo.create_table().await.unwrap();
+    (tables, repo)
+}
+
+/// Every stored RowKey, with the row's `Name`.
+async fn stored(tables: &Tables) -> BTreeMap<String, String> {
+    let rows = tables.table(TableName::new("registrations").unwrap());
+    let rows = rows.scan(ScanPermit::because("test")).collect().await.unwrap();
+    let name = |row: &table_orm::DynamicEntity| row.properties["Name"].to_string();
+    rows.iter().map(|row| (row.row_key.clone(), name(row))).collect()
+}
+
+async fn keys(tables: &Tables) -> Vec<String> {
+    stored(tables).await.into_keys().collect()
+}
+
+#[tokio::test]
+async fn an_insert_writes_every_row_and_sparse_rows_only_when_due() {
+    let (tables, repo) = repo().await;
+    repo.insert(&runner(7, "Ann", 30)).await.unwrap();
+    let newest = "NEW:2534023003799999999__00007".to_owned();
+    assert_eq!(
+        keys(&tables).await,
+        ["AGE:030__7__Ann__F".to_owned(), "BIB:00007__Ann__F__30".to_owned(), newest]
+    );
+    let in_boston = Registration { city: Some("Boston".to_owned()), ..runner(8, "Bea", 70) };
+    repo.insert(&in_boston).await.unwrap();
+    let keys = keys(&tables).await;
+    assert!(keys.contains(&"CITY:Boston__00008".to_owned()), "{keys:?}");
+    assert!(keys.contains(&"SEN:00008".to_owned()) && keys.len() == 8, "{keys:?}");
+}
+
+#[tokio::test]
+async fn a_second_insert_is_refused_and_leaves_no_row() {
+    let (tables, repo) = repo().await;
+    repo.insert(&runner(7, "Ann", 30)).await.unwrap();
+    let before = keys(&tables).await;
+    // The canonical key is new; only the row by registration time is taken.
+    let refused = repo.insert(&Registration { age: 31, ..runner(7, "Ann", 30) }).await;
+    let Err(Error::AlreadyExists(refusal)) = refused else { panic!("{refused:?}") };
+    assert_eq!(refusal.entity, "Registration");
+    assert_eq!(refusal.operation, Some((2, "insert")));
+    assert!(refusal.row_key.starts_with("NEW:"), "{refusal}");
+    assert_eq!(keys(&tables).await, before);
+}
+
+#[tokio::test]
+async fn a_save_moves_the_rows_whose_keys_changed_and_leaves_the_others() {
+    let (tables, repo) = repo().await;
+    repo.insert(&runner(7, "Ann", 64)).await.unwrap();
+    let race = Registration::partition("Race");
+    let mut ann = repo.load(race.by_bib().bib(7)).await.unwrap().one().unwrap();
+    ann.age = 65;
+    let plan = repo.save(&mut ann).plan().unwrap();
+    let operations: Vec<_> = plan
+        .operations()
+        .map(|operation| format!("{} {}", operation.action.name(), operation.row_key))
+        .collect();
+    assert_eq!(
+        operations,
+        [
+            "delete BIB:00007__Ann__F__64",
+            "insert BIB:00007__Ann__F__65",
+            "delete AGE:064__7__Ann__F",
+            "insert AGE:065__7__Ann__F",
+            "insert SEN:00007",
+        ]
+    );
+    repo.save(&mut ann).await.unwrap();
+    assert_eq!(keys(&tables).await.len(), 4);
+    // The saved entity carries its new version, so it can be saved again.
+    ann.age = 50;
+    ann.city = Some("Oslo".to_owned());
+    repo.save(&mut ann).await.unwrap();
+    let keys = keys(&tables).await;
+    assert!(!keys.contains(&"SEN:00007".to_owned()), "{keys:?}");
+    assert!(keys.contains(&"CITY:Oslo__00007".to_owned()), "{keys:?}");
+    assert!(repo.save(&mut ann).plan().unwrap().steps.is_empty());
+    let read = repo.get(race.by_age().age(50).bib(7).name("Ann").sex(Sex::F)).await.unwrap();
+    assert_eq!(read.as_ref(), Some(&*ann));
+}
+
+#[tokio::test]
+async fn a_stale_save_or_delete_is_a_conflict_and_changes_nothing() {
+    let (tables, repo) = repo().await;
+    repo.insert(&runner(7, "Ann", 30)).await.unwrap();
+    let by_bib = || Registration::partition("Race").by_bib().bib(7);
+    let first = repo.load(by_bib()).await.unwrap().one().unwrap();
+    let mut second = first.clone();
+    second.city = Some("Oslo".to_owned());
+    repo.save(second).await.unwrap();
+    let after = stored(&tables).await;
+    let mut stale = first.clone();
+    stale.name = "Anna".to_owned();
+    let refused = repo.save(stale).await;
+    // The canonical key itself moved, so its old row is deleted under the old version.
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    assert!(matches!(repo.delete(first).await, Err(Error::Conflict(_))));
+    assert_eq!(stored(&tables).await, after);
+    let current = repo.load(by_bib()).await.unwrap().one().unwrap();
+    repo.delete(current).await.unwrap();
+    assert!(keys(&tables).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_save_into_another_partition_is_a_typed_error() {
+    let (_tables, repo) = repo().await;
+    repo.insert(&runner(7, "Ann", 30)).await.unwrap();
+    let race = Registration::partition("Race");
+    let mut ann = repo.load(race.by_bib().bib(7)).await.unwrap().one().unwrap();
+    ann.event = "Other".to_owned();
+    let refused = repo.save(ann).await;
+    assert!(matches!(refused, Err(Error::PartitionChanged { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn load_through_an_index_row_finds_the_version_that_guards() {
+    let (_tables, repo) = repo().await;
+    repo.insert(&runner(7, "Ann", 30)).await.unwrap();
+    repo.insert(&runner(8, "Bea", 30)).await.unwrap();
+    let race = Registration::partition("Race");
+    let by_age: Vec<Loaded<_>> = repo.load(race.by_age().age(30)).await.unwrap().into_vec();
+    assert_eq!(by_age.len(), 2);
+    for mut runner in by_age {
+        runner.age += 1;
+        repo.save(runner).await.unwrap();
+    }
+    assert_eq!(repo.list(race.by_age().age(31)).count().await.unwrap(), 2);
+    let none = repo.load(race.by_bib().bib(9)).await.unwrap().one();
+    assert!(matches!(none, Err(Error::Unexpected(_))));
+    let both = repo.load(race.by_bib()).await.unwrap().one();
+    assert!(matches!(both, Err(Error::Unexpected(_))));
+}
+
+#[tokio::test]
+async fn blind_writes_read_first_where_keys_do_not_follow() {
+    const { assert!(!Registration::KEYS_FOLLOW_CANONICAL) };
+    let (tables, repo) = repo().await;
+    let ann = runner(7, "Ann", 30);
+    assert!(matches!(repo.force_replace(&ann).await, Err(Error::NotFound(_))));
+    assert!(matches!(repo.force_delete(&ann).await, Err(Error::NotFound(_))));
+    repo.upsert(&ann).await.unwrap();
+    assert_eq!(keys(&tables).await.len(), 3);
+    // The same canonical key; the row by time moves although the caller never saw the old one.
+    let later = Registration {
+        registered_at: OffsetDateTime::UNIX_EPOCH,
+        city: Some("Oslo".to_owned()),
+        ..ann.clone()
+    };
+    repo.upsert(&later).await.unwrap();
+    let after = keys(&tables).await;
+    assert_eq!(after.len(), 4);
+    assert!(after.contains(&"NEW:2534023007999999999__00007".to_owned()), "{after:?}");
+    repo.force_replace(&ann).await.unwrap();
+    assert_eq!(keys(&tables).await.len(), 3);
+    repo.force_delete(&later).await.unwrap();
+    assert!(keys(&tables).await.is_empty());
+}
+
+/// Every key of this entity is a function of its canonical key.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "parts", partition = "{shelf}")]
+#[row(by_number, key = "NUM:{number:04}")]
+#[row(from_the_end, key = "END:{back:04}", include(number))]
+#[component(back = desc(number))]
+pub struct Part {
+    pub shelf: String,
+    pub number: u32,
+    pub label: String,
+}
+
+#[tokio::test]
+async fn blind_writes_are_one_request_where_keys_follow() {
+    const { assert!(Part::KEYS_FOLLOW_CANONICAL) };
+    let parts = Tables::in_memory().unwrap().repo::<Part>();
+    parts.create_table().await.unwrap();
+    let part = Part { shelf: "A".to_owned(), number: 7, label: "bolt".to_owned() };
+    for plan in [
+        parts.upsert(&part).plan().unwrap(),
+        parts.force_replace(&part).plan().unwrap(),
+        parts.force_delete(&part).plan().unwrap(),
+    ] {
+        assert_eq!((plan.steps.len(), plan.operations().count()), (1, 2), "{plan}");
+    }
+    parts.upsert(&part).await.unwrap();
+    parts.upsert(&Part { label: "nut".to_owned(), ..part.clone() }).await.unwrap();
+    let shelf = Part::partition("A");
+    let found = parts.get(shelf.by_number().number(7)).await.unwrap().unwrap();
+    assert_eq!(found.label, "nut");
+    parts.force_replace(&part).await.unwrap();
+    parts.force_delete(&part).await.unwrap();
+    assert!(matches!(parts.force_delete(&part).await, Err(Error::NotFound(_))));
+    assert!(!parts.list(shelf).exists().await.unwrap());
+}
+
+#[tokio::test]
+async fn lists_page_stream_count_filter_and_project() {
+    let (_tables, repo) = repo().await;
+    let everyone = (0..2300).map(|bib| Registration {
+        city: (bib % 2 == 0).then(|| "Oslo".to_owned()),
+        ..runner(bib, &format!("N{bib}"), u8::try_from(20 + bib % 50).unwrap())
+    });
+    let report = repo.insert_many(everyone).await.all().unwrap();
+    assert_eq!(report.entities, 2300);
+    let race = Registration::partition("Race");
+    assert_eq!(repo.list(&race).count().await.unwrap(), 2300);
+    assert!(repo.list(race.by_bib().bib(5)).exists().await.unwrap());
+    assert!(!repo.list(race.by_bib().bib(5000)).exists().await.unwrap());
+    let thousand = repo.list(race.by_bib().bib_in(1000..2000)).collect().await.unwrap();
+    assert!(thousand.len() == 1000 && thousand.is_sorted_by_key(|runner| runner.bib));
+    let filtered = repo
+        .list(race.by_bib().bib_in(..100))
+        .filter(|r| r.city.eq("Oslo").and(r.age.ge(40).or(r.age.lt(22))))
+        .collect()
+        .await
+        .unwrap();
+    let expected = (0..100).filter(|bib| bib % 2 == 0 && (20 + bib % 50 >= 40 || bib % 50 < 2));
+    assert!(filtered.iter().map(|runner| runner.bib).eq(expected));
+    let newest = repo.list(race.by_time()).project::<NameOnly>().take(3).collect().await.unwrap();
+    assert_eq!(
+        newest.iter().map(|row| &*row.name).collect::<Vec<_>>(),
+        ["N2299", "N2298", "N2297"]
+    );
+    let mut stream = repo.list(race.by_age().age_in(20..=21)).stream();
+    let mut ages = Vec::new();
+    while let Some(runner) = stream.next().await.unwrap() {
+        ages.push(runner.age);
+    }
+    assert!(ages.len() == 92 && ages.is_sorted());
+    let first = repo.list(race.by_age().age_in(30..)).first().await.unwrap().unwrap();
+    // A bare number is equality-only, for its text does not sort: `1010__` before `10__`.
+    assert_eq!((first.age, first.bib), (30, 1010));
+    let one = repo.list(race.by_bib().bib(17).name("N17")).one().await.unwrap();
+    assert_eq!(one.bib, 17);
+    let keys = (0..40).map(|bib| race.seniors().bib(bib)).collect::<Vec<_>>();
+    assert_eq!(keys.len(), 40);
+}
+
+#[tokio::test]
+async fn pages_resume_by_token_and_refuse_the_token_of_another_query() {
+    let (_tables, repo) = repo().await;
+    repo.insert_many((0..250).map(|bib| runner(bib, "N", 30))).await.all().unwrap();
+    let race = Registration::partition("Race");
+    let mut token = None::<String>;
+    let mut seen = Vec::new();
+    loop {
+        // Each page as its own web request would ask for it.
+        let mut pages = repo.list(race.by_bib()).pages(100);
+        if let Some(text) = token {
+            pages = pages.resume(text.parse().unwrap());
+        }
+        let page = pages.next().await.unwrap().unwrap();
+        seen.extend(page.items.iter().map(|runner| runner.bib));
+        match page.token {
+            Some(next) => token = Some(next.to_string()),
+            None => break,
+        }
+    }
+    assert!(seen.into_iter().eq(0..250));
+    let mut pages = repo.list(race.by_bib()).pages(100);
+    let token = pages.next().await.unwrap().unwrap().token.unwrap();
+    let mut other = repo.list(race.by_age()).pages(100).resume(token);
+    assert!(matches!(other.next().await, Err(Error::Token(_))));
+    assert!(matches!(repo.list(race.by_bib()).pages(0).next().await, Err(Error::PageSize(0))));
+    assert!(matches!(
+        repo.list(race.by_bib()).pages(1001).next().await,
+        Err(Error::PageSize(1001))
+    ));
+}
+
+#[tokio::test]
+async fn bad_values_are_refused_before_anything_is_written() {
+    let (tables, repo) = repo().await;
+    for bad in [
+        runner(100_000, "Ann", 30),
+        runner(1, "A/B", 30),
+        runner(1, "Ann_", 30),
+        runner(1, "Ann__B", 30),
+        runner(1, &"x".repeat(61), 30),
+        Registration {
+            registered_at: OffsetDateTime::UNIX_EPOCH.replace_year(1600).unwrap(),
+            ..runner(1, "Ann", 30)
+        },
+        Registration { city: Some("Oslo#".to_owned()), ..runner(1, "Ann", 30) },
+    ] {
+        let refused = repo.insert(&bad).await.unwrap_err();
+        assert!(matches!(refused, Error::Key(_) | Error::Property(_)), "{refused:?}");
+        assert!(refused.to_string().contains("Registration"), "{refused}");
+    }
+    assert!(keys(&tables).await.is_empty());
+    // A query keeps the error until it is sent.
+    let race = Registration::partition("Ra/ce");
+    assert!(matches!(repo.list(race.by_bib().bib(1)).collect().await, Err(Error::Key(_))));
+    assert!(matches!(repo.list(race).count().await, Err(Error::Key(_))));
+}
+
+#[tokio::test]
+async fn queries_know_their_class_before_they_are_sent() {
+    let (_tables, repo) = repo().await;
+    let race = Registration::partition("Race");
+    let class = |plan: table_orm::Result<table_orm::plan::Plan>| plan.unwrap().class().unwrap();
+    let point = race.by_bib().bib(1).name("Ann").sex(Sex::F).age(30);
+    assert_eq!(class(repo.get(point).plan()), QueryClass::Point);
+    assert_eq!(class(repo.list(race.by_bib().bib(1)).plan()), QueryClass::RowRange);
+    let scan = || repo.scan(ScanPermit::because("test"));
+    assert_eq!(class(scan().plan()), QueryClass::TableScan);
+    let range = scan().partition_range("A".to_owned().."S".to_owned());
+    assert_eq!(class(range.plan()), QueryClass::PartitionRange);
+    let text = range.plan().unwrap().to_string();
+    assert!(text.contains("because test") && text.contains("PartitionKey ge 'A'"), "{text}");
+}
+
+#[tokio::test]
+async fn get_many_answers_in_the_order_asked() {
+    let (_tables, repo) = repo().await;
+    repo.insert_many((0..50).map(|bib| runner(bib, "N", 30))).await.all().unwrap();
+    let race = Registration::partition("Race");
+    let key = |bib| race.by_bib().bib(bib).name("N").sex(Sex::F).age(30);
+    let found = repo.get_many([40, 3, 99, 0].map(key)).await.unwrap();
+    let bibs: Vec<_> = found.iter().map(|found| found.as_ref().map(|runner| runner.bib)).collect();
+    assert_eq!(bibs, [Some(40), Some(3), None, Some(0)]);
+}
+
+#[tokio::test]
+async fn a_bulk_write_reports_what_it_refused_and_goes_on_with_the_remainder() {
+    let (_tables, repo) = repo().await;
+    repo.insert(&runner(150, "N", 30)).await.unwrap();
+    let mut last = table_orm::repo::BulkProgress::default();
+    let report = repo
+        .insert_many((0..400).map(|bib| runner(bib, "N", 30)))
+        .parallelism(1)
+        .on_progress(|progress| last = progress)
+        .await;
+    assert_eq!(report.written, last);
+    let [failure] = &report.failures[..] else { panic!("{report:?}") };
+    assert_eq!(failure.entity.as_ref().map(|runner| runner.bib), Some(150));
+    assert!(matches!(failure.error, Error::AlreadyExists(_)));
+    let written = report.written.entities;
+    let rest = repo.insert_many(report.remainder).await.all().unwrap();
+    assert_eq!(written + rest.entities, 399);
+    let race = Registration::partition("Race");
+    assert_eq!(repo.list(&race).count().await.unwrap(), 400);
+    let deleted = repo.delete_partition(&race).await.unwrap();
+    assert_eq!((deleted.entities, deleted.rows), (400, 1200));
+    assert!(!repo.list(&race).exists().await.unwrap());
+}
