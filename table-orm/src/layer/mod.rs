@@ -2,6 +2,7 @@
 //!
 //! | Layer | What it adds |
 //! |---|---|
+//! | `Faults` | fails on purpose, by a seed (by the feature `testing`) |
 //! | [`Limit`] | bounds how many requests are under way at once |
 //! | `Observe` | spans for `tracing`, counters for `metrics` (by the features of those names) |
 //! | [`Rate`] | bounds how many entities a second are read and written; slows down when throttled |

@@ -40,7 +40,7 @@ const RAISE_EVERY: Duration = Duration::from_secs(10);
 const RAISE_BY: f64 = 1.5;
 /// The least part of its rate that a bucket is cut to.
 const LEAST_PART: f64 = 1.0 / 64.0;
-/// How many partitions are kept before those at rest are forgotten.
+/// How many partitions are kept, at least, before those at rest are forgotten.
 const KEPT_PARTITIONS: usize = 1024;
 
 /// The rate limit's settings: 20,000 entities a second in all and 2,000 in one partition, unless
@@ -99,6 +99,7 @@ impl Layer for Rate {
             all: Bucket::new(self.account, Instant::now()),
             per_partition: self.partition,
             partitions: BTreeMap::new(),
+            kept: KEPT_PARTITIONS,
         };
         Ok(Arc::new(Through { inner: store, around: Pacing(Mutex::new(buckets)) }))
     }
@@ -158,15 +159,19 @@ struct Buckets {
     all: Bucket,
     per_partition: u32,
     partitions: BTreeMap<Partition, Bucket>,
+    /// How many partitions there may be before those at rest are forgotten.
+    kept: usize,
 }
 
 impl Buckets {
     fn partition(&mut self, partition: Partition, now: Instant) -> &mut Bucket {
-        if self.partitions.len() >= KEPT_PARTITIONS {
+        if self.partitions.len() >= self.kept {
             self.partitions.retain(|_, bucket| {
                 bucket.raise(now);
                 !bucket.is_at_rest(now)
             });
+            // Twice what is left, so that looking through them stays cheap for each request.
+            self.kept = KEPT_PARTITIONS.max(2 * self.partitions.len());
         }
         let rate = self.per_partition;
         self.partitions.entry(partition).or_insert_with(|| Bucket::new(rate, now))

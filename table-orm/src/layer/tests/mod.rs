@@ -2,6 +2,7 @@
 
 mod bench;
 mod chains;
+mod faults;
 mod histories;
 mod linear;
 mod lists;
