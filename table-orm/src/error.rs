@@ -2,6 +2,7 @@
 
 use crate::entity::TableNameError;
 use crate::key::KeyError;
+use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::store::{ErrorCode, StoreError};
@@ -41,6 +42,11 @@ pub enum Error {
     /// No or no usable answer; a write may or may not have taken effect.
     #[error("unavailable: {0}")]
     Unavailable(Box<Refusal>),
+    /// A write that may or may not have taken effect: its answer was lost, and what is stored does
+    /// not tell. [`StoreError::ambiguity`] says what is known. Look at the rows before writing
+    /// again.
+    #[error("not known whether it took effect: {0}")]
+    Ambiguous(Box<Refusal>),
     /// Anything else the store refused.
     #[error("refused: {0}")]
     Refused(Box<Refusal>),
@@ -67,6 +73,9 @@ pub enum Error {
     /// A page size or limit of zero rows, or of more than 1000 for one page.
     #[error("{0} is no page size: use 1 to 1000")]
     PageSize(usize),
+    /// A layer whose limits make no sense.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
     /// A database file that cannot be opened.
     #[cfg(feature = "embedded")]
     #[error(transparent)]
@@ -174,6 +183,7 @@ impl Error {
             ErrorCode::TOO_MANY_PROPERTIES,
         ];
         let variant = match refusal.cause.status {
+            _ if *code == ErrorCode::AMBIGUOUS_WRITE => Self::Ambiguous,
             _ if too_large.contains(code) => Self::TooLarge,
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
             409 => Self::AlreadyExists,
@@ -215,6 +225,7 @@ impl Error {
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
             | Self::Unavailable(refusal)
+            | Self::Ambiguous(refusal)
             | Self::Refused(refusal) => Some(refusal),
             _ => None,
         }
