@@ -9,7 +9,6 @@ use crate::edm::{DateTime, EdmType};
 use crate::key::order;
 use base64::Engine as _;
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use uuid::Uuid;
 
@@ -31,8 +30,6 @@ pub struct PropertiesWriter {
     size: usize,
     /// Where the names stand in `json`.
     names: Vec<Range<usize>>,
-    /// Whether names come from a group, so that the derive cannot know them apart.
-    grouped: bool,
     /// Of the property being written.
     limit: Option<Limit>,
 }
@@ -46,7 +43,6 @@ impl PropertiesWriter {
             json: Vec::with_capacity(256),
             size: 0,
             names: Vec::with_capacity(16),
-            grouped: false,
             limit: None,
         }
     }
@@ -103,7 +99,6 @@ impl PropertiesWriter {
     /// # Errors
     /// When the service could not store one of them.
     pub fn series<T: Series>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
-        self.grouped = true;
         value.write(name, self)
     }
 
@@ -112,7 +107,6 @@ impl PropertiesWriter {
     /// # Errors
     /// When the service could not store one of them.
     pub fn flatten<T: Properties>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
-        self.grouped = true;
         value.write(name, self)
     }
 
@@ -140,9 +134,7 @@ impl PropertiesWriter {
             let last = self.name(MAX_PROPERTIES);
             return Err(self.error(last, PropertyFault::TooManyProperties(count)));
         }
-        if self.grouped {
-            self.check_names()?;
-        }
+        self.check_names()?;
         let size = 4 + 2 * key_units + self.size;
         if size > MAX_ENTITY_BYTES {
             return Err(self.error("", PropertyFault::EntityTooLarge(size)));
@@ -157,11 +149,14 @@ impl PropertiesWriter {
         name.and_then(|name| str::from_utf8(name).ok()).unwrap_or_default()
     }
 
-    /// No name stands twice, and none is the service's own.
+    /// No name stands twice, and none is the service's own. The derive sees to it for the fields it
+    /// knows, but not for those of groups.
     fn check_names(&self) -> Result<(), PropertyError> {
-        let mut seen = BTreeSet::from(["PartitionKey", "RowKey", "Timestamp"]);
-        match (0..self.names.len()).map(|index| self.name(index)).find(|name| !seen.insert(name)) {
-            Some(name) => Err(self.error(name, PropertyFault::Duplicate)),
+        let mut names = vec!["PartitionKey", "RowKey", "Timestamp"];
+        names.extend((0..self.names.len()).map(|index| self.name(index)));
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(self.error(pair[0], PropertyFault::Duplicate)),
             None => Ok(()),
         }
     }
