@@ -92,6 +92,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
             const PARTITION: &'static str = "";
             const ESCAPE: _orm::Escape = _orm::Escape::Reject;
             const ROWS: &'static [_orm::RowTemplate] = &[];
+            const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[];
             const KEYS_FOLLOW_CANONICAL: bool = false;
             type Canonical = #canonical;
             fn encode_partition_key(

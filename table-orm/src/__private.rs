@@ -148,17 +148,20 @@ impl Fail for Group {
     }
 }
 
-/// Fails to compile when a key template's longest key has more than 512 UTF-16 units. `known` are
-/// those the derive could count; `widths` are of the components it could not.
-pub const fn assert_key_fits(known: usize, widths: &[Width]) {
+/// The longest key of a template; over 512 UTF-16 units it does not compile. `known` are those the
+/// derive could count; `widths` are of the components it could not.
+#[track_caller]
+#[must_use]
+pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
     let mut units = known;
+    let mut bounded = true;
     let mut at = 0;
     while at < widths.len() {
-        units += match widths[at] {
-            Width::Fixed(units) | Width::UpTo(units) => units,
+        match widths[at] {
+            Width::Fixed(width) | Width::UpTo(width) => units += width,
             // Checked where a value is written.
-            Width::Unbounded => 0,
-        };
+            Width::Unbounded => bounded = false,
+        }
         at += 1;
     }
     assert!(
@@ -166,10 +169,12 @@ pub const fn assert_key_fits(known: usize, widths: &[Width]) {
         "this template writes keys of more than 512 UTF-16 units; shorten its components or \
          literals"
     );
+    if bounded { Some(units) } else { None }
 }
 
 /// Fails to compile when a component that another follows without a literal between is not of
 /// fixed width.
+#[track_caller]
 pub const fn assert_fixed_width(width: Width) {
     assert!(
         width.is_fixed(),

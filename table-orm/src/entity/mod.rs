@@ -68,6 +68,11 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const ESCAPE: Escape;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
+    /// The most UTF-16 units of the PartitionKey, then of each RowKey in the order of
+    /// [`ROWS`](Self::ROWS): at most 512 (1 KiB, the service's limit), or the entity does not
+    /// compile. `None` where a component is text without `max_len`, or escaped, whose keys are
+    /// checked as they are written.
+    const LONGEST_KEYS: &'static [Option<usize>];
     /// Whether every row key is a function of the canonical row's key. Then a blind write
     /// (`upsert`, `force_replace`, `force_delete`) is one request; else it reads first.
     const KEYS_FOLLOW_CANONICAL: bool;

@@ -7,7 +7,8 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// Something that can be passed for a value of type `T`: a `T`, a `&T`, or `&str` for text.
 #[diagnostic::on_unimplemented(
     message = "expected a value of type `{T}`, found `{Self}`",
-    label = "expected `{T}`"
+    label = "expected `{T}`",
+    note = "pass a `{T}` or a `&{T}`; text may be passed as `&str`"
 )]
 pub trait IntoValue<T> {
     /// The value.
@@ -20,18 +21,21 @@ impl<T> IntoValue<T> for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Clone> IntoValue<T> for &T {
     fn into_value(self) -> T {
         self.clone()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoValue<String> for &str {
     fn into_value(self) -> String {
         self.to_owned()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'a> IntoValue<Cow<'a, str>> for &'a str {
     fn into_value(self) -> Cow<'a, str> {
         Cow::Borrowed(self)
@@ -41,7 +45,8 @@ impl<'a> IntoValue<Cow<'a, str>> for &'a str {
 /// Something that can be passed for a range of `T`: any of Rust's ranges, or a pair of bounds.
 #[diagnostic::on_unimplemented(
     message = "expected a range of `{T}`, found `{Self}`",
-    label = "expected a range such as `a..b` of `{T}`"
+    label = "expected a range such as `a..b` of `{T}`",
+    note = "pass `a..b`, `a..=b`, `a..`, `..b`, or a pair of `Bound`s of `{T}`"
 )]
 pub trait IntoRange<T> {
     /// Its two bounds.
@@ -50,6 +55,7 @@ pub trait IntoRange<T> {
 
 macro_rules! ranges {
     ($($range:ident($self:ident) => $lower:expr, $upper:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<T, V: IntoValue<T>> IntoRange<T> for $range<V> {
             fn into_range($self) -> (Bound<T>, Bound<T>) {
                 ($lower, $upper)
@@ -65,6 +71,7 @@ ranges! {
     RangeToInclusive(self) => Bound::Unbounded, Bound::Included(self.end.into_value());
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, V: IntoValue<T>> IntoRange<T> for RangeInclusive<V> {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         let (start, end) = self.into_inner();
@@ -72,12 +79,14 @@ impl<T, V: IntoValue<T>> IntoRange<T> for RangeInclusive<V> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T> IntoRange<T> for RangeFull {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         (Bound::Unbounded, Bound::Unbounded)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         (self.0.map(IntoValue::into_value), self.1.map(IntoValue::into_value))

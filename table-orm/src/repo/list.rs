@@ -129,19 +129,26 @@ impl<R: Row, T> List<R, class::TableScan, T> {
     }
 }
 
-impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
+// What a row must hold is asked of each method, for the message that says what is missing.
+impl<R: Row, C, T> List<R, C, T> {
     /// What it will send.
     ///
     /// # Errors
     /// A value that a key or filter cannot hold.
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan>
+    where
+        T: FromRow<R>,
+    {
         let mut query = self.query.clone()?;
         query.select = select::<T>();
         let reason = self.reason.clone();
         Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason }] })
     }
 
-    fn ask(self, size: Option<usize>) -> Pages<T> {
+    fn ask(self, size: Option<usize>) -> Pages<T>
+    where
+        T: FromRow<R>,
+    {
         let query = self.query.map(|mut query| {
             query.select = select::<T>();
             query
@@ -150,15 +157,20 @@ impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
     }
 
     /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
-    pub fn pages(self, size: usize) -> Pages<T> {
+    pub fn pages(self, size: usize) -> Pages<T>
+    where
+        T: FromRow<R>,
+    {
         self.ask(Some(size))
     }
-}
 
-impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     /// The rows one after another, a page of at most 1000 in memory at a time.
     #[must_use]
-    pub fn stream(self) -> RowStream<T> {
+    pub fn stream(self) -> RowStream<T>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
         self.ask(None).into_stream()
     }
 
@@ -166,7 +178,11 @@ impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     ///
     /// # Errors
     /// A value that a key or filter cannot hold, the store's refusal, or a row that cannot be read.
-    pub async fn collect(self) -> Result<Vec<T>> {
+    pub async fn collect(self) -> Result<Vec<T>>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
         self.ask(None).collect().await
     }
 
@@ -174,7 +190,11 @@ impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     ///
     /// # Errors
     /// As [`collect`](Self::collect).
-    pub async fn first(self) -> Result<Option<T>> {
+    pub async fn first(self) -> Result<Option<T>>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
         Ok(self.take(1).collect().await?.into_iter().next())
     }
 
@@ -183,7 +203,11 @@ impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     /// # Errors
     /// [`Error::Unexpected`] when there is none or more than one; else as
     /// [`collect`](Self::collect).
-    pub async fn one(self) -> Result<T> {
+    pub async fn one(self) -> Result<T>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
         let mut rows = self.take(2).collect().await?;
         match (rows.pop(), rows.len()) {
             (Some(only), 0) => Ok(only),
