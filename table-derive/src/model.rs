@@ -178,6 +178,11 @@ impl<'a> Model<'a> {
         self.entity.rows.iter().zip(&self.rows)
     }
 
+    /// Whether any row has a component.
+    pub fn has_components(&self) -> bool {
+        self.rows.iter().any(|key| !key.parts.is_empty())
+    }
+
     /// All templates.
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         std::iter::once(&self.partition).chain(&self.rows)

@@ -64,7 +64,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 &self,
                 row: usize,
                 out: &mut _orm::PropertiesWriter,
-            ) -> _orm::PropertyResult {
+            ) -> _orm::Written {
                 #properties
                 _orm::Ok(())
             }

@@ -70,8 +70,9 @@ impl<Q: Query + Clone> Query for &Q {
 )]
 pub trait CompleteKey: Query {}
 
+// An error about the class would not say which component is needed.
 #[diagnostic::do_not_recommend]
-impl<Q: CompleteKey + Clone> CompleteKey for &Q {}
+impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
 
 /// The state of a row's key of which component `C` is to be given next.
 pub struct Needs<C>(PhantomData<C>);

@@ -8,6 +8,7 @@ use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, IntoSpan, Row, RowQuery, class};
 use crate::row::{FromRow, Members, ReadRow};
+use futures_core::future::BoxFuture;
 use serde::de::MapAccess;
 use std::marker::PhantomData;
 
@@ -129,7 +130,8 @@ impl<R: Row, T> List<R, class::TableScan, T> {
     }
 }
 
-// What a row must hold is asked of each method, for the message that says what is missing.
+// What a row must hold is asked of each method, which gives a future of a named type: so it is one
+// error, which says what is missing.
 impl<R: Row, C, T> List<R, C, T> {
     /// What it will send.
     ///
@@ -178,24 +180,25 @@ impl<R: Row, C, T> List<R, C, T> {
     ///
     /// # Errors
     /// A value that a key or filter cannot hold, the store's refusal, or a row that cannot be read.
-    pub async fn collect(self) -> Result<Vec<T>>
+    pub fn collect(self) -> BoxFuture<'static, Result<Vec<T>>>
     where
         R: 'static,
         T: FromRow<R> + Send + 'static,
     {
-        self.ask(None).collect().await
+        Box::pin(self.ask(None).collect())
     }
 
     /// The first row in key order, if there is one.
     ///
     /// # Errors
     /// As [`collect`](Self::collect).
-    pub async fn first(self) -> Result<Option<T>>
+    pub fn first(self) -> BoxFuture<'static, Result<Option<T>>>
     where
         R: 'static,
         T: FromRow<R> + Send + 'static,
     {
-        Ok(self.take(1).collect().await?.into_iter().next())
+        let rows = self.take(1).collect();
+        Box::pin(async { Ok(rows.await?.into_iter().next()) })
     }
 
     /// The only row.
@@ -203,19 +206,22 @@ impl<R: Row, C, T> List<R, C, T> {
     /// # Errors
     /// [`Error::Unexpected`] when there is none or more than one; else as
     /// [`collect`](Self::collect).
-    pub async fn one(self) -> Result<T>
+    pub fn one(self) -> BoxFuture<'static, Result<T>>
     where
         R: 'static,
         T: FromRow<R> + Send + 'static,
     {
-        let mut rows = self.take(2).collect().await?;
-        match (rows.pop(), rows.len()) {
-            (Some(only), 0) => Ok(only),
-            (last, rest) => {
-                let found = rest + usize::from(last.is_some());
-                Err(Error::Unexpected(Unexpected { entity: T::NAME, found }))
+        let rows = self.take(2).collect();
+        Box::pin(async {
+            let mut rows = rows.await?;
+            match (rows.pop(), rows.len()) {
+                (Some(only), 0) => Ok(only),
+                (last, rest) => {
+                    let found = rest + usize::from(last.is_some());
+                    Err(Error::Unexpected(Unexpected { entity: T::NAME, found }))
+                }
             }
-        }
+        })
     }
 }
 
