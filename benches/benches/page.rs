@@ -61,7 +61,7 @@ struct OnePage(Bytes);
 #[async_trait]
 impl Store for OnePage {
     async fn query(&self, _: &RowQuery) -> Result<Page, StoreError> {
-        Ok(Page { body: self.0.clone(), continuation: None })
+        Ok(Page { body: self.0.clone(), continuation: None, scanned: None })
     }
 
     async fn create_table(&self, _: &TableName) -> Result<(), StoreError> {

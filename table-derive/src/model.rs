@@ -188,24 +188,31 @@ impl<'a> Model<'a> {
         std::iter::once(&self.partition).chain(&self.rows)
     }
 
-    /// Whether the canonical row's key tells every other row's.
+    /// Whether the canonical row's key tells every other row's, and is told by it: then no other
+    /// entity can have the same index row, and a blind write replaces nobody else's.
     pub fn keys_follow_canonical(&self) -> bool {
-        let canonical = self.rows.get(self.canonical);
-        let told: BTreeSet<&str> = canonical
-            .into_iter()
-            .chain([&self.partition])
-            .flat_map(|key| &key.parts)
-            .filter(|part| part.is_recoverable())
-            .filter_map(|part| part.field().map(|field| field.name.as_str()))
-            .collect();
+        let Some(canonical) = self.rows.get(self.canonical) else { return false };
+        let known = self.known_by(canonical);
         self.rows().enumerate().all(|(index, (row, key))| {
             index == self.canonical
-                || row.when.is_none()
-                    && key.parts.iter().all(|part| {
-                        part.field().is_some_and(|field| told.contains(field.name.as_str()))
-                    })
+                || row.when.is_none() && tells(&known, key) && tells(&self.known_by(key), canonical)
         })
     }
+
+    /// The fields whose values a row's two keys give back.
+    fn known_by(&self, key: &Key<'_>) -> BTreeSet<String> {
+        key.parts
+            .iter()
+            .chain(&self.partition.parts)
+            .filter(|part| part.is_recoverable())
+            .filter_map(|part| part.field().map(|field| field.name.clone()))
+            .collect()
+    }
+}
+
+/// Whether the values of these fields tell a key.
+fn tells(fields: &BTreeSet<String>, key: &Key<'_>) -> bool {
+    key.parts.iter().all(|part| part.field().is_some_and(|field| fields.contains(&field.name)))
 }
 
 impl Row {

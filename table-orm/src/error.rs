@@ -2,6 +2,7 @@
 
 use crate::entity::TableNameError;
 use crate::key::KeyError;
+use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::store::{ErrorCode, StoreError};
@@ -41,6 +42,11 @@ pub enum Error {
     /// No or no usable answer; a write may or may not have taken effect.
     #[error("unavailable: {0}")]
     Unavailable(Box<Refusal>),
+    /// A write that may or may not have taken effect: its answer was lost, and what is stored does
+    /// not tell. [`StoreError::ambiguity`] says what is known. Look at the rows before writing
+    /// again.
+    #[error("not known whether it took effect: {0}")]
+    Ambiguous(Box<Refusal>),
     /// Anything else the store refused.
     #[error("refused: {0}")]
     Refused(Box<Refusal>),
@@ -67,6 +73,9 @@ pub enum Error {
     /// A page size or limit of zero rows, or of more than 1000 for one page.
     #[error("{0} is no page size: use 1 to 1000")]
     PageSize(usize),
+    /// A layer whose limits make no sense.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
     /// A database file that cannot be opened.
     #[cfg(feature = "embedded")]
     #[error(transparent)]
@@ -139,8 +148,10 @@ impl fmt::Display for Refusal {
             write!(f, "`{}` ", self.entity)?;
         }
         write!(f, "in table `{}`", self.table)?;
-        if !(self.partition_key.is_empty() && self.row_key.is_empty()) {
+        if !self.row_key.is_empty() {
             write!(f, ", key {:?} / {:?}", self.partition_key, self.row_key)?;
+        } else if !self.partition_key.is_empty() {
+            write!(f, ", partition {:?}", self.partition_key)?;
         }
         if let Some((index, name)) = self.operation {
             write!(f, ", operation {index} ({name})")?;
@@ -148,6 +159,9 @@ impl fmt::Display for Refusal {
         write!(f, ": {}", self.cause.code)?;
         if !self.cause.message.is_empty() {
             write!(f, ": {}", self.cause.message)?;
+        }
+        if self.cause.code == ErrorCode::TABLE_NOT_FOUND {
+            f.write_str("; create it with `create_table`")?;
         }
         if let Some(id) = &self.cause.request_id {
             write!(f, " (request {id})")?;
@@ -169,6 +183,7 @@ impl Error {
             ErrorCode::TOO_MANY_PROPERTIES,
         ];
         let variant = match refusal.cause.status {
+            _ if *code == ErrorCode::AMBIGUOUS_WRITE => Self::Ambiguous,
             _ if too_large.contains(code) => Self::TooLarge,
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
             409 => Self::AlreadyExists,
@@ -181,6 +196,25 @@ impl Error {
         variant(Box::new(refusal))
     }
 
+    /// The same error, of the operation that `place` gives for its index.
+    pub(crate) fn with_operation(mut self, place: impl FnOnce(usize) -> Option<usize>) -> Self {
+        if let Self::AlreadyExists(refusal)
+        | Self::Conflict(refusal)
+        | Self::NotFound(refusal)
+        | Self::TooLarge(refusal)
+        | Self::Throttled(refusal)
+        | Self::Unavailable(refusal)
+        | Self::Refused(refusal) = &mut self
+        {
+            let (index, name) = match refusal.operation {
+                Some(operation) => operation,
+                None => return self,
+            };
+            refusal.operation = place(index).map(|index| (index, name));
+        }
+        self
+    }
+
     /// What the store answered, if the error came from one.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Refusal> {
@@ -191,6 +225,7 @@ impl Error {
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
             | Self::Unavailable(refusal)
+            | Self::Ambiguous(refusal)
             | Self::Refused(refusal) => Some(refusal),
             _ => None,
         }

@@ -39,7 +39,10 @@ pub mod __private;
 pub mod edm;
 pub mod entity;
 mod error;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod key;
+pub mod layer;
 pub mod plan;
 pub mod property;
 #[cfg(feature = "azure")]
@@ -62,3 +65,7 @@ pub use tables::Tables;
 #[cfg(all(doctest, feature = "embedded"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+#[cfg(all(doctest, feature = "embedded", feature = "testing"))]
+#[doc = include_str!("../guide/faults.md")]
+struct GuideToFaults;

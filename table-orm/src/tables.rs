@@ -2,6 +2,7 @@
 
 use crate::entity::{TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
+use crate::layer::Layer;
 use crate::repo::{Repo, Table};
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
@@ -67,6 +68,29 @@ impl Tables {
     #[must_use]
     pub fn new(store: impl Store + 'static) -> Self {
         Self { store: Arc::new(store) }
+    }
+
+    /// The same tables through a [layer](crate::layer): every request passes it on its way to the
+    /// layers and the store below. The first layer added stands next to the store.
+    ///
+    /// ```
+    /// use table_orm::Tables;
+    /// use table_orm::layer::{Limit, Rate, Retry};
+    ///
+    /// # fn run() -> table_orm::Result<()> {
+    /// let tables = Tables::in_memory()?
+    ///     .layer(Limit::default())?
+    ///     .layer(Rate::default())?
+    ///     .layer(Retry::interactive())?;
+    /// # Ok(())
+    /// # }
+    /// # run().unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Layer`] when its limits make no sense.
+    pub fn layer(self, layer: impl Layer) -> Result<Self> {
+        Ok(Self { store: layer.around(self.store)? })
     }
 
     /// The entities of type `E`, in the table their derive names.

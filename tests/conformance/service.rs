@@ -16,7 +16,7 @@ use table_orm::store::azure::{
 use table_orm::store::{
     Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, Transaction,
 };
-use table_orm::{Error, TableName, Tables};
+use table_orm::{ETag, Error, TableName, Tables};
 
 macro_rules! cases {
     ($($name:ident),+ $(,)?) => {
@@ -35,6 +35,7 @@ cases! {
     a_table_being_deleted_is_unavailable,
     a_busy_service_says_how_long_to_wait_and_is_asked_once,
     batches_of_cosmos_are_read,
+    the_etag_a_row_states_is_its_version,
     a_failed_batch_may_leave_out_the_index,
     an_answer_that_is_none_is_an_error,
     a_lost_connection_leaves_the_outcome_open,
@@ -171,6 +172,14 @@ async fn batches_of_cosmos_are_read() {
     assert_eq!(request.matches(&format!("POST {}/People HTTP/1.1", stub.endpoint())).count(), 2);
 }
 
+/// Cosmos DB's are not made of the timestamp.
+async fn the_etag_a_row_states_is_its_version() {
+    let row = r#"{"odata.etag":"W/\"opaque\"","PartitionKey":"p","RowKey":"r","Timestamp":"2011-11-06T09:10:00Z"}"#;
+    let (store, _stub) = answered(Answer::new(200, format!(r#"{{"value":[{row}]}}"#))).await;
+    let rows = Tables::new(store).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows[0].etag, Some(ETag::new("W/\"opaque\"")));
+}
+
 async fn a_failed_batch_may_leave_out_the_index() {
     let failed = |message: &str| {
         let body = format!(
@@ -285,6 +294,29 @@ async fn what_is_over_a_limit_is_not_sent() {
     assert_eq!(stub.requests().len(), 0);
 }
 
+/// All that an error and its causes say.
+fn everything(error: &StoreError) -> String {
+    let mut told = format!("{error} {error:?}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        told.push_str(&format!(" {cause} {cause:?}"));
+        source = cause.source();
+    }
+    told
+}
+
+/// An HTTP client whose errors show the URL, as those of reqwest do.
+#[derive(Debug)]
+struct Talkative;
+
+#[async_trait::async_trait]
+impl HttpClient for Talkative {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        let kind = azure_core::error::ErrorKind::Connection;
+        Err(azure_core::Error::new(kind, format!("cannot reach {}", request.url())))
+    }
+}
+
 async fn a_signature_shows_up_nowhere() {
     let sas = Credential::sas("?sv=2020-12-06&sig=SeCrEt%3D").unwrap();
     let stub = Stub::start([page(&[]), Answer::Close]).await;
@@ -292,13 +324,15 @@ async fn a_signature_shows_up_nowhere() {
     store.query(&all_rows()).await.unwrap();
     assert!(stub.requests()[0].starts_with("GET /People()?sv=2020-12-06&sig=SeCrEt%3D "));
     let error = store.query(&all_rows()).await.unwrap_err();
-    let mut told = format!("{store:?} {sas:?} {error} {error:?}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        told.push_str(&format!(" {cause} {cause:?}"));
-        source = cause.source();
-    }
+    let told = format!("{store:?} {sas:?} {}", everything(&error));
     assert!(!told.contains("SeCrEt"), "{told}");
+
+    let mut options = ConnectOptions::default();
+    options.client.transport = Some(Transport::new(Arc::new(Talkative)));
+    let store = AzureStore::with_options("https://acc.table.core.windows.net", sas, options);
+    let error = store.unwrap().query(&all_rows()).await.unwrap_err();
+    assert_eq!(error.code.as_str(), "ConnectionFailed");
+    assert!(!everything(&error).contains("SeCrEt"), "{}", everything(&error));
 
     let key = SharedKey::new("acc", KEY).unwrap();
     let store = AzureStore::new(&stub.endpoint(), key.clone()).unwrap();

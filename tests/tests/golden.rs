@@ -78,9 +78,7 @@ struct Encoders {
     sku: Sku,
     title: String,
     at: OffsetDateTime,
-    #[table(json)]
     day: Date,
-    #[table(json)]
     clock: Time,
     guid: Uuid,
     ulid: ulid::Ulid,

@@ -411,3 +411,113 @@ async fn a_bulk_write_reports_what_it_refused_and_goes_on_with_the_remainder() {
     assert_eq!((deleted.entities, deleted.rows), (400, 1200));
     assert!(!repo.list(&race).exists().await.unwrap());
 }
+
+/// Two parts may have the same label, and then the same row by label.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "labelled", partition = "{shelf}")]
+#[row(by_number, key = "NUM:{number:04}__{label}")]
+#[row(by_label, key = "LAB:{label}")]
+pub struct Labelled {
+    pub shelf: String,
+    pub number: u32,
+    pub label: String,
+}
+
+#[tokio::test]
+async fn an_index_row_of_another_entity_is_never_taken_over() {
+    let repo = Tables::in_memory().unwrap().repo::<Labelled>();
+    repo.create_table().await.unwrap();
+    let part = |number| Labelled { shelf: "A".to_owned(), number, label: "bolt".to_owned() };
+    repo.upsert(&part(1)).await.unwrap();
+    for refused in [repo.upsert(&part(2)).await, repo.insert(&part(2)).await] {
+        assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
+    }
+    let report = repo.upsert_many([part(1), part(3)]).await;
+    assert_eq!((report.written.entities, report.failures.len()), (1, 1));
+    let shelf = Labelled::partition("A");
+    assert_eq!(repo.get(shelf.by_label().label("bolt")).await.unwrap(), Some(part(1)));
+    assert_eq!(repo.list(&shelf).count().await.unwrap(), 1);
+    assert_eq!(repo.delete_partition(&shelf).await.unwrap().rows, 2);
+}
+
+/// `Part` as a later version of the app has it: with a row more.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "parts", partition = "{shelf}")]
+#[row(by_number, key = "NUM:{number:04}")]
+#[row(from_the_end, key = "END:{back:04}", include(number))]
+#[row(by_label, key = "LAB:{label}__{number:04}")]
+#[component(back = desc(number))]
+pub struct PartWithLabel {
+    pub shelf: String,
+    pub number: u32,
+    pub label: String,
+}
+
+#[tokio::test]
+async fn an_index_row_that_was_never_written_does_not_stand_in_the_way() {
+    let tables = Tables::in_memory().unwrap();
+    let old = tables.repo::<Part>();
+    old.create_table().await.unwrap();
+    for number in 0..4 {
+        old.insert(&Part { shelf: "A".to_owned(), number, label: "bolt".to_owned() })
+            .await
+            .unwrap();
+    }
+    let new = tables.repo::<PartWithLabel>();
+    let shelf = PartWithLabel::partition("A");
+    let mut part = new.load(shelf.by_number().number(0)).await.unwrap().one().unwrap();
+    part.label = "nut".to_owned();
+    new.save(&mut part).await.unwrap();
+    let found = new.get(shelf.by_label().label("nut").number(0)).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&*part));
+    part.label = "screw".to_owned();
+    new.save(&mut part).await.unwrap();
+    assert_eq!(new.list(shelf.by_label()).count().await.unwrap(), 1);
+    let one = new.load(shelf.by_number().number(1)).await.unwrap().one().unwrap();
+    new.delete(one.clone()).await.unwrap();
+    let gone = new.delete(one).await;
+    assert!(matches!(gone, Err(Error::NotFound(_))), "{gone:?}");
+    let changed = PartWithLabel { shelf: "A".to_owned(), number: 2, label: "nut".to_owned() };
+    new.upsert(&changed).await.unwrap();
+    new.force_delete(&changed).await.unwrap();
+    assert_eq!(new.delete_partition(&shelf).await.unwrap().entities, 2);
+    assert!(
+        tables
+            .table(TableName::new("parts").unwrap())
+            .list("A", ..)
+            .collect()
+            .await
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[derive(Debug, Clone, PartialEq, table_orm::Properties)]
+pub struct Address {
+    pub city: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "people", partition = "{id}", row = "P")]
+pub struct Person {
+    pub id: String,
+    #[table(flatten)]
+    pub home: Address,
+    #[table(flatten)]
+    pub more: BTreeMap<String, table_orm::edm::Edm>,
+}
+
+#[tokio::test]
+async fn a_property_given_twice_by_flattened_groups_is_a_typed_error() {
+    let repo = Tables::in_memory().unwrap().repo::<Person>();
+    repo.create_table().await.unwrap();
+    for name in ["City", "Id", "RowKey"] {
+        let person = Person {
+            id: "p".to_owned(),
+            home: Address { city: "Oslo".to_owned() },
+            more: BTreeMap::from([(name.to_owned(), 1.into())]),
+        };
+        let Err(Error::Property(error)) = repo.insert(&person).await else { panic!("{name}") };
+        assert_eq!(error.property, name);
+    }
+}

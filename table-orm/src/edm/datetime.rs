@@ -19,7 +19,7 @@ const EPOCH_JULIAN_DAY: i64 = 1_721_426;
 ///
 /// Counted in ticks since 0001-01-01, as .NET does, so that reversed ticks
 /// (`9999-12-31T23:59:59.9999999Z` minus the instant) agree with keys other tools wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
 /// An instant outside the years 1601 to 9999, or text that is not an instant.
@@ -163,6 +163,12 @@ impl TryFrom<DateTime> for jiff::Timestamp {
     fn try_from(value: DateTime) -> Result<Self, Self::Error> {
         let (seconds, ticks) = value.unix_seconds_and_ticks();
         Self::new(seconds, (ticks * 100).cast_signed())
+    }
+}
+
+impl fmt::Debug for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

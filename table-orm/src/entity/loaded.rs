@@ -66,6 +66,40 @@ impl<E> DerefMut for Loaded<E> {
     }
 }
 
+/// A loaded entity, or a mutable reference to one: what `save` takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` was not loaded",
+    label = "not a loaded entity",
+    note = "`save` takes what `load` gave, or `&mut` of it; an entity made by hand is written with \
+            `insert`, `upsert` or `force_replace`"
+)]
+pub trait AsLoaded<E> {
+    /// The loaded entity.
+    fn loaded(&self) -> &Loaded<E>;
+    /// The loaded entity, to take over its new version.
+    fn loaded_mut(&mut self) -> &mut Loaded<E>;
+}
+
+impl<E> AsLoaded<E> for Loaded<E> {
+    fn loaded(&self) -> &Self {
+        self
+    }
+
+    fn loaded_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl<E> AsLoaded<E> for &mut Loaded<E> {
+    fn loaded(&self) -> &Loaded<E> {
+        self
+    }
+
+    fn loaded_mut(&mut self) -> &mut Loaded<E> {
+        self
+    }
+}
+
 /// What a `load` found, in key order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedSet<E>(pub(crate) Vec<Loaded<E>>);

@@ -7,7 +7,7 @@ mod name;
 
 pub use dynamic::DynamicEntity;
 pub use etag::ETag;
-pub use loaded::{Loaded, LoadedSet};
+pub use loaded::{AsLoaded, Loaded, LoadedSet};
 pub use name::{TableName, TableNameError};
 
 use crate::key::{Escape, KeyError, KeyText};
@@ -73,8 +73,9 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// compile. `None` where a component is text without `max_len`, or escaped, whose keys are
     /// checked as they are written.
     const LONGEST_KEYS: &'static [Option<usize>];
-    /// Whether every row key is a function of the canonical row's key. Then a blind write
-    /// (`upsert`, `force_replace`, `force_delete`) is one request; else it reads first.
+    /// Whether every row key tells the canonical row's key, and is told by it. Then a blind write
+    /// (`upsert`, `force_replace`, `force_delete`) touches no other entity's rows and leaves none
+    /// of its own behind, and is one request; else it reads first.
     const KEYS_FOLLOW_CANONICAL: bool;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.

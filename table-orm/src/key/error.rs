@@ -52,7 +52,10 @@ impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entity, component, value, fault } = self;
         if component.is_empty() {
-            write!(f, "key of `{entity}`: {value:?} {fault}")
+            // A whole key can be long; its start tells which one it is.
+            let start: String = value.chars().take(60).collect();
+            let more = if start.len() < value.len() { ".." } else { "" };
+            write!(f, "key of `{entity}`: {start:?}{more} {fault}")
         } else {
             write!(f, "key component `{component}` of `{entity}`: {value:?} {fault}")
         }

@@ -29,7 +29,7 @@ macro_rules! text {
             const WIDTH: Width = Width::Unbounded;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-                key.push_text(&self.to_lowercase())
+                key.push_text(&lower_case(self))
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {
@@ -41,10 +41,16 @@ macro_rules! text {
 
         impl<$($generics)*> TextPart<Lower> for $type {
             fn prefix(prefix: &str) -> String {
-                prefix.to_lowercase()
+                lower_case(prefix)
             }
         }
     )*};
+}
+
+/// Lower case, character by character. `str::to_lowercase` would write a sigma at the end of a word
+/// in another way than within it, and a prefix would then miss longer text.
+fn lower_case(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 text!([] String, ['a] Cow<'a, str>, [] Box<str>);

@@ -1,7 +1,7 @@
 //! What a call will send: made before anything is sent, readable by people.
 //!
-//! Every call on a [`Repo`](crate::Repo) can be asked for its plan instead of being awaited. The
-//! same plan is what the call then carries out.
+//! A read or write of an entity on a [`Repo`](crate::Repo) can be asked for its plan instead of
+//! being awaited. Writes of many entities are planned as their input is read.
 
 mod changes;
 mod display;

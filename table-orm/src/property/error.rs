@@ -51,6 +51,12 @@ pub enum PropertyFault {
          with a digit"
     )]
     Name,
+    /// A name that another property of the row has, or that is the service's own.
+    #[error(
+        "stands twice in one row, or is a name of the service's own; rename the field, or one of \
+         the flattened groups' fields"
+    )]
+    Duplicate,
     /// More than 252 properties.
     #[error("is one of {0} properties; the service allows 252")]
     TooManyProperties(usize),

@@ -2,6 +2,7 @@
 
 use super::{Property, PropertyFault, PropertyWriter};
 use crate::edm::{DateTime, Edm, EdmType};
+use crate::key::{Escape, KeyPart, KeyText};
 use base64::Engine as _;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -9,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
-use time::OffsetDateTime;
+use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
 /// A value stored as text that parses, such as an `Edm.Int64`.
@@ -247,6 +248,38 @@ displayed! {
     [] char: "one character",
     [#[cfg(feature = "rust_decimal")]] rust_decimal::Decimal: "a decimal number as text",
     [#[cfg(feature = "ulid")]] ulid::Ulid: "a ULID",
+}
+
+/// Dates and times of day, which the service has no type for: the text they have in a key, so that
+/// filters compare them as they compare in time.
+macro_rules! key_text {
+    ($($type:ty: $what:literal),*) => {$(
+        impl Property for $type {
+            fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
+                out.string(&key_text(self)?)
+            }
+
+            fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                let text = Cow::<str>::deserialize(value)?;
+                <Self as KeyPart>::decode(&text)
+                    .map_err(|_| D::Error::invalid_value(Unexpected::Str(&text), &$what))
+            }
+
+            fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
+                Ok(Some(Edm::String(key_text(self)?)))
+            }
+        }
+    )*};
+}
+
+key_text!(Date: "a date such as 2011-11-06", Time: "a time such as 09:10:00.0000000");
+
+fn key_text<T: KeyPart + ToString>(value: &T) -> Result<String, PropertyFault> {
+    let mut key = KeyText::new("", Escape::Reject);
+    match value.encode(&mut key) {
+        Ok(()) => Ok(key.as_str().to_owned()),
+        Err(_) => Err(PropertyFault::DateTimeOutOfRange(value.to_string())),
+    }
 }
 
 impl Property for Vec<u8> {

@@ -132,6 +132,8 @@ proptest! {
         let instant = DateTime::from_ticks(ticks).unwrap();
         stored_as(&instant, EdmType::DateTime);
         stored_as(&OffsetDateTime::from(instant), EdmType::DateTime);
+        stored_as(&OffsetDateTime::from(instant).date(), EdmType::String);
+        stored_as(&OffsetDateTime::from(instant).time(), EdmType::String);
     }
 
     #[test]

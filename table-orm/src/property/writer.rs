@@ -9,6 +9,8 @@ use crate::edm::{DateTime, EdmType};
 use crate::key::order;
 use base64::Engine as _;
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use uuid::Uuid;
 
 /// The limit a field declares on itself.
@@ -25,9 +27,12 @@ pub enum Limit {
 pub struct PropertiesWriter {
     entity: &'static str,
     json: Vec<u8>,
-    count: usize,
     /// Bytes as the service counts an entity's size.
     size: usize,
+    /// Where the names stand in `json`.
+    names: Vec<Range<usize>>,
+    /// Whether names come from a group, so that the derive cannot know them apart.
+    grouped: bool,
     /// Of the property being written.
     limit: Option<Limit>,
 }
@@ -36,7 +41,14 @@ impl PropertiesWriter {
     /// No properties yet, of that entity.
     #[must_use]
     pub fn new(entity: &'static str) -> Self {
-        Self { entity, json: Vec::with_capacity(256), count: 0, size: 0, limit: None }
+        Self {
+            entity,
+            json: Vec::with_capacity(256),
+            size: 0,
+            names: Vec::with_capacity(16),
+            grouped: false,
+            limit: None,
+        }
     }
 
     /// Writes one property.
@@ -91,6 +103,7 @@ impl PropertiesWriter {
     /// # Errors
     /// When the service could not store one of them.
     pub fn series<T: Series>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        self.grouped = true;
         value.write(name, self)
     }
 
@@ -99,6 +112,7 @@ impl PropertiesWriter {
     /// # Errors
     /// When the service could not store one of them.
     pub fn flatten<T: Properties>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        self.grouped = true;
         value.write(name, self)
     }
 
@@ -121,14 +135,35 @@ impl PropertiesWriter {
 
     /// Checks the limits of a whole entity whose two keys have `key_units` UTF-16 units.
     pub(crate) fn check(&self, key_units: usize) -> Result<(), PropertyError> {
-        if self.count > MAX_PROPERTIES {
-            return Err(self.error("", PropertyFault::TooManyProperties(self.count)));
+        let count = self.names.len();
+        if count > MAX_PROPERTIES {
+            let last = self.name(MAX_PROPERTIES);
+            return Err(self.error(last, PropertyFault::TooManyProperties(count)));
+        }
+        if self.grouped {
+            self.check_names()?;
         }
         let size = 4 + 2 * key_units + self.size;
         if size > MAX_ENTITY_BYTES {
             return Err(self.error("", PropertyFault::EntityTooLarge(size)));
         }
         Ok(())
+    }
+}
+
+impl PropertiesWriter {
+    fn name(&self, index: usize) -> &str {
+        let name = self.names.get(index).and_then(|range| self.json.get(range.clone()));
+        name.and_then(|name| str::from_utf8(name).ok()).unwrap_or_default()
+    }
+
+    /// No name stands twice, and none is the service's own.
+    fn check_names(&self) -> Result<(), PropertyError> {
+        let mut seen = BTreeSet::from(["PartitionKey", "RowKey", "Timestamp"]);
+        match (0..self.names.len()).map(|index| self.name(index)).find(|name| !seen.insert(name)) {
+            Some(name) => Err(self.error(name, PropertyFault::Duplicate)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -267,9 +302,9 @@ impl PropertyWriter<'_> {
         if !is_property_name(name) {
             return Err(PropertyFault::Name);
         }
-        out.count += 1;
         out.size += 8 + 2 * name.len() + size;
         out.json.extend_from_slice(b",\"");
+        out.names.push(out.json.len()..out.json.len() + name.len());
         out.json.extend_from_slice(name.as_bytes());
         out.json.extend_from_slice(b"\":");
         value(&mut out.json);

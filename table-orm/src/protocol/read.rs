@@ -57,7 +57,7 @@ impl Response {
         let Self { body, next_partition_key, next_row_key, .. } = self.succeeded()?;
         let continuation = (next_partition_key.is_some() || next_row_key.is_some())
             .then_some(Continuation { next_partition_key, next_row_key });
-        Ok(Page { body, continuation })
+        Ok(Page { body, continuation, scanned: None })
     }
 
     /// To a write: the row's new ETag.

@@ -307,7 +307,8 @@ fn send<E: Send + 'static>(channel: Channel, mut chunk: Chunk<E>) -> BoxFuture<'
     let operations = std::mem::take(&mut chunk.transaction.operations);
     let partition_key = chunk.transaction.partition_key.clone();
     Box::pin(async move {
-        let sent = channel.send(Transaction { partition_key, operations }).await;
+        // Canonical rows are written under a condition that no index row's deletion has.
+        let sent = channel.send_changes(&Transaction { partition_key, operations }, "").await;
         (chunk, sent.map(drop))
     })
 }

@@ -4,7 +4,8 @@ use crate::entity::{ETag, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
-    ErrorCode, MAX_TRANSACTION_BYTES, Metadata, Page, Store, StoreError, StoredRow, Transaction,
+    Action, ErrorCode, IfMatch, MAX_TRANSACTION_BYTES, Metadata, Page, Store, StoreError,
+    StoredRow, Transaction,
 };
 use std::sync::Arc;
 
@@ -75,6 +76,40 @@ impl Channel {
             let operation = failed.map(|(index, (_, name))| (index, *name));
             self.refused(&partition_key, row_key, operation, cause)
         })
+    }
+
+    /// As [`send`](Self::send), but an index row that is to be deleted may be gone already: an
+    /// entity that was written before it had that index has none. The canonical row must be there.
+    pub async fn send_changes(
+        &self,
+        transaction: &Transaction,
+        canonical: &str,
+    ) -> Result<Vec<Option<ETag>>> {
+        let Transaction { partition_key, operations } = transaction;
+        let mut sent: Vec<usize> = (0..operations.len()).collect();
+        loop {
+            let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
+            let attempt =
+                Transaction { partition_key: partition_key.clone(), operations: operations_sent };
+            let error = match self.send(attempt).await {
+                Ok(etags) => {
+                    let mut all = vec![None; operations.len()];
+                    sent.into_iter().zip(etags).for_each(|(index, etag)| all[index] = etag);
+                    return Ok(all);
+                }
+                Err(error) => error.with_operation(|index| sent.get(index).copied()),
+            };
+            let absent = match &error {
+                Error::NotFound(refusal) if refusal.row_key != canonical => refusal.operation,
+                _ => None,
+            };
+            match absent {
+                Some((index, _)) if operations[index].action == Action::Delete(IfMatch::Any) => {
+                    sent.retain(|&other| other != index);
+                }
+                _ => return Err(error),
+            }
+        }
     }
 
     fn check_size(&self, transaction: &Transaction) -> Result<()> {

@@ -21,7 +21,7 @@ pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
 pub use write::{MAX_ATTEMPTS, Write};
 
-use crate::entity::{Loaded, TableEntity, TableName};
+use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
 use crate::query::{
@@ -32,15 +32,14 @@ use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
 use bulk::Grouping;
 use channel::Channel;
-use std::borrow::BorrowMut;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use write::{Change, Then};
 
 /// The entities of type `E` in one table. Cheap to clone.
 ///
-/// Every call returns a value that sends nothing by itself: `.await` runs it, `.plan()` says what
-/// it would send.
+/// Calls on entities return a value that sends nothing by itself: `.await` runs it, and `.plan()`
+/// says what it would send. Writes of many entities plan as they go.
 #[derive(Debug)]
 pub struct Repo<E> {
     channel: Channel,
@@ -202,7 +201,7 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`Error::Conflict`] when it was written since;
     /// [`Error::PartitionChanged`].
-    pub fn save<'a, L: BorrowMut<Loaded<E>> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
+    pub fn save<'a, L: AsLoaded<E> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
         Save { channel: self.channel.clone(), loaded, entity: PhantomData }
     }
 

@@ -1,14 +1,13 @@
 //! Writes of an entity that was loaded, guarded by the version it was loaded in.
 
 use super::channel::Channel;
-use crate::entity::{Loaded, TableEntity};
+use crate::entity::{AsLoaded, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, changes, delete_all};
 use crate::query::Row;
 use crate::row::EntityRows;
 use crate::store::{IfMatch, Transaction};
 use futures_core::future::BoxFuture;
-use std::borrow::BorrowMut;
 use std::marker::PhantomData;
 
 /// A `save`: `.await` sends it and gives back what was passed, now in the new version; `.plan()`
@@ -21,18 +20,18 @@ pub struct Save<'a, E, L> {
     pub(super) entity: PhantomData<fn(&'a ()) -> E>,
 }
 
-impl<E: TableEntity, L: BorrowMut<Loaded<E>>> Save<'_, E, L> {
+impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     /// What it will send.
     ///
     /// # Errors
     /// A key or property that the service would refuse; [`Error::PartitionChanged`].
     pub fn plan(&self) -> Result<Plan> {
-        let (transaction, _) = prepare(self.loaded.borrow())?;
+        let (transaction, _) = prepare(self.loaded.loaded())?;
         Ok(Plan::write(&self.channel.table, transaction))
     }
 
     async fn run(mut self) -> Result<L> {
-        let (transaction, rows) = prepare(self.loaded.borrow())?;
+        let (transaction, rows) = prepare(self.loaded.loaded())?;
         let canonical = rows.row(<E::Canonical as Row>::INDEX);
         let Some(canonical) = canonical.filter(|_| !transaction.operations.is_empty()) else {
             return Ok(self.loaded);
@@ -42,9 +41,9 @@ impl<E: TableEntity, L: BorrowMut<Loaded<E>>> Save<'_, E, L> {
             .operations
             .iter()
             .rposition(|operation| operation.row_key == canonical.row_key);
-        let etags = self.channel.send(transaction).await?;
+        let etags = self.channel.send_changes(&transaction, &canonical.row_key).await?;
         if let Some(etag) = written.and_then(|index| etags.into_iter().nth(index).flatten()) {
-            self.loaded.borrow_mut().written(canonical.body.clone(), etag);
+            self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
         Ok(self.loaded)
     }
@@ -68,7 +67,7 @@ fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Transaction, EntityRow
 impl<'a, E, L> IntoFuture for Save<'a, E, L>
 where
     E: TableEntity + 'a,
-    L: BorrowMut<Loaded<E>> + Send + 'a,
+    L: AsLoaded<E> + Send + 'a,
 {
     type Output = Result<L>;
     type IntoFuture = BoxFuture<'a, Self::Output>;
@@ -108,7 +107,8 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let transaction = Self::prepare(&self.loaded)?;
-            self.channel.send(transaction).await.map(drop)
+            // The canonical row is deleted under its ETag, which no index row is.
+            self.channel.send_changes(&transaction, "").await.map(drop)
         })
     }
 }

@@ -75,7 +75,12 @@ impl<E: TableEntity, T> Write<E, T> {
     async fn run(self) -> Result<Option<ETag>> {
         match self.change? {
             Change::Blind { transaction, canonical } => {
-                let etags = self.channel.send(transaction).await?;
+                let row_key = transaction
+                    .operations
+                    .get(canonical)
+                    .map(|operation| operation.row_key.as_str());
+                let row_key = row_key.unwrap_or_default();
+                let etags = self.channel.send_changes(&transaction, row_key).await?;
                 Ok(etags.into_iter().nth(canonical).flatten())
             }
             Change::OverStored { rows, then } => over_stored::<E>(&self.channel, &rows, then).await,
@@ -119,7 +124,7 @@ async fn over_stored<E: TableEntity>(
             .iter()
             .position(|operation| operation.row_key == row_key)
             .unwrap_or_default();
-        match channel.send(transaction).await {
+        match channel.send_changes(&transaction, row_key).await {
             Ok(etags) => return Ok(etags.into_iter().nth(written).flatten()),
             Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
                 if attempt < MAX_ATTEMPTS => {}

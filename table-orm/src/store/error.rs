@@ -1,5 +1,6 @@
 //! The error of one request to a store.
 
+use super::Ambiguity;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -54,6 +55,12 @@ codes! {
 }
 
 impl ErrorCode {
+    /// `NoAnswer`: ours, not the service's. No answer came, or none in time; status 0.
+    pub const NO_ANSWER: Self = Self(Cow::Borrowed("NoAnswer"));
+    /// `AmbiguousWrite`: ours, not the service's. Whether a write took effect is not known; the
+    /// error's [`ambiguity`](StoreError::ambiguity) says what is. Status 0.
+    pub const AMBIGUOUS_WRITE: Self = Self(Cow::Borrowed("AmbiguousWrite"));
+
     /// A code that the service sent.
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {
@@ -105,6 +112,18 @@ impl StoreError {
             retry_after: None,
             source: None,
         }
+    }
+
+    /// The error of a request to which no answer came: status 0.
+    #[must_use]
+    pub fn no_answer(message: impl Into<String>) -> Self {
+        Self { status: 0, ..Self::new(ErrorCode::NO_ANSWER, message) }
+    }
+
+    /// What is known of a write that may or may not have taken effect, when that is the error.
+    #[must_use]
+    pub fn ambiguity(&self) -> Option<&Ambiguity> {
+        self.source.as_deref()?.downcast_ref()
     }
 
     /// The same error, of the operation with that index.

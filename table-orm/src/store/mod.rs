@@ -4,6 +4,7 @@
 //! "RowKey":"..","Bib":1234,"Chip":"5","Chip@odata.type":"Edm.Int64"}`. A layer (retry, limits,
 //! tracing) is a `Store` around a `Store`.
 
+mod ambiguity;
 mod error;
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) mod limits;
@@ -15,6 +16,7 @@ pub mod azure;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 
+pub use ambiguity::Ambiguity;
 pub use error::{ErrorCode, StoreError};
 pub use operation::{Action, IfMatch, Operation, Transaction};
 pub use page::{Continuation, Metadata, Page, StoredRow};

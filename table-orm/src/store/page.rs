@@ -34,6 +34,8 @@ pub struct Page {
     pub body: Bytes,
     /// Present when there may be more, even after an empty page.
     pub continuation: Option<Continuation>,
+    /// How many rows the store looked at, where it can tell. The service does not say.
+    pub scanned: Option<u32>,
 }
 
 /// One row.

@@ -3,6 +3,7 @@
 use super::SharedKey;
 use async_trait::async_trait;
 use azure_core::credentials::Secret;
+use azure_core::error::Error;
 use azure_core::http::headers::{AUTHORIZATION, MS_DATE};
 use azure_core::http::policies::{Policy, PolicyResult};
 use azure_core::http::{Context, Request, Url};
@@ -63,7 +64,17 @@ impl Policy for AppendSas {
             request.url_mut().set_query(query.as_deref());
         }
         request.insert_header(MS_DATE, to_rfc7231(&OffsetDateTime::now_utc()));
-        next[0].send(context, request, &next[1..]).await
+        next[0].send(context, request, &next[1..]).await.map_err(without_signature)
+    }
+}
+
+/// The error, without its cause where that shows a signature: HTTP clients that an app brings along
+/// may put the URL into their errors.
+fn without_signature(error: Error) -> Error {
+    if format!("{error} {error:?}").contains("sig=") {
+        Error::with_message(error.kind().clone(), "the request failed")
+    } else {
+        error
     }
 }
 

@@ -36,6 +36,7 @@ use async_trait::async_trait;
 use azure_core::error::ErrorKind;
 use azure_core::http::{Context, Pipeline, PipelineSendOptions, Url};
 use azure_core::{Uuid, http};
+use std::error::Error;
 use std::fmt;
 
 /// A [`Store`] in an Azure account. Clones share its connections.
@@ -121,6 +122,11 @@ fn unanswered(error: azure_core::Error) -> StoreError {
         ErrorKind::Credential => ("CredentialUnavailable", "no token could be had"),
         _ => ("NoAnswer", "the request was not answered"),
     };
+    let mut reason: &dyn Error = &error;
+    while let Some(cause) = reason.source() {
+        reason = cause;
+    }
+    let message = format!("{message}: {reason}");
     let error = StoreError::new(ErrorCode::new(code), message).caused_by(error);
     StoreError { status: 0, ..error }
 }

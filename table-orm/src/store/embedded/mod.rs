@@ -64,8 +64,8 @@ impl Inner {
 }
 
 impl EmbeddedStore {
-    /// Opens a database file, or creates it where there is none. A file that is not a table-orm
-    /// database is left as it is.
+    /// Opens a database file, or creates it where there is none or an empty one. Any other file that
+    /// is not a table-orm database is left as it is.
     ///
     /// Opening reads from disk on the calling thread, longer after a crash.
     ///

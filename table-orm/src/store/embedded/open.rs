@@ -92,10 +92,25 @@ pub enum OpenError {
 /// Stands for the path of a database in memory, in messages.
 const IN_MEMORY: &str = "(in memory)";
 
+/// What the engine keeps of a database beside the file or the memory it lives in: enough for the
+/// inner pages of a million rows, where redb's own default is 1 GiB.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
 /// Opens or creates a database file.
 pub(super) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
+    // The engine panics on some files that are damaged behind a sound header.
+    std::panic::catch_unwind(|| open_file(path)).unwrap_or_else(|_| {
+        let reason = "its pages do not hang together".to_owned();
+        Err(OpenError::Damaged { path: path.to_owned(), reason })
+    })
+}
+
+fn open_file(path: &Path) -> Result<(Database, Writer), OpenError> {
     inspect(path)?;
-    let database = Database::create(path).map_err(|error| database_error(path, error))?;
+    let database = Database::builder()
+        .set_cache_size(CACHE_BYTES)
+        .create(path)
+        .map_err(|error| database_error(path, error))?;
     start(path, database)
 }
 
@@ -103,6 +118,7 @@ pub(super) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
 pub(super) fn in_memory() -> Result<(Database, Writer), OpenError> {
     let path = Path::new(IN_MEMORY);
     let database = Database::builder()
+        .set_cache_size(CACHE_BYTES)
         .create_with_backend(InMemoryBackend::new())
         .map_err(|error| database_error(path, error))?;
     start(path, database)
@@ -162,6 +178,11 @@ fn database_error(path: &Path, error: DatabaseError) -> OpenError {
             if error.kind() == io::ErrorKind::InvalidData =>
         {
             OpenError::NotADatabase { path: path.to_owned() }
+        }
+        DatabaseError::Storage(StorageError::Io(error))
+            if error.kind() == io::ErrorKind::UnexpectedEof =>
+        {
+            OpenError::Damaged { path: path.to_owned(), reason: "it ends too early".to_owned() }
         }
         error => redb_error(path, error.into()),
     }

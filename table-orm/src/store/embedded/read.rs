@@ -177,6 +177,7 @@ impl<'q> PageRows<'q> {
 
     fn finish(mut self, continuation: Option<Continuation>) -> Page {
         self.body.extend_from_slice(b"]}");
-        Page { body: self.body.into(), continuation }
+        let scanned = u32::try_from(self.scanned).ok();
+        Page { body: self.body.into(), continuation, scanned }
     }
 }

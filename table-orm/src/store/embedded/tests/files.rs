@@ -169,3 +169,27 @@ fn another_process_is_locked_out_and_its_crash_loses_no_answered_write() {
     assert_eq!(keys.len() % 2, 0, "a transaction is whole or absent");
     runtime.block_on(people.insert("p", "after", "{}"));
 }
+
+#[tokio::test]
+async fn a_damaged_file_is_a_typed_error_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.redb");
+    {
+        let people = Fixture::with(EmbeddedStore::open(&path).unwrap()).await;
+        for index in 0..2000 {
+            people.insert("p", &format!("{index:05}"), r#"{"A":1}"#).await;
+        }
+    }
+    let whole = std::fs::read(&path).unwrap();
+    let flipped: Vec<u8> = whole
+        .iter()
+        .enumerate()
+        .map(|(at, byte)| if at >= 4096 && at % 7 == 0 { !byte } else { *byte })
+        .collect();
+    for damaged in [&whole[..300], &whole[..5000], &flipped] {
+        std::fs::write(&path, damaged).unwrap();
+        let opened = EmbeddedStore::open(&path);
+        assert!(matches!(opened, Err(OpenError::Damaged { .. })), "{opened:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), damaged);
+    }
+}

@@ -1,0 +1,4 @@
+//! The user guide, whose examples compile as tests.
+
+#[doc = include_str!("../guide/keys.md")]
+pub mod keys {}

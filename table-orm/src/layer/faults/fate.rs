@@ -1,0 +1,74 @@
+//! What becomes of one request.
+
+use super::{Faults, service_error};
+use crate::layer::random::Random;
+use crate::store::{ErrorCode, StoreError};
+use std::time::Duration;
+
+/// What becomes of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is carried out and answered.
+    Answered,
+    Throttled,
+    ErrorBefore,
+    ErrorAfter,
+    LostRequest,
+    LostReply,
+    /// A write is carried out after it was given up; a read is lost.
+    Late,
+    Offline,
+    TableBeingDeleted,
+}
+
+impl Fate {
+    pub(super) fn drawn(faults: &Faults, random: &Random) -> Self {
+        let mut left = random.unit();
+        for (probability, fate) in [
+            (faults.throttled, Self::Throttled),
+            (faults.errors_before, Self::ErrorBefore),
+            (faults.errors_after, Self::ErrorAfter),
+            (faults.lost_requests, Self::LostRequest),
+            (faults.lost_replies, Self::LostReply),
+            (faults.late, Self::Late),
+        ] {
+            left -= probability;
+            if left < 0.0 {
+                return fate;
+            }
+        }
+        Self::Answered
+    }
+
+    /// The answer of a request that is not carried out.
+    pub(super) fn error_before(self, random: &Random) -> Option<StoreError> {
+        Some(match self {
+            Self::Throttled => throttled(random),
+            Self::Offline if random.below(2) == 0 => service_error(ErrorCode::SERVER_BUSY),
+            Self::Offline => service_error(ErrorCode::OPERATION_TIMED_OUT),
+            Self::ErrorBefore => service_error(ErrorCode::INTERNAL_ERROR),
+            Self::TableBeingDeleted => service_error(ErrorCode::TABLE_BEING_DELETED),
+            Self::LostRequest | Self::Late => no_answer(),
+            Self::Answered | Self::ErrorAfter | Self::LostReply => return None,
+        })
+    }
+
+    /// The answer in place of the true one.
+    pub(super) fn error_after(self) -> Option<StoreError> {
+        match self {
+            Self::ErrorAfter => Some(service_error(ErrorCode::INTERNAL_ERROR)),
+            Self::LostReply => Some(no_answer()),
+            _ => None,
+        }
+    }
+}
+
+fn throttled(random: &Random) -> StoreError {
+    let seconds = random.below(6);
+    let retry_after = (1..=3).contains(&seconds).then(|| Duration::from_secs(seconds));
+    StoreError { retry_after, ..service_error(ErrorCode::SERVER_BUSY) }
+}
+
+pub(super) fn no_answer() -> StoreError {
+    StoreError::no_answer("A reply lost on purpose.")
+}

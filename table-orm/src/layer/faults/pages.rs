@@ -1,0 +1,35 @@
+//! Pages that are empty or short, and still not the last.
+
+use crate::layer::random::Random;
+use crate::query::RowQuery;
+use crate::store::{Continuation, MAX_PAGE_ROWS, Page};
+use bytes::Bytes;
+
+/// The continuation of an empty first page: there is none of the store's to give.
+const START: &str = "!start";
+
+/// The query for the store below; of fewer rows where there is a random number to say how many.
+pub(super) fn ask(query: &RowQuery, short: Option<&Random>) -> RowQuery {
+    let mut query = query.clone();
+    if query.continuation == Some(start()) {
+        query.continuation = None;
+    }
+    if let Some(random) = short {
+        let top = query.top.unwrap_or(MAX_PAGE_ROWS);
+        // Mostly a few rows, so that small tests see it too.
+        let most = if random.below(4) == 0 { top } else { top.min(5) };
+        query.top = u16::try_from(1 + random.below(most.into())).ok().map(|rows| rows.min(top));
+    }
+    query
+}
+
+/// A page without rows, followed by the page that was asked for.
+pub(super) fn empty(query: &RowQuery) -> Page {
+    let continuation = query.continuation.clone().unwrap_or_else(start);
+    let body = Bytes::from_static(br#"{"value":[]}"#);
+    Page { body, continuation: Some(continuation), scanned: Some(0) }
+}
+
+fn start() -> Continuation {
+    Continuation { next_partition_key: Some(START.to_owned()), next_row_key: None }
+}

@@ -1,0 +1,50 @@
+//! Behaviour added to a store by wrapping it: a layer is a [`Store`] around a `Store`.
+//!
+//! | Layer | What it adds |
+//! |---|---|
+//! | `Faults` | fails on purpose, by a seed (by the feature `testing`) |
+//! | [`Limit`] | bounds how many requests are under way at once |
+//! | `Observe` | spans for `tracing`, counters for `metrics` (by the features of those names) |
+//! | [`Rate`] | bounds how many entities a second are read and written; slows down when throttled |
+//! | [`Retry`] | tries again after faults that pass, and finds out what became of a write whose answer was lost |
+//!
+//! [`Tables::layer`](crate::Tables::layer) adds one. Requests pass the layer added last first.
+//! What must see every single request stands next to the store, below `Retry`.
+//!
+//! Timers are tokio's: calls through a layer need a tokio runtime with its time driver.
+
+mod error;
+#[cfg(any(test, feature = "testing"))]
+pub mod faults;
+pub mod limit;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+pub mod observe;
+mod random;
+pub mod rate;
+pub mod retry;
+mod tally;
+#[cfg(test)]
+#[cfg(feature = "embedded")]
+mod tests;
+mod through;
+
+pub use error::LayerError;
+#[cfg(any(test, feature = "testing"))]
+pub use faults::{FaultStore, Faults};
+pub use limit::Limit;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+pub use observe::Observe;
+pub use rate::Rate;
+pub use retry::{Retry, Strategy};
+
+use crate::store::Store;
+use std::sync::Arc;
+
+/// Settings that become a store around a store.
+pub trait Layer {
+    /// Puts the layer around a store.
+    ///
+    /// # Errors
+    /// When a setting makes no sense.
+    fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError>;
+}

@@ -1,0 +1,295 @@
+//! Bounds how many entities a second are read and written, and slows down when throttled.
+//!
+//! A bucket for all requests and one for each partition, each of which lets through as many
+//! entities a second as its rate says, 0.1 s worth at once. As the service counts them, a
+//! transaction is as many entities as it has operations, and a query as many as it looks at; where
+//! the store does not tell that, as many as it returns. How many is known only afterwards, so a
+//! page is paid for by the request after it.
+//!
+//! A 429 or 503 halves the rate of its partition, or where there is none, of all requests: once a
+//! second at most, and not below a 64th. Then every 10 s without another one raise it by half, up
+//! to where it was: the service moves a hot partition within minutes, not seconds, and turns what
+//! comes back at full speed away again. The bucket's store must see every request, so it stands
+//! below [`Retry`](super::Retry).
+
+use super::through::{Answer, Around, Partition, Request, Through};
+use super::{Layer, LayerError, error};
+use crate::store::{Store, StoreError};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Entities a second of one account, of 1 KiB each (service documentation, "Scalability and
+/// performance targets for Table storage").
+pub const ACCOUNT_TARGET: u32 = 20_000;
+/// Entities a second of one partition (the same).
+pub const PARTITION_TARGET: u32 = 2_000;
+/// Entities a second of one partition as the older literature has it.
+pub const OLDER_PARTITION_TARGET: u32 = 500;
+/// The highest rate that can be asked for: a million entities a second.
+pub const MAX_RATE: u32 = 1_000_000;
+
+/// What an idle bucket lets through at once, as time at its rate.
+const BURST: Duration = Duration::from_millis(100);
+/// How long after one cut the next comes at the soonest: requests under way are refused together.
+const CUT_EVERY: Duration = Duration::from_secs(1);
+/// How long a rate is kept before it is raised, and by which factor.
+const RAISE_EVERY: Duration = Duration::from_secs(10);
+const RAISE_BY: f64 = 1.5;
+/// The least part of its rate that a bucket is cut to.
+const LEAST_PART: f64 = 1.0 / 64.0;
+/// How many partitions are kept, at least, before those at rest are forgotten.
+const KEPT_PARTITIONS: usize = 1024;
+
+/// The rate limit's settings: 20,000 entities a second in all and 2,000 in one partition, unless
+/// told.
+///
+/// ```
+/// use table_orm::Tables;
+/// use table_orm::layer::{Rate, Retry};
+///
+/// # fn run() -> table_orm::Result<()> {
+/// let rate = Rate::default().per_account(5_000); // one of four writers
+/// let tables = Tables::in_memory()?.layer(rate)?.layer(Retry::interactive())?;
+/// # Ok(())
+/// # }
+/// # run().unwrap();
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "settings do nothing until `Tables::layer` or `around`"]
+pub struct Rate {
+    account: u32,
+    partition: u32,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self { account: ACCOUNT_TARGET, partition: PARTITION_TARGET }
+    }
+}
+
+impl Rate {
+    /// The older targets: 500 entities a second in one partition.
+    pub const fn older() -> Self {
+        Self { account: ACCOUNT_TARGET, partition: OLDER_PARTITION_TARGET }
+    }
+
+    /// Entities a second in all, 1 to [`MAX_RATE`].
+    pub const fn per_account(mut self, entities: u32) -> Self {
+        self.account = entities;
+        self
+    }
+
+    /// Entities a second in each partition, 1 to [`MAX_RATE`].
+    pub const fn per_partition(mut self, entities: u32) -> Self {
+        self.partition = entities;
+        self
+    }
+}
+
+impl Layer for Rate {
+    fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let most = number(MAX_RATE);
+        error::number("the rate of all requests", number(self.account), most)?;
+        error::number("the rate of a partition", number(self.partition), most)?;
+        let buckets = Buckets {
+            all: Bucket::new(self.account, Instant::now()),
+            per_partition: self.partition,
+            partitions: BTreeMap::new(),
+            kept: KEPT_PARTITIONS,
+        };
+        Ok(Arc::new(Through { inner: store, around: Pacing(Mutex::new(buckets)) }))
+    }
+}
+
+/// Invariant: `due` lies ahead of now by the time that what was let through takes at its rate.
+#[derive(Debug)]
+struct Bucket {
+    most: f64,
+    rate: f64,
+    due: Instant,
+    cut: Option<Instant>,
+    raised: Instant,
+}
+
+impl Bucket {
+    fn new(rate: u32, now: Instant) -> Self {
+        Self { most: rate.into(), rate: rate.into(), due: now, cut: None, raised: now }
+    }
+
+    /// Takes so many entities; returns how long to wait for them.
+    fn take(&mut self, entities: usize, now: Instant) -> Duration {
+        self.raise(now);
+        let wait = self.due.saturating_duration_since(now + BURST);
+        // No request has more than some thousand entities, which a double holds.
+        let time = Duration::try_from_secs_f64(entities as f64 / self.rate).unwrap_or_default();
+        self.due = self.due.max(now) + time;
+        wait
+    }
+
+    fn raise(&mut self, now: Instant) {
+        while self.rate < self.most && now >= self.raised + RAISE_EVERY {
+            self.rate = (self.rate * RAISE_BY).min(self.most);
+            self.raised += RAISE_EVERY;
+        }
+    }
+
+    fn cut(&mut self, retry_after: Option<Duration>, now: Instant) {
+        self.raise(now);
+        if self.cut.is_none_or(|cut| now >= cut + CUT_EVERY) {
+            self.rate = (self.rate / 2.0).max(self.most * LEAST_PART);
+            self.cut = Some(now);
+        }
+        self.raised = now;
+        if let Some(time) = retry_after {
+            self.due = self.due.max(now + BURST + time);
+        }
+    }
+
+    fn is_at_rest(&self, now: Instant) -> bool {
+        self.due <= now && self.rate >= self.most
+    }
+}
+
+#[derive(Debug)]
+struct Buckets {
+    all: Bucket,
+    per_partition: u32,
+    partitions: BTreeMap<Partition, Bucket>,
+    /// How many partitions there may be before those at rest are forgotten.
+    kept: usize,
+}
+
+impl Buckets {
+    fn partition(&mut self, partition: Partition, now: Instant) -> &mut Bucket {
+        if self.partitions.len() >= self.kept {
+            self.partitions.retain(|_, bucket| {
+                bucket.raise(now);
+                !bucket.is_at_rest(now)
+            });
+            // Twice what is left, so that looking through them stays cheap for each request.
+            self.kept = KEPT_PARTITIONS.max(2 * self.partitions.len());
+        }
+        let rate = self.per_partition;
+        self.partitions.entry(partition).or_insert_with(|| Bucket::new(rate, now))
+    }
+
+    fn take(&mut self, entities: usize, partition: Option<Partition>) -> Duration {
+        let now = Instant::now();
+        let wait = self.all.take(entities, now);
+        match partition {
+            Some(partition) => wait.max(self.partition(partition, now).take(entities, now)),
+            None => wait,
+        }
+    }
+
+    fn cut(&mut self, retry_after: Option<Duration>, partition: Option<Partition>) {
+        let now = Instant::now();
+        match partition {
+            Some(partition) => self.partition(partition, now).cut(retry_after, now),
+            None => self.all.cut(retry_after, now),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Pacing(Mutex<Buckets>);
+
+impl Pacing {
+    fn buckets(&self) -> MutexGuard<'_, Buckets> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Around for Pacing {
+    async fn pass<T: Answer + Send>(
+        &self,
+        request: Request<'_>,
+        answer: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if request.entities == 0 {
+            return answer.await;
+        }
+        let wait = self.buckets().take(request.entities, request.partition());
+        if !wait.is_zero() {
+            sleep(wait).await;
+        }
+        let answer = answer.await;
+        match &answer {
+            Ok(answer) => {
+                let entities = answer.scanned().or_else(|| answer.returned()).unwrap_or_default();
+                let more = entities.saturating_sub(request.entities);
+                if more > 0 {
+                    self.buckets().take(more, request.partition());
+                }
+            }
+            Err(error) if matches!(error.status, 429 | 503) => {
+                self.buckets().cut(error.retry_after, request.partition());
+            }
+            Err(_) => {}
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// How many entities, one a request, are let through in a time.
+    fn entities(bucket: &mut Bucket, from: Instant, time: Duration) -> usize {
+        let mut now = from;
+        let mut entities = 0;
+        loop {
+            now += bucket.take(1, now);
+            if now >= from + time {
+                return entities;
+            }
+            entities += 1;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_lets_its_rate_through() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(500, now);
+        let first = entities(&mut bucket, now, SECOND);
+        assert!((549..=551).contains(&first), "{first}: a second, and the burst");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn throttling_halves_the_rate_once_a_second_and_it_comes_back_slowly() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(1000, start);
+        let mut cut = |seconds: f64, rate: f64| {
+            bucket.cut(None, start + Duration::from_secs_f64(seconds));
+            assert!((bucket.rate - rate).abs() < 0.01, "{} at {seconds}", bucket.rate);
+        };
+        cut(0.0, 500.0);
+        cut(0.5, 500.0);
+        cut(1.0, 250.0);
+        for (seconds, rate) in [(10.0, 250.0), (11.0, 375.0), (21.0, 562.5), (31.0, 843.75)] {
+            bucket.raise(start + Duration::from_secs_f64(seconds));
+            assert!((bucket.rate - rate).abs() < 0.01, "{} at {seconds}", bucket.rate);
+        }
+        bucket.raise(start + 100 * SECOND);
+        assert!((bucket.rate - 1000.0).abs() < 0.01);
+        for second in 100..200 {
+            bucket.cut(None, start + second * SECOND);
+        }
+        assert!((bucket.rate - 1000.0 / 64.0).abs() < 0.01, "{}", bucket.rate);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_retry_after_holds_all_back() {
+        let now = Instant::now();
+        let mut bucket = Bucket::new(1000, now);
+        bucket.cut(Some(7 * SECOND), now);
+        assert_eq!(bucket.take(1, now), 7 * SECOND);
+    }
+}

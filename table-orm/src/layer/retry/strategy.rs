@@ -1,0 +1,160 @@
+//! How often to try again, and how long to wait before.
+
+use crate::layer::error::{self, LayerError};
+use std::time::Duration;
+
+/// The most retries of one call that can be asked for.
+pub const MAX_RETRIES: u32 = 100;
+/// The longest wait that can be asked for: 1 hour.
+pub const MAX_WAIT: Duration = Duration::from_secs(3600);
+
+/// How often to try again, and how long to wait before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// One attempt only.
+    None,
+    /// The same wait before each retry.
+    Fixed {
+        /// How many retries, 1 to [`MAX_RETRIES`].
+        retries: u32,
+        /// The wait before each, at most [`MAX_WAIT`].
+        wait: Duration,
+    },
+    /// A wait that doubles, give or take a fifth. Before retry `x` it is `min(min + y, max)` with
+    /// `y = rand(0.8 z, 1.2 z) * (2^x - 1)`: the formula of the Azure storage client libraries.
+    Exponential {
+        /// How many retries, 1 to [`MAX_RETRIES`].
+        retries: u32,
+        /// The formula's `z`, at most [`MAX_WAIT`].
+        base: Duration,
+        /// What is added to every wait.
+        min: Duration,
+        /// The longest wait, at most [`MAX_WAIT`].
+        max: Duration,
+    },
+}
+
+impl Strategy {
+    /// For work that somebody waits for: 5 retries, after about 0.5, 1.3, 2.9, 6.1 and 12.5 s.
+    pub const INTERACTIVE: Self = Self::Exponential {
+        retries: 5,
+        base: Duration::from_millis(400),
+        min: Duration::from_millis(100),
+        max: Duration::from_secs(20),
+    };
+
+    /// For work in the background, as the literature on scalable partitioning has it: `z` 30 s,
+    /// at least 3 s, at most 90 s; 3 retries, after 27 to 39, 75 to 90 and 90 s.
+    pub const CLASSIC: Self = Self::Exponential {
+        retries: 3,
+        base: Duration::from_secs(30),
+        min: Duration::from_secs(3),
+        max: Duration::from_secs(90),
+    };
+
+    /// The wait before a retry, numbered from 1; `None` when there is none. `unit` is a random
+    /// number from 0 to 1.
+    pub(super) fn wait(&self, retry: u32, unit: f64) -> Option<Duration> {
+        if retry > self.retries() {
+            return None;
+        }
+        Some(match *self {
+            Self::None => Duration::ZERO,
+            Self::Fixed { wait, .. } => wait,
+            Self::Exponential { base, min, max, .. } => {
+                // At most 2^100 hours, which a double holds.
+                let doubled = f64::from(retry).exp2() - 1.0;
+                let spread = base.as_secs_f64() * (0.8 + 0.4 * unit) * doubled;
+                let wait = (min.as_secs_f64() + spread).min(max.as_secs_f64());
+                Duration::try_from_secs_f64(wait).unwrap_or(max)
+            }
+        })
+    }
+
+    const fn retries(&self) -> u32 {
+        match *self {
+            Self::None => 0,
+            Self::Fixed { retries, .. } | Self::Exponential { retries, .. } => retries,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), LayerError> {
+        let retries = || {
+            let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+            error::number("the number of retries", number(self.retries()), number(MAX_RETRIES))
+        };
+        match *self {
+            Self::None => Ok(()),
+            Self::Fixed { wait, .. } => {
+                retries()?;
+                error::time("the wait", wait, MAX_WAIT)
+            }
+            Self::Exponential { base, min, max, .. } => {
+                retries()?;
+                error::time("the base of the waits", base, MAX_WAIT)?;
+                error::time("the longest wait", max, MAX_WAIT)?;
+                if min > max { Err(LayerError::Waits { min, max }) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(strategy: Strategy, retry: u32) -> Option<(u128, u128)> {
+        let wait = |unit| strategy.wait(retry, unit).map(|wait| wait.as_millis());
+        Some((wait(0.0)?, wait(1.0)?))
+    }
+
+    #[test]
+    fn waits_follow_the_published_formula() {
+        assert_eq!(bounds(Strategy::CLASSIC, 1), Some((27_000, 39_000)));
+        assert_eq!(bounds(Strategy::CLASSIC, 2), Some((75_000, 90_000)));
+        assert_eq!(bounds(Strategy::CLASSIC, 3), Some((90_000, 90_000)));
+        assert_eq!(bounds(Strategy::CLASSIC, 4), None);
+        assert_eq!(bounds(Strategy::INTERACTIVE, 1), Some((420, 580)));
+        assert_eq!(bounds(Strategy::INTERACTIVE, 2), Some((1_060, 1_540)));
+        assert_eq!(bounds(Strategy::INTERACTIVE, 5), Some((10_020, 14_980)));
+        assert_eq!(bounds(Strategy::INTERACTIVE, 6), None);
+        assert_eq!(bounds(Strategy::None, 1), None);
+        let fixed = Strategy::Fixed { retries: 2, wait: Duration::from_secs(7) };
+        assert_eq!(bounds(fixed, 2), Some((7_000, 7_000)));
+        assert_eq!(bounds(fixed, 3), None);
+    }
+
+    #[test]
+    fn the_longest_strategy_stays_within_its_limit() {
+        let most = Strategy::Exponential {
+            retries: MAX_RETRIES,
+            base: MAX_WAIT,
+            min: MAX_WAIT,
+            max: MAX_WAIT,
+        };
+        assert_eq!(most.check(), Ok(()));
+        assert_eq!(most.wait(MAX_RETRIES, 1.0), Some(MAX_WAIT));
+    }
+
+    #[test]
+    fn zero_and_absurd_strategies_are_refused() {
+        let second = Duration::from_secs(1);
+        let exponential =
+            |retries, base, min, max| Strategy::Exponential { retries, base, min, max };
+        for refused in [
+            Strategy::Fixed { retries: 0, wait: second },
+            Strategy::Fixed { retries: MAX_RETRIES + 1, wait: second },
+            Strategy::Fixed { retries: 1, wait: Duration::ZERO },
+            Strategy::Fixed { retries: 1, wait: MAX_WAIT + second },
+            exponential(0, second, second, second),
+            exponential(1, Duration::ZERO, second, second),
+            exponential(1, second, second, Duration::MAX),
+            exponential(1, second, second * 2, second),
+        ] {
+            assert!(refused.check().is_err(), "{refused:?}");
+        }
+        for accepted in [Strategy::None, Strategy::INTERACTIVE, Strategy::CLASSIC] {
+            assert_eq!(accepted.check(), Ok(()));
+        }
+    }
+}

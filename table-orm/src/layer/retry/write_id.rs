@@ -1,0 +1,160 @@
+//! The id that a write leaves in its rows, to be recognised there.
+
+use crate::entity::ETag;
+use crate::layer::LayerError;
+use crate::store::{Action, IfMatch, Operation};
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// Parts an id from the version it replaced.
+const OVER: &str = " over ";
+
+/// The property that holds the id of a row's last write.
+#[derive(Debug, Clone)]
+pub(super) struct WriteIdProperty(Cow<'static, str>);
+
+impl WriteIdProperty {
+    pub(super) fn new(name: Cow<'static, str>) -> Result<Self, LayerError> {
+        let own = ["PartitionKey", "RowKey", "Timestamp"];
+        let starts = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+        let valid = starts
+            && name.len() <= 255
+            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+            && !own.contains(&&*name);
+        if valid { Ok(Self(name)) } else { Err(LayerError::WriteIdName(name.into_owned())) }
+    }
+
+    /// A new id: random, 32 hexadecimal digits.
+    pub(super) fn new_id() -> String {
+        Uuid::new_v4().simple().to_string()
+    }
+
+    /// Gives every row that the operations write the id, and the version it replaces.
+    pub(super) fn stamp(&self, id: &str, operations: &mut [Operation]) {
+        for Operation { action, .. } in operations {
+            let mark = match action.if_match() {
+                Some(IfMatch::ETag(etag)) => format!("{id}{OVER}{etag}"),
+                _ => id.to_owned(),
+            };
+            match action {
+                Action::Insert(body)
+                | Action::InsertOrReplace(body)
+                | Action::InsertOrMerge(body)
+                | Action::Replace(body, _)
+                | Action::Merge(body, _) => {
+                    if let Some(marked) = self.mark(body, &mark) {
+                        *body = marked;
+                    }
+                }
+                Action::Delete(_) => {}
+            }
+        }
+    }
+
+    /// The object with the property; `None` when it is no object, which the store will refuse.
+    fn mark(&self, body: &Bytes, mark: &str) -> Option<Bytes> {
+        let value = serde_json::to_string(mark).ok()?;
+        let text = std::str::from_utf8(body).ok()?.trim_ascii();
+        let name = &self.0;
+        if text.contains(&**name) {
+            // It may be there already, in a row that was read and is written back.
+            let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+            members.remove(&**name);
+            members.remove(&format!("{name}@odata.type"));
+            let value = serde_json::from_str(&value).ok()?;
+            members.insert(name.clone().into_owned(), value);
+            return serde_json::to_vec(&members).ok().map(Bytes::from);
+        }
+        let members = text.strip_suffix('}')?.trim_ascii_end();
+        let comma = if members.ends_with('{') { "" } else { "," };
+        Some(format!("{members}{comma}\"{name}\":{value}}}").into())
+    }
+
+    /// The mark that a row carries.
+    pub(super) fn read(&self, row: &BTreeMap<String, &RawValue>) -> Option<Mark> {
+        serde_json::from_str::<String>(row.get(&*self.0)?.get()).ok().map(Mark::new)
+    }
+}
+
+/// The mark of a row's last write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    id: String,
+    over: Option<String>,
+}
+
+impl Mark {
+    fn new(text: String) -> Self {
+        match text.split_once(OVER) {
+            Some((id, over)) => Self { id: id.to_owned(), over: Some(over.to_owned()) },
+            None => Self { id: text, over: None },
+        }
+    }
+
+    /// Whether the write with this id left it.
+    pub(super) fn is_of(&self, id: &str) -> bool {
+        self.id == id
+    }
+
+    /// Whether the write replaced that version.
+    pub(super) fn replaced(&self, etag: &ETag) -> bool {
+        self.over.as_deref() == Some(etag.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn property() -> WriteIdProperty {
+        WriteIdProperty::new("WriteId".into()).unwrap()
+    }
+
+    fn stamped(action: Action) -> String {
+        let mut operations = [Operation { row_key: "r".into(), action }];
+        property().stamp("id", &mut operations);
+        let [Operation { action, .. }] = operations;
+        String::from_utf8(action.body().unwrap().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_write_leaves_its_id_and_the_version_it_replaced() {
+        assert_eq!(stamped(Action::Insert("{\"A\":1.50}".into())), r#"{"A":1.50,"WriteId":"id"}"#);
+        assert_eq!(stamped(Action::InsertOrMerge(" { } ".into())), r#"{"WriteId":"id"}"#);
+        let etag = ETag::new("W/\"datetime'1'\"");
+        let row = stamped(Action::Merge("{\"A\":1}".into(), IfMatch::ETag(etag.clone())));
+        assert_eq!(row, r#"{"A":1,"WriteId":"id over W/\"datetime'1'\""}"#);
+        let members = serde_json::from_str(&row).unwrap();
+        let mark = property().read(&members).unwrap();
+        assert!(mark.is_of("id") && mark.replaced(&etag));
+        assert!(!mark.is_of("other") && !mark.replaced(&ETag::new("W/\"datetime'2'\"")));
+    }
+
+    #[test]
+    fn the_id_of_an_earlier_write_is_replaced() {
+        let row = r#"{"A":1,"WriteId":"old","WriteId@odata.type":"Edm.String","B":"WriteId"}"#;
+        assert_eq!(
+            stamped(Action::InsertOrReplace(row.into())),
+            r#"{"A":1,"B":"WriteId","WriteId":"id"}"#
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_left_to_the_store() {
+        for body in ["", "[1]", "\"WriteId\"", "{\"WriteId\":"] {
+            assert_eq!(stamped(Action::Insert(body.into())), body);
+        }
+    }
+
+    #[test]
+    fn names_the_service_would_refuse_are_refused() {
+        for name in ["", "1A", "a-b", "RowKey", "é", &"a".repeat(256)] {
+            let name = name.to_owned();
+            assert!(WriteIdProperty::new(name.clone().into()).is_err(), "{name}");
+        }
+        assert!(WriteIdProperty::new("_Id9".into()).is_ok());
+    }
+}

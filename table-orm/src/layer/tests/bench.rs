@@ -1,0 +1,149 @@
+//! Where random workloads run: a store with faults, seeds, and replays of seeds that fail.
+
+use super::table;
+use crate::entity::ETag;
+use crate::layer::random::Random;
+use crate::layer::{FaultStore, Faults, Layer, Retry, Strategy};
+use crate::query::{KeyRange, RowQuery, Span};
+use crate::store::embedded::EmbeddedStore;
+use crate::store::{
+    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow, Transaction,
+};
+use serde_json::Value;
+use std::future::Future;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs a workload for each of these seeds, under a paused clock. `FAULT_SEED=17` runs one.
+pub(super) fn for_seeds<F: Future<Output = ()>>(seeds: Range<u64>, workload: impl Fn(u64) -> F) {
+    let one = std::env::var("FAULT_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
+    for seed in one.map_or(seeds, |seed| seed..seed + 1) {
+        let _replay = Replay(seed);
+        paused(workload(seed));
+    }
+}
+
+/// Runs a future on a runtime of its own, under a paused clock.
+pub(super) fn paused<T>(future: impl Future<Output = T>) -> T {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true).build().unwrap().block_on(future)
+}
+
+/// Says how to run a seed that failed again.
+struct Replay(u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("to replay, run this test alone with FAULT_SEED={}", self.0);
+        }
+    }
+}
+
+/// A table in memory, below faults, below retries.
+#[derive(Debug, Clone)]
+pub(super) struct Bench {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) flaky: FaultStore,
+}
+
+/// What a caller was told of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    /// It took effect, and gave the row this version.
+    Done(Option<ETag>),
+    /// It did not.
+    Refused(ErrorCode),
+    /// It may have.
+    Ambiguous,
+}
+
+impl Bench {
+    pub(super) async fn new(faults: Faults, seed: u64) -> Self {
+        let embedded = EmbeddedStore::in_memory().unwrap();
+        embedded.create_table(&table()).await.unwrap();
+        let flaky = faults.store(Arc::new(embedded)).unwrap();
+        // Every third seed gives up early, so that calls end in the middle.
+        let retry = match seed % 3 {
+            0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
+                .attempt_timeout(Duration::from_millis(1500)),
+            _ => Retry::interactive().attempt_timeout(Duration::from_secs(3)),
+        };
+        let retry = retry.write_id("WriteId").seed(seed);
+        let store = retry.around(Arc::new(flaky.clone())).unwrap();
+        Self { store, flaky }
+    }
+
+    pub(super) async fn get(&self, row_key: &str) -> Result<Option<StoredRow>, StoreError> {
+        self.store.get(&table(), "p", row_key, None, Metadata::None).await
+    }
+
+    /// Writes one row alone, several as a transaction; the version told is the first row's.
+    pub(super) async fn write(&self, mut operations: Vec<Operation>) -> Told {
+        let written = if operations.len() == 1 {
+            self.store.write(&table(), "p", operations.remove(0)).await
+        } else {
+            let transaction = Transaction { partition_key: "p".into(), operations };
+            let etags = self.store.commit(&table(), transaction).await;
+            etags.map(|etags| etags[0].clone())
+        };
+        match written {
+            Ok(etag) => Told::Done(etag),
+            Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => {
+                assert!(error.ambiguity().is_some());
+                Told::Ambiguous
+            }
+            Err(error) => Told::Refused(error.code),
+        }
+    }
+
+    /// The RowKeys and values of all rows with this prefix.
+    pub(super) async fn rows(&self, prefix: &str) -> Result<Vec<(String, i64)>, StoreError> {
+        let keys = KeyRange { partition: Span::Exact("p".into()), row: Span::prefix(prefix) };
+        let mut query = RowQuery::new(table(), keys);
+        let mut found = Vec::new();
+        loop {
+            let page = self.store.query(&query).await?;
+            let body: Value = serde_json::from_slice(&page.body).unwrap();
+            for row in body["value"].as_array().unwrap() {
+                found
+                    .push((row["RowKey"].as_str().unwrap().to_owned(), row["V"].as_i64().unwrap()));
+            }
+            query.continuation = page.continuation;
+            if query.continuation.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// The row's value.
+pub(super) fn value(row: &StoredRow) -> i64 {
+    serde_json::from_slice::<Value>(&row.body).unwrap()["V"].as_i64().unwrap()
+}
+
+pub(super) fn insert(row_key: &str, value: i64) -> Operation {
+    operation(row_key, Action::Insert(body(value)))
+}
+
+pub(super) fn replace(row_key: &str, value: i64, etag: ETag) -> Operation {
+    operation(row_key, Action::Replace(body(value), IfMatch::ETag(etag)))
+}
+
+pub(super) fn merge(row_key: &str, value: i64, etag: ETag) -> Operation {
+    operation(row_key, Action::Merge(body(value), IfMatch::ETag(etag)))
+}
+
+pub(super) fn operation(row_key: &str, action: Action) -> Operation {
+    Operation { row_key: row_key.to_owned(), action }
+}
+
+fn body(value: i64) -> bytes::Bytes {
+    format!("{{\"V\":{value}}}").into()
+}
+
+/// A random number below `bound`.
+pub(super) fn below(random: &Random, bound: u64) -> i64 {
+    i64::try_from(random.below(bound)).unwrap()
+}

@@ -1,0 +1,137 @@
+//! What the limits let through.
+
+use super::bench::insert;
+use super::script::{Answer, Script, failed};
+use super::table;
+use crate::layer::{Layer, LayerError, Limit, Rate};
+use crate::store::embedded::EmbeddedStore;
+use crate::store::{ErrorCode, Metadata, Store, Transaction};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn slow(requests: usize) -> Arc<Script> {
+    Script::new((0..requests).map(|_| Answer::After(SECOND, Box::new(Answer::Done))))
+}
+
+fn around(layer: impl Layer, script: &Arc<Script>) -> Arc<dyn Store> {
+    layer.around(Arc::clone(script) as Arc<dyn Store>).unwrap()
+}
+
+async fn write_all(store: &Arc<dyn Store>, partitions: &[&'static str]) {
+    let writes: Vec<_> = partitions
+        .iter()
+        .map(|&partition| {
+            let store = Arc::clone(store);
+            tokio::spawn(async move { store.write(&table(), partition, insert("r", 1)).await })
+        })
+        .collect();
+    for write in writes {
+        write.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_requests_than_the_limit_are_under_way() {
+    let script = slow(6);
+    write_all(&around(Limit::in_flight(2), &script), &["p"; 6]).await;
+    assert_eq!(script.times(), [0, 0, 1000, 1000, 2000, 2000]);
+    let script = slow(65);
+    write_all(&around(Limit::default(), &script), &["p"; 65]).await;
+    assert_eq!(script.times().iter().filter(|&&time| time == 0).count(), 64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_partition_leaves_room_for_others() {
+    let script = slow(5);
+    let limit = Limit::in_flight(2).per_partition(1);
+    write_all(&around(limit, &script), &["slow", "slow", "slow", "other", "other"]).await;
+    assert_eq!(script.times(), [0, 0, 1000, 1000, 2000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_request_gives_its_place_back() {
+    let script = slow(2);
+    let store = around(Limit::in_flight(1).per_partition(1), &script);
+    for _ in 0..3 {
+        let table = table();
+        let write = store.write(&table, "p", insert("r", 1));
+        assert!(timeout(SECOND / 2, write).await.is_err() || script.times().len() == 3);
+    }
+    assert_eq!(script.times(), [0, 500, 1000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn entities_are_let_through_at_the_rate_of_their_partition() {
+    let script = Script::new([]);
+    let store = around(Rate::default().per_partition(100), &script);
+    let start = Instant::now();
+    for _ in 0..5 {
+        let operations = (0..100).map(|row| insert(&row.to_string(), 1)).collect();
+        let transaction = Transaction { partition_key: "p".into(), operations };
+        store.commit(&table(), transaction).await.unwrap();
+    }
+    // 500 entities at 100 a second: the first is let through at once, each next a second later,
+    // but for the burst.
+    assert_eq!(start.elapsed().as_millis().div_ceil(100), 39);
+    store.write(&table(), "other", insert("r", 1)).await.unwrap();
+    assert_eq!(start.elapsed().as_millis().div_ceil(100), 39, "others are not held back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_partition_is_slowed_down() {
+    let script = Script::new([failed(ErrorCode::SERVER_BUSY)]);
+    let store = around(Rate::default().per_partition(10), &script);
+    assert!(store.write(&table(), "p", insert("r", 1)).await.is_err());
+    let start = Instant::now();
+    for _ in 0..10 {
+        store.write(&table(), "p", insert("r", 1)).await.unwrap();
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    assert!((1.6..2.0).contains(&seconds), "ten at five a second: {seconds}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_a_query_looks_at_are_paid_for() {
+    let embedded = EmbeddedStore::in_memory().unwrap();
+    embedded.create_table(&table()).await.unwrap();
+    for row in 0..200 {
+        embedded.write(&table(), "p", insert(&format!("{row:03}"), 1)).await.unwrap();
+    }
+    let rate = Rate::default().per_partition(100);
+    let store = rate.around(Arc::new(embedded)).unwrap();
+    let keys = crate::query::KeyRange {
+        partition: crate::query::Span::Exact("p".into()),
+        row: crate::query::Span::All,
+    };
+    let query = crate::query::RowQuery::new(table(), keys);
+    let start = Instant::now();
+    store.query(&query).await.unwrap();
+    store.get(&table(), "p", "000", None, Metadata::None).await.unwrap();
+    assert_eq!(start.elapsed().as_millis().div_ceil(100), 19);
+}
+
+#[test]
+fn limits_that_make_no_sense_are_refused() {
+    let script = || -> Arc<dyn Store> { super::bench::paused(async { Script::new([]) }) };
+    for limit in [
+        Limit::in_flight(0),
+        Limit::in_flight(usize::MAX),
+        Limit::default().per_partition(0),
+        Limit::default().per_partition(10_001),
+    ] {
+        let error = limit.around(script()).map(drop);
+        assert!(matches!(error, Err(LayerError::Number { .. })), "{limit:?}");
+    }
+    for rate in [
+        Rate::default().per_account(0),
+        Rate::default().per_account(u32::MAX),
+        Rate::default().per_partition(0),
+    ] {
+        let error = rate.around(script()).map(drop);
+        assert!(matches!(error, Err(LayerError::Number { .. })), "{rate:?}");
+    }
+    super::bench::paused(async { assert!(Rate::older().around(Script::new([])).is_ok()) });
+}

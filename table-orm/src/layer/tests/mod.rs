@@ -1,0 +1,20 @@
+//! What the layers promise, over the embedded store and over a store that answers as it is told.
+
+mod bench;
+mod chains;
+mod faults;
+mod histories;
+mod linear;
+mod lists;
+mod load;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+mod observe;
+mod own_rows;
+mod retry;
+mod script;
+
+use crate::entity::TableName;
+
+fn table() -> TableName {
+    TableName::new("People").unwrap()
+}

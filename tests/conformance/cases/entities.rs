@@ -1,0 +1,139 @@
+//! Typed entities: several rows each, written in one transaction, read without metadata.
+
+use crate::subject::Subject;
+use futures_util::TryStreamExt as _;
+use table_orm::query::Span;
+use table_orm::{Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
+use time::{Duration, OffsetDateTime};
+use uuid::Uuid;
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+pub enum Distance {
+    #[key("Full")]
+    Full,
+    #[key("Half")]
+    Half,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "registrations", partition = "{event}__{distance}")]
+#[row(by_bib, key = "BIB:{bib:05}__{name}")]
+#[row(by_age, key = "AGE:{age:03}__{bib}")]
+#[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
+#[component(newest = desc(registered_at))]
+pub struct Registration {
+    pub event: String,
+    pub distance: Distance,
+    #[table(max = 99_999)]
+    pub bib: u32,
+    #[table(max_len = 60)]
+    pub name: String,
+    pub age: u8,
+    pub registered_at: OffsetDateTime,
+    pub city: Option<String>,
+    pub fee: f64,
+    pub paid: bool,
+    pub chip: i64,
+    pub club: Uuid,
+    pub photo: Vec<u8>,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Registration)]
+pub struct NameOnly {
+    pub name: String,
+}
+
+const EVENT: &str = "2011 New York City Marathon";
+
+fn runner(bib: u32, name: &str, age: u8) -> Registration {
+    Registration {
+        event: EVENT.into(),
+        distance: Distance::Full,
+        bib,
+        name: name.into(),
+        age,
+        registered_at: OffsetDateTime::UNIX_EPOCH + Duration::seconds(bib.into()),
+        city: bib.is_multiple_of(2).then(|| "Saint-Étienne's".to_owned()),
+        fee: 255.0,
+        paid: true,
+        chip: 9_007_199_254_740_993 + i64::from(bib),
+        club: Uuid::from_u128(bib.into()),
+        photo: vec![0, 255, 10],
+    }
+}
+
+fn repo(subject: &Subject) -> Repo<Registration> {
+    subject.tables().repo_in(subject.table.clone())
+}
+
+async fn stored_keys(subject: &Subject) -> Vec<String> {
+    let keys = subject.keys(subject.query(Span::All, Span::All)).await;
+    keys.into_iter().map(|(_, row_key)| row_key).collect()
+}
+
+pub async fn are_stored_under_every_key_and_read_back(subject: Subject) {
+    let repo = repo(&subject);
+    let john = runner(1234, "O'Brien", 55);
+    repo.insert(&john).await.unwrap();
+    let expected = ["AGE:055__1234", "BIB:01234__O'Brien", "NEW:2534022995659999999__01234"];
+    assert_eq!(stored_keys(&subject).await, expected);
+
+    let race = Registration::partition(EVENT, Distance::Full);
+    let read = repo.get(race.by_bib().bib(1234).name("O'Brien")).await.unwrap();
+    assert_eq!(read.as_ref(), Some(&john));
+    let read = repo.get(race.by_age().age(55).bib(1234)).await.unwrap();
+    assert_eq!(read.as_ref(), Some(&john));
+    assert_eq!(repo.get(race.by_bib().bib(1).name("none")).await.unwrap(), None);
+    let again = repo.insert(&john).await.unwrap_err();
+    assert!(matches!(again, Error::AlreadyExists(_)), "{again}");
+    assert_eq!(stored_keys(&subject).await.len(), 3);
+}
+
+pub async fn are_found_by_range_filter_and_projection(subject: Subject) {
+    let repo = repo(&subject);
+    for bib in 0..30 {
+        repo.insert(&runner(bib, &format!("R{bib}"), 20 + bib as u8)).await.unwrap();
+    }
+    let race = Registration::partition(EVENT, Distance::Full);
+    let some = repo.list(race.by_bib().bib_in(5..8)).collect().await.unwrap();
+    assert_eq!(some.iter().map(|runner| runner.bib).collect::<Vec<_>>(), [5, 6, 7]);
+    let old = repo.list(race.by_age().age_in(40..)).filter(|r| r.city.eq("Saint-Étienne's"));
+    assert_eq!(old.count().await.unwrap(), 5);
+    let chip = repo.list(race.by_bib()).filter(|r| r.chip.eq(9_007_199_254_740_994_i64));
+    assert_eq!(chip.one().await.unwrap().bib, 1);
+    let last = repo.list(race.by_time()).project::<NameOnly>().take(2).collect().await.unwrap();
+    assert_eq!(last, [NameOnly { name: "R29".into() }, NameOnly { name: "R28".into() }]);
+    let all = repo.scan(ScanPermit::because("a test")).stream();
+    assert_eq!(all.try_collect::<Vec<_>>().await.unwrap().len(), 30);
+    let half = Registration::partition(EVENT, Distance::Half);
+    assert_eq!(repo.list(half.by_bib()).count().await.unwrap(), 0);
+}
+
+pub async fn move_their_rows_when_saved(subject: Subject) {
+    let repo = repo(&subject);
+    repo.insert(&runner(7, "John", 55)).await.unwrap();
+    let race = Registration::partition(EVENT, Distance::Full);
+    let mut loaded = repo.load(race.by_bib().bib(7)).await.unwrap().one().unwrap();
+    let mut stale = loaded.clone();
+    loaded.age = 56;
+    loaded.city = None;
+    repo.save(&mut loaded).await.unwrap();
+    let keys = stored_keys(&subject).await;
+    assert_eq!(keys[..2], ["AGE:056__7", "BIB:00007__John"]);
+    let read = repo.get(race.by_age().age(56).bib(7)).await.unwrap().unwrap();
+    assert_eq!(read, *loaded);
+
+    // The version a save returns serves the next one; the one loaded before does not.
+    loaded.paid = false;
+    repo.save(&mut loaded).await.unwrap();
+    stale.age = 57;
+    let error = repo.save(&mut stale).await.unwrap_err();
+    assert!(matches!(error, Error::Conflict(_)), "{error}");
+    assert_eq!(stored_keys(&subject).await, keys);
+
+    let loaded = repo.load(race.by_age().age(56)).await.unwrap().one().unwrap();
+    assert!(!loaded.paid);
+    repo.delete(loaded).await.unwrap();
+    assert_eq!(stored_keys(&subject).await, Vec::<String>::new());
+}
