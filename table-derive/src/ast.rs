@@ -24,6 +24,8 @@ pub struct Entity<'a> {
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
     pub components: Vec<Component>,
+    /// Components that are declared, but not as one can be.
+    pub broken: Vec<String>,
     pub fields: Vec<Field<'a>>,
 }
 
@@ -137,6 +139,7 @@ impl<'a> Entity<'a> {
         let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
         let rows = rows(input, items.text(ROW, errors), errors);
         let case = rename_all(&mut items, errors);
+        let (components, broken) = components(&input.attrs, errors);
         Some(Self {
             input,
             krate: krate(&mut items, errors),
@@ -145,7 +148,8 @@ impl<'a> Entity<'a> {
             encode: escape(&mut items, errors),
             allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
             rows,
-            components: components(&input.attrs, errors),
+            components,
+            broken,
             fields: fields.iter().filter_map(|field| Field::parse(field, case, errors)).collect(),
         })
     }
@@ -263,8 +267,10 @@ impl Row {
     }
 }
 
-fn components(attrs: &[Attribute], errors: &mut Errors) -> Vec<Component> {
+/// The components, and the names of those with mistakes.
+fn components(attrs: &[Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
     let mut components: Vec<Component> = Vec::new();
+    let mut broken = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(COMPONENT)) {
         let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
         for item in errors.keep(parsed).into_iter().flatten() {
@@ -275,11 +281,15 @@ fn components(attrs: &[Attribute], errors: &mut Errors) -> Vec<Component> {
                     "give one of them another name",
                 );
             } else {
-                components.extend(errors.keep(Component::parse(item)));
+                let name = item.name.unraw().to_string();
+                match errors.keep(Component::parse(item)) {
+                    Some(component) => components.push(component),
+                    None => broken.push(name),
+                }
             }
         }
     }
-    components
+    (components, broken)
 }
 
 impl Component {

@@ -89,6 +89,20 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
         );
     }
     let value = kind(field.value_type());
+    let one = !matches!(value, Kind::Other | Kind::Bytes);
+    match field.role {
+        Role::Series if one => errors.push(
+            field.ty,
+            format!("field `{name}` is one value, not a series"),
+            "make it `[Option<T>; N]` or `Vec<T>`, or leave `series` out",
+        ),
+        Role::Flatten if one => errors.push(
+            field.ty,
+            format!("field `{name}` is one value, not a group of properties"),
+            "flatten a struct with `#[derive(Properties)]`, or leave `flatten` out",
+        ),
+        _ => {}
+    }
     if let Some((_, literal)) = &field.max_len
         && (field.role != Role::Property || !matches!(value, Kind::Text | Kind::Other))
     {

@@ -1,10 +1,16 @@
 //! The mistakes found so far: all of them are reported in one build.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens;
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use std::collections::BTreeSet;
+use syn::LitStr;
 
 #[derive(Default)]
-pub struct Errors(Option<syn::Error>);
+pub struct Errors {
+    errors: Option<syn::Error>,
+    /// Code that the compiler itself finds the mistake in.
+    code: TokenStream,
+}
 
 impl Errors {
     /// A mistake at `at`: what is wrong, and what to write instead.
@@ -13,10 +19,27 @@ impl Errors {
     }
 
     pub fn add(&mut self, error: syn::Error) {
-        match &mut self.0 {
+        match &mut self.errors {
             Some(errors) => errors.combine(error),
-            None => self.0 = Some(error),
+            None => self.errors = Some(error),
         }
+    }
+
+    /// A placeholder of `template` that is almost one of the `known` names. Only the compiler can
+    /// underline a part of a string literal, and does so for format strings.
+    pub fn misspelled(&mut self, template: &LitStr, known: &BTreeSet<&str>) {
+        let names = known.iter().filter_map(|name| {
+            let mut ident = syn::parse_str(name).unwrap_or_else(|_| format_ident!("r#{name}"));
+            ident.set_span(template.span());
+            Some::<Ident>(ident)
+        });
+        let values = known.iter().map(|_| "");
+        self.code.extend(quote! {
+            const _: fn() = || {
+                let (#(#names,)*) = (#(#values,)*);
+                let _ = ::core::format_args!(#template);
+            };
+        });
     }
 
     /// The value, or its mistake put among the others.
@@ -25,12 +48,14 @@ impl Errors {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+        self.errors.is_none() && self.code.is_empty()
     }
 
     /// The errors as code that fails to compile with them.
     pub fn into_tokens(self) -> TokenStream {
-        self.0.map(syn::Error::into_compile_error).unwrap_or_default()
+        let errors = self.errors.map(syn::Error::into_compile_error);
+        let code = self.code;
+        quote!(#errors #code)
     }
 }
 

@@ -44,14 +44,13 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         quote! {
             impl #any #name #this #where_clause {
                 #(#vis fn #equal(self, _: impl Sized) -> Self { loop {} })*
-                #(#vis fn #others(self, _: impl Sized) -> _orm::RowRange<#name #first> { loop {} })*
+                #(#vis fn #others(self, _: impl Sized) -> _orm::Range<#name #first> { loop {} })*
             }
             impl #any _orm::Query for #name #this #where_clause {
                 type Row = #name #first;
                 type Class = _orm::class::Point;
                 fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { loop {} }
             }
-            impl #any _orm::CompleteKey for #name #this #where_clause {}
             impl #any _orm::Row for #name #this #where_clause {
                 type Entity = #ty;
                 type Columns = #columns #args;
@@ -92,6 +91,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
             const PARTITION: &'static str = "";
             const ESCAPE: _orm::Escape = _orm::Escape::Reject;
             const ROWS: &'static [_orm::RowTemplate] = &[];
+            const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[];
             const KEYS_FOLLOW_CANONICAL: bool = false;
             type Canonical = #canonical;
             fn encode_partition_key(
@@ -107,7 +107,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
                 &self,
                 _: usize,
                 _: &mut _orm::PropertiesWriter,
-            ) -> _orm::PropertyResult { loop {} }
+            ) -> _orm::Written { loop {} }
         }
     };
     let impls = anonymous(krate, impls);

@@ -3,7 +3,7 @@
 use crate::ast::{Copy, Entity, Field, Named, Row};
 use crate::errors::Errors;
 use crate::kind::{self, Kind, kind};
-use crate::nearest::suggestion;
+use crate::nearest::{nearest, suggestion};
 use crate::template::{Slot, Template};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -178,6 +178,11 @@ impl<'a> Model<'a> {
         self.entity.rows.iter().zip(&self.rows)
     }
 
+    /// Whether any row has a component.
+    pub fn has_components(&self) -> bool {
+        self.rows.iter().any(|key| !key.parts.is_empty())
+    }
+
     /// All templates.
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         std::iter::once(&self.partition).chain(&self.rows)
@@ -226,8 +231,40 @@ impl Row {
     }
 }
 
+/// Finds the placeholders that no field or component is called by.
+fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
+    let fields = entity.fields.iter().map(|field| field.name.clone());
+    let components = entity.components.iter().map(|component| component.name.unraw().to_string());
+    let names: Vec<_> = fields.chain(components).collect();
+    let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
+    let mut unknown = template
+        .slots
+        .iter()
+        .map(|slot| slot.name.as_str())
+        .filter(|name| {
+            !template.broken
+                && !known.contains(name)
+                && !entity.broken.iter().any(|own| own == name)
+        })
+        .peekable();
+    if unknown.peek().is_none() {
+        return;
+    }
+    if unknown.clone().all(|name| nearest(name, known.iter().copied()).is_some()) {
+        return errors.misspelled(&template.literal, &known);
+    }
+    for name in unknown {
+        errors.push(
+            &template.literal,
+            format!("no field or component is called `{name}`"),
+            suggestion(name, known.iter().copied()),
+        );
+    }
+}
+
 impl<'a> Key<'a> {
     fn resolve(template: &'a Template, entity: &'a Entity<'a>, errors: &mut Errors) -> Self {
+        unknown(template, entity, errors);
         let count = template.slots.len();
         let parts = template
             .slots
@@ -263,19 +300,7 @@ impl<'a> Part<'a> {
                 Some(field) => Source::Field(field),
                 // A component's own field is looked up where it is declared.
                 None if component.is_some() => return None,
-                None => {
-                    let fields = entity.fields.iter().map(|field| field.name.as_str());
-                    let components: Vec<_> =
-                        entity.components.iter().map(|other| other.name.to_string()).collect();
-                    let known: Vec<_> =
-                        fields.chain(components.iter().map(String::as_str)).collect();
-                    errors.push(
-                        &template.literal,
-                        format!("no field or component is called `{name}`"),
-                        suggestion(&name, known),
-                    );
-                    return None;
-                }
+                None => return None,
             },
             (None, _) => return None,
         };

@@ -11,9 +11,9 @@ pub use crate::property::{
     Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
     PropertyFault, PropertyWriter,
 };
+pub use crate::query::RowRange as Range;
 pub use crate::query::{
-    Column, Complete, CompleteKey, Field, KeyRange, KeyState, Needs, Open, Query, Row, RowRange,
-    Stores, class,
+    Column, Complete, Field, KeyRange, KeyState, Needs, Open, Query, Row, Stores, class,
 };
 pub use crate::row::{FromRow, Members, ReadRow};
 pub use core::clone::Clone;
@@ -32,7 +32,7 @@ use std::borrow::Cow;
 /// The result of writing or reading a key.
 pub type KeyResult<T = ()> = Result<T, KeyError>;
 /// The result of writing properties.
-pub type PropertyResult = Result<(), PropertyError>;
+pub type Written = Result<(), PropertyError>;
 
 /// Reads an enum's code from a string property.
 ///
@@ -62,19 +62,19 @@ pub trait Stored: Sized {
     ///
     /// # Errors
     /// When the service could not store it.
-    fn put(&self, out: &mut PropertiesWriter, name: &str) -> PropertyResult;
+    fn put(&self, out: &mut PropertiesWriter, name: &str) -> Written;
 
     /// Writes it within its field's limit.
     ///
     /// # Errors
     /// When it is over the limit, or the service could not store it.
-    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> PropertyResult;
+    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written;
 
     /// Checks its field's limit.
     ///
     /// # Errors
     /// When it is over the limit.
-    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> PropertyResult;
+    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> Written;
 
     /// Reads it.
     ///
@@ -93,16 +93,17 @@ pub trait Stored: Sized {
     fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Property> Stored for T {
-    fn put(&self, out: &mut PropertiesWriter, name: &str) -> PropertyResult {
+    fn put(&self, out: &mut PropertiesWriter, name: &str) -> Written {
         out.property(name, self)
     }
 
-    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> PropertyResult {
+    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written {
         out.limited(name, self, limit)
     }
 
-    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> PropertyResult {
+    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> Written {
         out.check_limit(name, self, limit)
     }
 
@@ -148,17 +149,20 @@ impl Fail for Group {
     }
 }
 
-/// Fails to compile when a key template's longest key has more than 512 UTF-16 units. `known` are
-/// those the derive could count; `widths` are of the components it could not.
-pub const fn assert_key_fits(known: usize, widths: &[Width]) {
+/// The longest key of a template; over 512 UTF-16 units it does not compile. `known` are those the
+/// derive could count; `widths` are of the components it could not.
+#[track_caller]
+#[must_use]
+pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
     let mut units = known;
+    let mut bounded = true;
     let mut at = 0;
     while at < widths.len() {
-        units += match widths[at] {
-            Width::Fixed(units) | Width::UpTo(units) => units,
+        match widths[at] {
+            Width::Fixed(width) | Width::UpTo(width) => units += width,
             // Checked where a value is written.
-            Width::Unbounded => 0,
-        };
+            Width::Unbounded => bounded = false,
+        }
         at += 1;
     }
     assert!(
@@ -166,10 +170,12 @@ pub const fn assert_key_fits(known: usize, widths: &[Width]) {
         "this template writes keys of more than 512 UTF-16 units; shorten its components or \
          literals"
     );
+    if bounded { Some(units) } else { None }
 }
 
 /// Fails to compile when a component that another follows without a literal between is not of
 /// fixed width.
+#[track_caller]
 pub const fn assert_fixed_width(width: Width) {
     assert!(
         width.is_fixed(),

@@ -70,7 +70,7 @@ pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
         },
         (Role::Json, _) => quote!(out.json(#property, #value)?;),
         (Role::Series, _) => quote!(out.series(#property, #value)?;),
-        (Role::Flatten, _) => quote!(out.flatten(#property, #value)?;),
+        (Role::Flatten, _) => quote!(<#ty as _orm::Properties>::write(#value, #property, out)?;),
         (Role::Skip | Role::ETag | Role::Timestamp, _) => return None,
     })
 }
@@ -94,15 +94,16 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let params = expansion.params();
     let fields = &model.entity.fields;
     let name = model.entity.input.ident.unraw().to_string();
-    let slots =
-        fields.iter().enumerate().filter(|(_, field)| field.is_stored()).map(|(index, field)| {
-            let slot = slot(index);
-            if field.is_column() {
-                quote!(let mut #slot = _orm::None;)
-            } else {
-                quote!(let mut #slot = _orm::Default::default();)
-            }
+    let stored: Vec<_> = fields.iter().enumerate().filter(|(_, field)| field.is_stored()).collect();
+    // A few in a line.
+    let slots = stored.chunks(4).map(|some| {
+        let slots = some.iter().map(|(index, _)| slot(*index));
+        let empty = some.iter().map(|(_, field)| match field.is_column() {
+            true => quote!(_orm::None),
+            false => quote!(_orm::Default::default()),
         });
+        quote!(let (#(mut #slots,)*) = (#(#empty,)*);)
+    });
     let arms =
         fields.iter().enumerate().filter(|(_, field)| field.is_column()).map(|(index, field)| {
             let (slot, property, ty) = (slot(index), &field.property, read_type(field));
@@ -161,7 +162,10 @@ fn finish(index: usize, field: &Field<'_>) -> TokenStream {
     match field.role {
         _ if field.key_only.is_some() => quote!(#slot),
         Role::Property | Role::Json => finish_column(&quote!(#property), &slot, field),
-        Role::Series | Role::Flatten => quote!(members.finish_group(#property, #slot)?),
+        Role::Series | Role::Flatten => {
+            let ty = field.ty;
+            quote!(members.group(<#ty as _orm::Properties>::finish(#slot, #property))?)
+        }
         Role::Skip => quote!(_orm::Default::default()),
         Role::ETag => quote!(members.etag().into()),
         Role::Timestamp => quote!(members.timestamp_as()),

@@ -3,10 +3,9 @@
 use super::{Expansion, codec, located, names};
 use crate::ast::{Field, Row};
 use crate::check::known_units;
-use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Source, Width};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -28,6 +27,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let row_key = row_key(model);
     let properties = codec::encode_properties(model);
     let assertions = if expansion.is_generic() { Vec::new() } else { assertions(model) };
+    let (constants, longest) = longest_keys(model, expansion.is_generic());
     let full_rows = model.rows().filter(|(row, _)| row.is_full()).map(|(row, _)| {
         let params = expansion.params_and(quote!(__S));
         let row = expansion.row_in(entity, row, quote!(__S));
@@ -35,12 +35,14 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     });
     quote! {
         #(#assertions)*
+        #constants
         #[automatically_derived]
         impl #params _orm::TableEntity for #ty #where_clause {
             const TABLE: &'static str = #table;
             const PARTITION: &'static str = #partition;
             const ESCAPE: _orm::Escape = #escape;
             const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
+            const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[#(#longest),*];
             const KEYS_FOLLOW_CANONICAL: bool = #follow;
             type Canonical = #canonical;
             fn encode_partition_key(
@@ -62,7 +64,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 &self,
                 row: usize,
                 out: &mut _orm::PropertiesWriter,
-            ) -> _orm::PropertyResult {
+            ) -> _orm::Written {
                 #properties
                 _orm::Ok(())
             }
@@ -77,17 +79,10 @@ pub fn escape(model: &Model<'_>) -> TokenStream {
 
 /// What only the types of the components can tell, checked where the template stands.
 fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
-    let encode = model.entity.encode;
     let mut assertions = Vec::new();
     for key in model.keys() {
         let span = located(&key.template.literal);
-        let width = |part: &Part<'_>| {
-            let part = part.tokens();
-            quote!(#part::WIDTH)
-        };
-        let unknown: Vec<_> =
-            key.parts.iter().filter(|part| part.width(encode) == Width::Unknown).collect();
-        for part in &unknown {
+        for part in unknown(model, key) {
             if part.then.is_empty() && key.parts.last().is_some_and(|last| last.name != part.name) {
                 let width = width(part);
                 assertions.push(quote_spanned! {span=>
@@ -95,21 +90,45 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
                 });
             }
         }
-        // Dates and the like are short; types of the user's may be of any length.
-        let unbounded = key.parts.iter().any(|part| part.width(encode) == Width::Unbounded);
-        let widths: Vec<_> = unknown
-            .iter()
-            .filter(|part| part.kind() == Kind::Other)
-            .map(|part| width(part))
-            .collect();
-        if !unbounded && !widths.is_empty() {
-            let known = Literal::usize_unsuffixed(known_units(key, encode));
-            assertions.push(quote_spanned! {span=>
-                const _: () = _orm::assert_key_fits(#known, &[#(#widths),*]);
-            });
-        }
     }
     assertions
+}
+
+fn width(part: &Part<'_>) -> TokenStream {
+    let part = part.tokens();
+    quote!(#part::WIDTH)
+}
+
+/// The components whose width only their types can tell.
+fn unknown<'k, 'a>(model: &Model<'_>, key: &'k Key<'a>) -> impl Iterator<Item = &'k Part<'a>> {
+    let encode = model.entity.encode;
+    key.parts.iter().filter(move |part| part.width(encode) == Width::Unknown)
+}
+
+/// The longest key of each template, and the constants they are computed in, which stand where the
+/// template does.
+fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<TokenStream>) {
+    let encode = model.entity.encode;
+    let mut constants = TokenStream::new();
+    let mut longest = Vec::new();
+    for (index, key) in model.keys().enumerate() {
+        let known = Literal::usize_unsuffixed(known_units(key, encode));
+        let widths: Vec<_> = unknown(model, key).map(width).collect();
+        longest.push(if key.parts.iter().any(|part| part.width(encode) == Width::Unbounded) {
+            quote!(_orm::None)
+        } else if widths.is_empty() {
+            quote!(_orm::Some(#known))
+        } else if generic {
+            quote!(_orm::longest_key(#known, &[#(#widths),*]))
+        } else {
+            let name = format_ident!("KEY_{index}");
+            constants.extend(quote_spanned! {located(&key.template.literal)=>
+                const #name: _orm::Option<usize> = _orm::longest_key(#known, &[#(#widths),*]);
+            });
+            quote!(#name)
+        });
+    }
+    (constants, longest)
 }
 
 fn partition_key(key: &Key<'_>) -> TokenStream {

@@ -5,7 +5,7 @@ use crate::ast::{Field, krate, named_fields};
 use crate::attr::Items;
 use crate::errors::Errors;
 use crate::symbol::{OF, ON_PROJECTED_FIELD, ON_PROJECTION, PROJECTION};
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{DeriveInput, Path};
@@ -44,15 +44,15 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let name = ident.unraw().to_string();
-    let id = |field: &Field<'_>| Literal::u64_unsuffixed(names::field_id(&field.name));
     let name_of = |index: usize| format_ident!("p{index}");
     let properties: Vec<_> = fields
         .iter()
         .map(|field| {
-            let (id, ty) = (id(field), codec::read_type(field));
+            let ty = codec::read_type(field);
             let span = located(field.ident);
             let of = respanned(quote!(#of), span);
-            quote_spanned!(span=> <#of as _orm::Field<#id, #ty>>::PROPERTY)
+            let has = has(field);
+            quote_spanned!(span=> <#of as #has<#ty>>::PROPERTY)
         })
         .collect();
     let names = (0..fields.len()).map(name_of);
@@ -73,11 +73,13 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     generics.params.push(syn::parse_quote!(__R: _orm::Row<Entity = #of>));
     let (row_generics, _, _) = generics.split_for_impl();
     let predicates = where_clause.iter().flat_map(|clause| &clause.predicates);
-    let stores = fields.iter().map(|field| {
-        let id = id(field);
-        quote_spanned!(located(field.ident)=> __R: _orm::Stores<#id>)
+    let stored = fields.iter().map(|field| {
+        let stores = stores(field);
+        quote_spanned!(located(field.ident)=> __R: #stores)
     });
+    let traits = fields.iter().map(|field| traits(input, field));
     quote! {
+        #(#traits)*
         #[automatically_derived]
         impl #impl_generics _orm::ReadRow for #ident #ty_generics #where_clause {
             const NAME: &'static str = #name;
@@ -100,10 +102,51 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
         }
         impl #row_generics _orm::FromRow<__R> for #ident #ty_generics
         where
-            #(#stores,)*
+            #(#stored,)*
             #(#predicates,)*
         {
         }
+    }
+}
+
+fn has(field: &Field<'_>) -> Ident {
+    format_ident!("Has_{}", field.name)
+}
+
+fn stores(field: &Field<'_>) -> Ident {
+    format_ident!("Stores_{}", field.name)
+}
+
+/// Traits that ask the entity and its rows for one field, and name it where they lack it.
+fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
+    let (has, stores, name) = (has(field), stores(field), &field.name);
+    let id = Literal::u64_unsuffixed(names::field_id(name));
+    let no_field = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");
+    let not_stored = format!("rows `{{Self}}` do not store `{name}`");
+    let help = format!(
+        "project other rows, leave `{name}` out of `{}`, or add it to the row's `include`",
+        input.ident
+    );
+    quote! {
+        #[diagnostic::on_unimplemented(
+            message = #no_field,
+            label = "not a stored field of `{Self}`",
+            note = "name and type it as the entity does; `key_only` and skipped fields, series and \
+                    flattened groups cannot be projected"
+        )]
+        #[allow(non_camel_case_types)]
+        trait #has<T> {
+            const PROPERTY: &'static str;
+        }
+        #[diagnostic::do_not_recommend]
+        impl<E: _orm::Field<#id, T>, T> #has<T> for E {
+            const PROPERTY: &'static str = <E as _orm::Field<#id, T>>::PROPERTY;
+        }
+        #[diagnostic::on_unimplemented(message = #not_stored, label = #not_stored, note = #help)]
+        #[allow(non_camel_case_types)]
+        trait #stores {}
+        #[diagnostic::do_not_recommend]
+        impl<R: _orm::Stores<#id>> #stores for R {}
     }
 }
 

@@ -65,7 +65,8 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
         let value = match field.role {
             Role::Skip => quote!(_orm::Default::default()),
             Role::Series | Role::Flatten => {
-                quote!(_orm::Properties::finish(slots.#slot, #property)?)
+                let ty = field.ty;
+                quote!(<#ty as _orm::Properties>::finish(slots.#slot, #property)?)
             }
             _ => {
                 let take = quote!(let #slot = slots.#slot;);

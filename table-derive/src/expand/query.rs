@@ -51,7 +51,7 @@ fn component_types(model: &Model<'_>) -> Option<TokenStream> {
     let (vis, module) = (&model.entity.input.vis, names::components(model.entity));
     let components: BTreeSet<_> =
         model.rows.iter().flat_map(|key| &key.parts).map(|part| &part.ident).collect();
-    (!components.is_empty()).then(|| {
+    model.has_components().then(|| {
         quote! {
             #[doc(hidden)]
             #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
@@ -61,14 +61,13 @@ fn component_types(model: &Model<'_>) -> Option<TokenStream> {
 }
 
 /// The state of a key of which so many components are given.
-fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
-    let module = names::components(model.entity);
+fn state(key: &Key<'_>, given: usize) -> TokenStream {
     match key.parts.get(given) {
         None => quote!(_orm::Complete),
         Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
-            quote!(_orm::Open<#module::#ident>)
+            quote!(_orm::Open<_key::#ident>)
         }
-        Some(Part { ident, .. }) => quote!(_orm::Needs<#module::#ident>),
+        Some(Part { ident, .. }) => quote!(_orm::Needs<_key::#ident>),
     }
 }
 
@@ -80,7 +79,9 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         let query = query(model, expansion, index, row);
         quote!(#components #query)
     });
-    quote!(#partition_fn #partition #(#rows)*)
+    let module = names::components(model.entity);
+    let components = model.has_components().then(|| quote!(use #module as _key;));
+    quote!(#components #partition_fn #partition #(#rows)*)
 }
 
 fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -91,7 +92,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let methods = model.rows().map(|(row, key)| {
         let (method, name) = (&row.name, names::row(entity, row));
         let start = &key.template.start;
-        let first = expansion.row_in(entity, row, state(model, key, 0));
+        let first = expansion.row_in(entity, row, state(key, 0));
         let phantom = expansion.phantom_value();
         let doc = doc(format!("The rows `{}`.", key.template.text));
         quote! {
@@ -125,8 +126,6 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
     let any_params = expansion.params_and(quote!(__S));
     let this = expansion.row_in(entity, row, quote!(__S));
     let first = expansion.row(entity, row);
-    let complete = expansion.row_in(entity, row, quote!(_orm::Complete));
-    let params_only = expansion.params();
     let index = Literal::usize_unsuffixed(index);
     let (columns, value) = (columns::name(entity, row), columns::value(model, expansion, row));
     let args = expansion.args();
@@ -138,8 +137,6 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
                 __S::keys(self.0)
             }
         }
-        #[diagnostic::do_not_recommend]
-        impl #params_only _orm::CompleteKey for #complete #where_clause {}
         impl #any_params _orm::Row for #this #where_clause {
             type Entity = #ty;
             type Columns = #columns #args;
@@ -162,7 +159,7 @@ fn components(
         .iter()
         .enumerate()
         .map(|(given, part)| {
-            let this = expansion.row_in(entity, row, state(model, key, given));
+            let this = expansion.row_in(entity, row, state(key, given));
             let methods = methods(model, expansion, row, key, given, part);
             quote!(impl #params #this #where_clause { #methods })
         })
@@ -185,7 +182,7 @@ fn methods(
     // The plain encoder is the traits' default.
     let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
     let make = names::row(entity, row);
-    let next = expansion.row_in(entity, row, state(model, key, given + 1));
+    let next = expansion.row_in(entity, row, state(key, given + 1));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
     let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };
@@ -200,7 +197,7 @@ fn methods(
             #vis fn #method(
                 self,
                 range: impl _orm::#bound<#ty #by>,
-            ) -> _orm::RowRange<#first> {
+            ) -> _orm::Range<#first> {
                 #part_of::range(self.0, #name, range)
             }
         }
@@ -213,7 +210,7 @@ fn methods(
             #vis fn #method(
                 self,
                 prefix: impl _orm::PrefixOf<#ty #by>,
-            ) -> _orm::RowRange<#first> {
+            ) -> _orm::Range<#first> {
                 self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then)
             }
         }

@@ -66,7 +66,7 @@ impl ReadRow for DynamicEntity {
         }
         let timestamp = members.timestamp();
         Ok(Self {
-            properties: members.finish_group("", slots)?,
+            properties: members.group(Open::finish(slots, ""))?,
             partition_key: members.partition_key().into_owned(),
             row_key: members.row_key().into_owned(),
             etag: timestamp.is_some().then(|| members.etag()),

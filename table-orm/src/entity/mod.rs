@@ -68,6 +68,11 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const ESCAPE: Escape;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
+    /// The most UTF-16 units of the PartitionKey, then of each RowKey in the order of
+    /// [`ROWS`](Self::ROWS): at most 512 (1 KiB, the service's limit), or the entity does not
+    /// compile. `None` where a component is text without `max_len`, or escaped, whose keys are
+    /// checked as they are written.
+    const LONGEST_KEYS: &'static [Option<usize>];
     /// Whether every row key tells the canonical row's key, and is told by it. Then a blind write
     /// (`upsert`, `force_replace`, `force_delete`) touches no other entity's rows and leaves none
     /// of its own behind, and is one request; else it reads first.

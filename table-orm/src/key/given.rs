@@ -128,6 +128,7 @@ pub trait Part<X = Plain>: Sized {
     ) -> RowRange<R>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<X, T: KeyPart<X>> Part<X> for T {
     const WIDTH: Width = T::WIDTH;
 

@@ -7,7 +7,8 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// Something that can be passed for a value of type `T`: a `T`, a `&T`, or `&str` for text.
 #[diagnostic::on_unimplemented(
     message = "expected a value of type `{T}`, found `{Self}`",
-    label = "expected `{T}`"
+    label = "expected `{T}`",
+    note = "pass a `{T}` or a `&{T}`; text may be passed as `&str`"
 )]
 pub trait IntoValue<T> {
     /// The value.
@@ -20,18 +21,21 @@ impl<T> IntoValue<T> for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Clone> IntoValue<T> for &T {
     fn into_value(self) -> T {
         self.clone()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoValue<String> for &str {
     fn into_value(self) -> String {
         self.to_owned()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'a> IntoValue<Cow<'a, str>> for &'a str {
     fn into_value(self) -> Cow<'a, str> {
         Cow::Borrowed(self)
@@ -41,7 +45,8 @@ impl<'a> IntoValue<Cow<'a, str>> for &'a str {
 /// Something that can be passed for a range of `T`: any of Rust's ranges, or a pair of bounds.
 #[diagnostic::on_unimplemented(
     message = "expected a range of `{T}`, found `{Self}`",
-    label = "expected a range such as `a..b` of `{T}`"
+    label = "expected a range such as `a..b` of `{T}`",
+    note = "pass `a..b`, `a..=b`, `a..`, `..b`, or a pair of `Bound`s of `{T}`"
 )]
 pub trait IntoRange<T> {
     /// Its two bounds.

@@ -51,7 +51,7 @@ impl<T: Properties> ReadRow for Group<T> {
                 members.other(&name)?;
             }
         }
-        members.finish_group("S", slots).map(Group)
+        members.group(T::finish(slots, "S")).map(Group)
     }
 }
 

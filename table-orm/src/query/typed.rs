@@ -20,6 +20,17 @@ pub trait Row {
     const COLUMNS: Self::Columns;
 }
 
+/// A row of entity `E`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a row of `{E}`",
+    label = "a query of another entity",
+    note = "start from `{E}::partition(..)`, or ask a `Repo` of the other entity"
+)]
+pub trait RowOf<E: TableEntity>: Row<Entity = E> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: TableEntity, R: Row<Entity = E>> RowOf<E> for R {}
+
 /// A query of one entity's rows, built from left to right.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a query",
@@ -40,6 +51,7 @@ pub trait Query {
     fn into_keys(self) -> Result<KeyRange, KeyError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<Q: Query + Clone> Query for &Q {
     type Row = Q::Row;
     type Class = Q::Class;
@@ -58,8 +70,9 @@ impl<Q: Query + Clone> Query for &Q {
 )]
 pub trait CompleteKey: Query {}
 
+// An error about the class would not say which component is needed.
 #[diagnostic::do_not_recommend]
-impl<Q: CompleteKey + Clone> CompleteKey for &Q {}
+impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
 
 /// The state of a row's key of which component `C` is to be given next.
 pub struct Needs<C>(PhantomData<C>);
@@ -159,21 +172,10 @@ pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
 
 /// A property of entity `Self`, by the hash of its field's name and its type; written by the derive.
 #[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` stores no field of this name as `{T}`",
-    label = "not a stored field of `{Self}`",
-    note = "a projection's fields are named and typed as the entity's; `key_only` and skipped \
-            fields, series and flattened groups cannot be projected"
-)]
 pub trait Field<const ID: u64, T> {
     const PROPERTY: &'static str;
 }
 
 /// Whether rows of kind `Self` store that field; written by the derive.
 #[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "rows of `{Self}` do not store every field of this projection",
-    label = "a field of the projection is not stored in these rows",
-    note = "read another row, or add the field to the row's `include`"
-)]
 pub trait Stores<const ID: u64> {}

@@ -8,6 +8,7 @@ use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, IntoSpan, Row, RowQuery, class};
 use crate::row::{FromRow, Members, ReadRow};
+use futures_core::future::BoxFuture;
 use serde::de::MapAccess;
 use std::marker::PhantomData;
 
@@ -129,19 +130,27 @@ impl<R: Row, T> List<R, class::TableScan, T> {
     }
 }
 
-impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
+// What a row must hold is asked of each method, which gives a future of a named type: so it is one
+// error, which says what is missing.
+impl<R: Row, C, T> List<R, C, T> {
     /// What it will send.
     ///
     /// # Errors
     /// A value that a key or filter cannot hold.
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn plan(&self) -> Result<Plan>
+    where
+        T: FromRow<R>,
+    {
         let mut query = self.query.clone()?;
         query.select = select::<T>();
         let reason = self.reason.clone();
         Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason }] })
     }
 
-    fn ask(self, size: Option<usize>) -> Pages<T> {
+    fn ask(self, size: Option<usize>) -> Pages<T>
+    where
+        T: FromRow<R>,
+    {
         let query = self.query.map(|mut query| {
             query.select = select::<T>();
             query
@@ -150,15 +159,20 @@ impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
     }
 
     /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
-    pub fn pages(self, size: usize) -> Pages<T> {
+    pub fn pages(self, size: usize) -> Pages<T>
+    where
+        T: FromRow<R>,
+    {
         self.ask(Some(size))
     }
-}
 
-impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     /// The rows one after another, a page of at most 1000 in memory at a time.
     #[must_use]
-    pub fn stream(self) -> RowStream<T> {
+    pub fn stream(self) -> RowStream<T>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
         self.ask(None).into_stream()
     }
 
@@ -166,16 +180,25 @@ impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     ///
     /// # Errors
     /// A value that a key or filter cannot hold, the store's refusal, or a row that cannot be read.
-    pub async fn collect(self) -> Result<Vec<T>> {
-        self.ask(None).collect().await
+    pub fn collect(self) -> BoxFuture<'static, Result<Vec<T>>>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
+        Box::pin(self.ask(None).collect())
     }
 
     /// The first row in key order, if there is one.
     ///
     /// # Errors
     /// As [`collect`](Self::collect).
-    pub async fn first(self) -> Result<Option<T>> {
-        Ok(self.take(1).collect().await?.into_iter().next())
+    pub fn first(self) -> BoxFuture<'static, Result<Option<T>>>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
+        let rows = self.take(1).collect();
+        Box::pin(async { Ok(rows.await?.into_iter().next()) })
     }
 
     /// The only row.
@@ -183,15 +206,22 @@ impl<R: Row + 'static, C, T: FromRow<R> + Send + 'static> List<R, C, T> {
     /// # Errors
     /// [`Error::Unexpected`] when there is none or more than one; else as
     /// [`collect`](Self::collect).
-    pub async fn one(self) -> Result<T> {
-        let mut rows = self.take(2).collect().await?;
-        match (rows.pop(), rows.len()) {
-            (Some(only), 0) => Ok(only),
-            (last, rest) => {
-                let found = rest + usize::from(last.is_some());
-                Err(Error::Unexpected(Unexpected { entity: T::NAME, found }))
+    pub fn one(self) -> BoxFuture<'static, Result<T>>
+    where
+        R: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
+        let rows = self.take(2).collect();
+        Box::pin(async {
+            let mut rows = rows.await?;
+            match (rows.pop(), rows.len()) {
+                (Some(only), 0) => Ok(only),
+                (last, rest) => {
+                    let found = rest + usize::from(last.is_some());
+                    Err(Error::Unexpected(Unexpected { entity: T::NAME, found }))
+                }
             }
-        }
+        })
     }
 }
 

@@ -24,7 +24,9 @@ pub use write::{MAX_ATTEMPTS, Write};
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
-use crate::query::{CompleteKey, KeyRange, Query, Row, ScanPermit, Span, canonical_rows, class};
+use crate::query::{
+    CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, canonical_rows, class,
+};
 use crate::row::{EntityRows, FromRow};
 use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
@@ -97,7 +99,7 @@ impl<E: TableEntity> Repo<E> {
     pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
     where
         Q: CompleteKey,
-        Q::Row: Row<Entity = E>,
+        Q::Row: RowOf<E>,
     {
         Get { channel: self.channel.clone(), keys: key.into_keys(), read: PhantomData }
     }
@@ -106,7 +108,7 @@ impl<E: TableEntity> Repo<E> {
     pub fn get_many<Q>(&self, keys: impl IntoIterator<Item = Q>) -> GetMany<Q::Row, E>
     where
         Q: CompleteKey,
-        Q::Row: Row<Entity = E>,
+        Q::Row: RowOf<E>,
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
         GetMany { channel: self.channel.clone(), keys, read: PhantomData }
@@ -116,7 +118,7 @@ impl<E: TableEntity> Repo<E> {
     pub fn list<Q>(&self, query: Q) -> List<Q::Row, Q::Class, E>
     where
         Q: Query,
-        Q::Row: Row<Entity = E>,
+        Q::Row: RowOf<E>,
     {
         let query = query.into_keys().map(|keys| self.channel.query(keys));
         List::new(self.channel.clone(), query.map_err(Into::into), None)
@@ -136,7 +138,7 @@ impl<E: TableEntity> Repo<E> {
     pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
     where
         Q: Query,
-        Q::Row: Row<Entity = E>,
+        Q::Row: RowOf<E>,
         E: FromRow<Q::Row>,
     {
         Load { channel: self.channel.clone(), keys: query.into_keys(), read: PhantomData }

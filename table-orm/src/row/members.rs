@@ -3,7 +3,7 @@
 use crate::edm::DateTime;
 use crate::entity::ETag;
 use crate::key::KeyError;
-use crate::property::{Properties, Property, PropertyError, PropertyFault};
+use crate::property::{Property, PropertyError, PropertyFault};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
@@ -133,12 +133,8 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     ///
     /// # Errors
     /// When one of its properties is missing.
-    pub fn finish_group<T: Properties>(
-        &mut self,
-        name: &str,
-        slots: T::Slots,
-    ) -> Result<T, A::Error> {
-        T::finish(slots, name).map_err(|(property, fault)| self.fail(&property, fault))
+    pub fn group<T>(&mut self, group: Result<T, (String, PropertyFault)>) -> Result<T, A::Error> {
+        group.map_err(|(property, fault)| self.fail(&property, fault))
     }
 
     /// The row's PartitionKey, once it was read.

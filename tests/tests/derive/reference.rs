@@ -90,6 +90,27 @@ fn templates_are_kept_as_written() {
 }
 
 #[test]
+fn the_longest_keys_are_known_where_all_text_has_a_limit() {
+    // `event` has no limit; a sex is one character; an instant counted down is 19 digits.
+    assert_eq!(Registration::LONGEST_KEYS, [None, Some(79), Some(79), Some(30)]);
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "longest", partition = "{sex}", row = "NAME:{name}_{sex}")]
+struct Longest {
+    #[table(max_len = 505)]
+    name: String,
+    sex: Sex,
+}
+
+#[test]
+fn a_key_of_1_kib_is_not_too_long() {
+    assert_eq!(Longest::LONGEST_KEYS, [Some(1), Some(512)]);
+    let longest = Longest { name: "x".repeat(505), sex: Sex::F };
+    assert_eq!(EntityRows::of(&longest).unwrap().rows[0].row_key.len(), 512);
+}
+
+#[test]
 fn a_builder_writes_the_key_that_is_stored() {
     let race = Registration::partition(EVENT, Distance::Full);
     let bib = race.by_bib().bib(1234).name("John").sex(Sex::M).age(55);

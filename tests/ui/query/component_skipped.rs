@@ -5,5 +5,5 @@ use race::*;
 
 fn main() {
     let race = Registration::partition("Boston", Distance::Full);
-    race.by_bib().name("John");
+    race.by_time().bib(1234);
 }

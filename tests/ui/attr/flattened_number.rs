@@ -1,14 +1,12 @@
 use table_orm::TableEntity;
 
-struct Shoes;
-
 #[derive(TableEntity)]
 #[table(name = "runs", partition = "{club}", row = "{day:05}")]
 struct Run {
     club: String,
     day: u32,
-    #[table(json)]
-    shoes: Shoes,
+    #[table(flatten)]
+    laps: u32,
 }
 
 fn main() {}

@@ -1,0 +1,212 @@
+/// The properties that full rows can be filtered by.
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code)]
+pub(crate) struct MeasureColumns<'a, T, const N: usize>
+where
+    T: Property + Send + Sync,
+{
+    /// `Type`.
+    r#type: orm::query::Column<Cow<'a, str>>,
+    /// `At`.
+    at: orm::query::Column<u16>,
+    /// `Value`.
+    value: orm::query::Column<T>,
+    __entity: ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
+}
+/// One partition, `{type}`. As a query, all of its `row` rows: a partition query.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub(crate) struct MeasurePartition<'a, T, const N: usize>(
+    orm::key::PartitionKey,
+    ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
+)
+where
+    T: Property + Send + Sync;
+/// The rows `row` of one partition, full copies. As a query, those with the components given.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub(crate) struct MeasureRow<'a, T, const N: usize, __S = ()>(
+    orm::key::RowKey<__S>,
+    ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
+)
+where
+    T: Property + Send + Sync;
+#[doc(hidden)]
+#[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
+pub(crate) mod MeasureComponents {
+    pub enum at {}
+}
+#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
+#[allow(unused_mut, unused_variables)]
+const _: () = {
+    use orm::__private as _orm;
+    #[automatically_derived]
+    impl<'a, T, const N: usize> _orm::TableEntity for Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        const TABLE: &'static str = "measures";
+        const PARTITION: &'static str = "{type}";
+        const ESCAPE: _orm::Escape = _orm::Escape::Reject;
+        const ROWS: &'static [_orm::RowTemplate] = &[_orm::RowTemplate::full("row", "{at}", "")];
+        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
+        const KEYS_FOLLOW_CANONICAL: bool = true;
+        type Canonical = MeasureRow<'a, T, N>;
+        fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
+            <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
+            _orm::Ok(())
+        }
+        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+            <u16 as _orm::Part>::write(&self.at, key, "at", "")?;
+            _orm::Ok(true)
+        }
+        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+            <Cow<'a, str> as _orm::Stored>::put(&self.r#type, out, "Type")?;
+            <u16 as _orm::Stored>::put(&self.at, out, "At")?;
+            <T as _orm::Stored>::put(&self.value, out, "Value")?;
+            out.series("Series", &self.series)?;
+            _orm::Ok(())
+        }
+    }
+    impl<'a, T, const N: usize, __S> _orm::FromRow<MeasureRow<'a, T, N, __S>> for Measure<'a, T, N> where
+        T: Property + Send + Sync
+    {
+    }
+    #[automatically_derived]
+    impl<'a, T, const N: usize> _orm::ReadRow for Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        const NAME: &'static str = "Measure";
+        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
+        fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
+            row: usize,
+            mut members: _orm::Members<'_, '__de, __A>,
+        ) -> _orm::Result<Self, __A::Error> {
+            let (mut f0, mut f1, mut f2, mut f3) =
+                (_orm::None, _orm::None, _orm::None, _orm::Default::default());
+            while let _orm::Some(member) = members.next_name()? {
+                match &*member {
+                    "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut members, "Type")?,
+                    "At" => <u16 as _orm::Stored>::take(&mut f1, &mut members, "At")?,
+                    "Value" => <T as _orm::Stored>::take(&mut f2, &mut members, "Value")?,
+                    other => {
+                        if !(<[Option<u8>; N] as _orm::Properties>::read(
+                            &mut f3,
+                            "Series",
+                            other,
+                            &mut members,
+                        )?) {
+                            members.other(other)?
+                        }
+                    }
+                }
+            }
+            _orm::Ok(Self {
+                r#type: <Cow<'a, str> as _orm::Stored>::finish(f0, &mut members, "Type")?,
+                at: <u16 as _orm::Stored>::finish(f1, &mut members, "At")?,
+                value: <T as _orm::Stored>::finish(f2, &mut members, "Value")?,
+                series: members
+                    .group(<[Option<u8>; N] as _orm::Properties>::finish(f3, "Series"))?,
+            })
+        }
+    }
+    use MeasureComponents as _key;
+    impl<'a, T, const N: usize> Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        /// The partition `{type}` of the entity, whose rows can be asked for by key. Sends nothing.
+        pub(crate) fn partition(
+            r#type: impl _orm::IntoValue<Cow<'a, str>>,
+        ) -> MeasurePartition<'a, T, N> {
+            let key = _orm::PartitionKey::new("Measure", _orm::Escape::Reject, "");
+            let key = <Cow<'a, str> as _orm::Part>::give_partition(key, "type", r#type, "");
+            MeasurePartition(key, _orm::PhantomData)
+        }
+    }
+    impl<'a, T, const N: usize> MeasurePartition<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        /// The rows `{at}`.
+        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<_key::at>> {
+            MeasureRow(self.0.row(""), _orm::PhantomData)
+        }
+    }
+    impl<'a, T, const N: usize> _orm::Query for MeasurePartition<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        type Row = MeasureRow<'a, T, N>;
+        type Class = _orm::class::Partition;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            _orm::KeyState::keys(self.row().0)
+        }
+    }
+    impl<'a, T, const N: usize> MeasureRow<'a, T, N, _orm::Open<_key::at>>
+    where
+        T: Property + Send + Sync,
+    {
+        /// Gives `at`: a point query.
+        pub(crate) fn at(
+            self,
+            at: impl _orm::IntoValue<u16>,
+        ) -> MeasureRow<'a, T, N, _orm::Complete> {
+            MeasureRow(<u16 as _orm::Part>::give(self.0, "at", at, ""), _orm::PhantomData)
+        }
+        /// Gives a range of `at`: a row range query.
+        pub(crate) fn at_in(
+            self,
+            range: impl _orm::LastRangeOf<u16>,
+        ) -> _orm::Range<MeasureRow<'a, T, N>> {
+            <u16 as _orm::Part>::range(self.0, "at", range)
+        }
+    }
+    impl<'a, T, const N: usize, __S: _orm::KeyState> _orm::Query for MeasureRow<'a, T, N, __S>
+    where
+        T: Property + Send + Sync,
+    {
+        type Row = MeasureRow<'a, T, N>;
+        type Class = __S::Class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            __S::keys(self.0)
+        }
+    }
+    impl<'a, T, const N: usize, __S> _orm::Row for MeasureRow<'a, T, N, __S>
+    where
+        T: Property + Send + Sync,
+    {
+        type Entity = Measure<'a, T, N>;
+        type Columns = MeasureColumns<'a, T, N>;
+        const INDEX: usize = 0;
+        const COLUMNS: Self::Columns = MeasureColumns {
+            r#type: _orm::Column::new("Type"),
+            at: _orm::Column::new("At"),
+            value: _orm::Column::new("Value"),
+            __entity: _orm::PhantomData,
+        };
+    }
+    impl<'a, T, const N: usize> _orm::Field<12075340201627130925, Cow<'a, str>> for Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        const PROPERTY: &'static str = "Type";
+    }
+    impl<'a, T, const N: usize> _orm::Field<620456643683264872, u16> for Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        const PROPERTY: &'static str = "At";
+    }
+    impl<'a, T, const N: usize> _orm::Field<8999596768310594794, T> for Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        const PROPERTY: &'static str = "Value";
+    }
+    impl<'a, T, const N: usize, __S, const __ID: u64> _orm::Stores<__ID> for MeasureRow<'a, T, N, __S> where
+        T: Property + Send + Sync
+    {
+    }
+};

@@ -1,0 +1,447 @@
+/// The properties that full rows can be filtered by.
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code)]
+pub struct RegistrationColumns {
+    /// `Event`.
+    pub event: ::table_orm::query::Column<String>,
+    /// `Distance`.
+    pub distance: ::table_orm::query::Column<Distance>,
+    /// `Bib`.
+    pub bib: ::table_orm::query::Column<u32>,
+    /// `Name`.
+    pub name: ::table_orm::query::Column<String>,
+    /// `Sex`.
+    pub sex: ::table_orm::query::Column<Sex>,
+    /// `Age`.
+    pub age: ::table_orm::query::Column<u8>,
+    /// `RegisteredAt`.
+    pub registered_at: ::table_orm::query::Column<OffsetDateTime>,
+    /// `City`.
+    pub city: ::table_orm::query::Column<String>,
+}
+/// The properties that `by_time` can be filtered by.
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code)]
+pub struct RegistrationByTimeColumns {
+    /// `Name`.
+    pub name: ::table_orm::query::Column<String>,
+}
+/// One partition, `{event}__{distance}`. As a query, all of its `by_bib` rows: a partition query.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub struct RegistrationPartition(::table_orm::key::PartitionKey);
+/// The rows `by_bib` of one partition, full copies. As a query, those with the components given.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub struct RegistrationByBib<__S = ()>(::table_orm::key::RowKey<__S>);
+/// The rows `by_age` of one partition, full copies. As a query, those with the components given.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub struct RegistrationByAge<__S = ()>(::table_orm::key::RowKey<__S>);
+/// The rows `by_time` of one partition, partial copies. As a query, those with the components given.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub struct RegistrationByTime<__S = ()>(::table_orm::key::RowKey<__S>);
+#[doc(hidden)]
+#[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
+pub mod RegistrationComponents {
+    pub enum age {}
+    pub enum bib {}
+    pub enum name {}
+    pub enum newest {}
+    pub enum sex {}
+}
+#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
+#[allow(unused_mut, unused_variables)]
+const _: () = {
+    use ::table_orm::__private as _orm;
+    const KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
+    const KEY_2: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
+    const KEY_3: _orm::Option<usize> =
+        _orm::longest_key(11, &[<OffsetDateTime as _orm::Part<_orm::Descending>>::WIDTH]);
+    #[automatically_derived]
+    impl _orm::TableEntity for Registration {
+        const TABLE: &'static str = "registrations";
+        const PARTITION: &'static str = "{event}__{distance}";
+        const ESCAPE: _orm::Escape = _orm::Escape::Reject;
+        const ROWS: &'static [_orm::RowTemplate] = &[
+            _orm::RowTemplate::full("by_bib", "BIB:{bib:05}__{name}__{sex}__{age}", "BIB:"),
+            _orm::RowTemplate::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:"),
+            _orm::RowTemplate::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:"),
+        ];
+        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, KEY_1, KEY_2, KEY_3];
+        const KEYS_FOLLOW_CANONICAL: bool = false;
+        type Canonical = RegistrationByBib;
+        fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
+            <String as _orm::Part>::write(&self.event, key, "event", "__")?;
+            <Distance as _orm::Part>::write(&self.distance, key, "distance", "")?;
+            _orm::Ok(())
+        }
+        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+            match row {
+                0 => {
+                    key.literal("BIB:");
+                    <u32 as _orm::Part<_orm::Padded<5>>>::write(&self.bib, key, "bib", "__")?;
+                    <String as _orm::Part>::write(&self.name, key, "name", "__")?;
+                    <Sex as _orm::Part>::write(&self.sex, key, "sex", "__")?;
+                    <u8 as _orm::Part>::write(&self.age, key, "age", "")?;
+                }
+                1 => {
+                    key.literal("AGE:");
+                    <u8 as _orm::Part<_orm::Padded<3>>>::write(&self.age, key, "age", "__")?;
+                    <u32 as _orm::Part>::write(&self.bib, key, "bib", "__")?;
+                    <String as _orm::Part>::write(&self.name, key, "name", "__")?;
+                    <Sex as _orm::Part>::write(&self.sex, key, "sex", "")?;
+                }
+                _ => {
+                    key.literal("NEW:");
+                    <OffsetDateTime as _orm::Part<_orm::Descending>>::write(
+                        &self.registered_at,
+                        key,
+                        "newest",
+                        "__",
+                    )?;
+                    <u32 as _orm::Part<_orm::Padded<5>>>::write(&self.bib, key, "bib", "")?;
+                }
+            }
+            _orm::Ok(true)
+        }
+        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+            if matches!(row, 0 | 1) {
+                <String as _orm::Stored>::put(&self.event, out, "Event")?;
+                <Distance as _orm::Stored>::put(&self.distance, out, "Distance")?;
+                <u32 as _orm::Stored>::put_limited(&self.bib, out, "Bib", _orm::Max(99999))?;
+            }
+            <String as _orm::Stored>::put_limited(&self.name, out, "Name", _orm::MaxLen(60))?;
+            if matches!(row, 0 | 1) {
+                <Sex as _orm::Stored>::put(&self.sex, out, "Sex")?;
+                <u8 as _orm::Stored>::put(&self.age, out, "Age")?;
+                <OffsetDateTime as _orm::Stored>::put(&self.registered_at, out, "RegisteredAt")?;
+                <Option<String> as _orm::Stored>::put(&self.city, out, "City")?;
+            }
+            _orm::Ok(())
+        }
+    }
+    impl<__S> _orm::FromRow<RegistrationByBib<__S>> for Registration {}
+    impl<__S> _orm::FromRow<RegistrationByAge<__S>> for Registration {}
+    #[automatically_derived]
+    impl _orm::ReadRow for Registration {
+        const NAME: &'static str = "Registration";
+        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
+        fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
+            row: usize,
+            mut members: _orm::Members<'_, '__de, __A>,
+        ) -> _orm::Result<Self, __A::Error> {
+            let (mut f0, mut f1, mut f2, mut f3) = (_orm::None, _orm::None, _orm::None, _orm::None);
+            let (mut f4, mut f5, mut f6, mut f7) = (_orm::None, _orm::None, _orm::None, _orm::None);
+            while let _orm::Some(member) = members.next_name()? {
+                match &*member {
+                    "Event" => <String as _orm::Stored>::take(&mut f0, &mut members, "Event")?,
+                    "Distance" => {
+                        <Distance as _orm::Stored>::take(&mut f1, &mut members, "Distance")?
+                    }
+                    "Bib" => <u32 as _orm::Stored>::take(&mut f2, &mut members, "Bib")?,
+                    "Name" => <String as _orm::Stored>::take(&mut f3, &mut members, "Name")?,
+                    "Sex" => <Sex as _orm::Stored>::take(&mut f4, &mut members, "Sex")?,
+                    "Age" => <u8 as _orm::Stored>::take(&mut f5, &mut members, "Age")?,
+                    "RegisteredAt" => <OffsetDateTime as _orm::Stored>::take(
+                        &mut f6,
+                        &mut members,
+                        "RegisteredAt",
+                    )?,
+                    "City" => {
+                        <Option<String> as _orm::Stored>::take(&mut f7, &mut members, "City")?
+                    }
+                    other => members.other(other)?,
+                }
+            }
+            _orm::Ok(Self {
+                event: <String as _orm::Stored>::finish(f0, &mut members, "Event")?,
+                distance: <Distance as _orm::Stored>::finish(f1, &mut members, "Distance")?,
+                bib: <u32 as _orm::Stored>::finish(f2, &mut members, "Bib")?,
+                name: <String as _orm::Stored>::finish(f3, &mut members, "Name")?,
+                sex: <Sex as _orm::Stored>::finish(f4, &mut members, "Sex")?,
+                age: <u8 as _orm::Stored>::finish(f5, &mut members, "Age")?,
+                registered_at: <OffsetDateTime as _orm::Stored>::finish(
+                    f6,
+                    &mut members,
+                    "RegisteredAt",
+                )?,
+                city: <Option<String> as _orm::Stored>::finish(f7, &mut members, "City")?,
+            })
+        }
+    }
+    use RegistrationComponents as _key;
+    impl Registration {
+        /// The partition `{event}__{distance}` of the entity, whose rows can be asked for by key. Sends nothing.
+        pub fn partition(
+            event: impl _orm::IntoValue<String>,
+            distance: impl _orm::IntoValue<Distance>,
+        ) -> RegistrationPartition {
+            let key = _orm::PartitionKey::new("Registration", _orm::Escape::Reject, "");
+            let key = <String as _orm::Part>::give_partition(key, "event", event, "__");
+            let key = <Distance as _orm::Part>::give_partition(key, "distance", distance, "");
+            RegistrationPartition(key)
+        }
+    }
+    impl RegistrationPartition {
+        /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`.
+        pub fn by_bib(&self) -> RegistrationByBib<_orm::Needs<_key::bib>> {
+            RegistrationByBib(self.0.row("BIB:"))
+        }
+        /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`.
+        pub fn by_age(&self) -> RegistrationByAge<_orm::Needs<_key::age>> {
+            RegistrationByAge(self.0.row("AGE:"))
+        }
+        /// The rows `NEW:{newest}__{bib:05}`.
+        pub fn by_time(&self) -> RegistrationByTime<_orm::Needs<_key::newest>> {
+            RegistrationByTime(self.0.row("NEW:"))
+        }
+    }
+    impl _orm::Query for RegistrationPartition {
+        type Row = RegistrationByBib;
+        type Class = _orm::class::Partition;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            _orm::KeyState::keys(self.by_bib().0)
+        }
+    }
+    impl RegistrationByBib<_orm::Needs<_key::bib>> {
+        /// Gives `bib`: a row range query.
+        pub fn bib(
+            self,
+            bib: impl _orm::IntoValue<u32>,
+        ) -> RegistrationByBib<_orm::Needs<_key::name>> {
+            RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
+        }
+        /// Gives a range of `bib`: a row range query.
+        pub fn bib_in(
+            self,
+            range: impl _orm::RangeOf<u32, _orm::Padded<5>>,
+        ) -> _orm::Range<RegistrationByBib> {
+            <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
+        }
+    }
+    impl RegistrationByBib<_orm::Needs<_key::name>> {
+        /// Gives `name`: a row range query.
+        pub fn name(
+            self,
+            name: impl _orm::IntoValue<String>,
+        ) -> RegistrationByBib<_orm::Needs<_key::sex>> {
+            RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
+        }
+        /// Gives a range of `name`: a row range query.
+        pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByBib> {
+            <String as _orm::Part>::range(self.0, "name", range)
+        }
+        /// Gives what `name` starts with: a row range query.
+        pub fn name_starts_with(
+            self,
+            prefix: impl _orm::PrefixOf<String>,
+        ) -> _orm::Range<RegistrationByBib> {
+            self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
+        }
+    }
+    impl RegistrationByBib<_orm::Needs<_key::sex>> {
+        /// Gives `sex`: a row range query.
+        pub fn sex(
+            self,
+            sex: impl _orm::IntoValue<Sex>,
+        ) -> RegistrationByBib<_orm::Needs<_key::age>> {
+            RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
+        }
+        /// Gives a range of `sex`: a row range query.
+        pub fn sex_in(self, range: impl _orm::RangeOf<Sex>) -> _orm::Range<RegistrationByBib> {
+            <Sex as _orm::Part>::range(self.0, "sex", range)
+        }
+        /// Gives what `sex` starts with: a row range query.
+        pub fn sex_starts_with(
+            self,
+            prefix: impl _orm::PrefixOf<Sex>,
+        ) -> _orm::Range<RegistrationByBib> {
+            self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "__")
+        }
+    }
+    impl RegistrationByBib<_orm::Needs<_key::age>> {
+        /// Gives `age`: a point query.
+        pub fn age(self, age: impl _orm::IntoValue<u8>) -> RegistrationByBib<_orm::Complete> {
+            RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
+        }
+        /// Gives a range of `age`: a row range query.
+        pub fn age_in(self, range: impl _orm::LastRangeOf<u8>) -> _orm::Range<RegistrationByBib> {
+            <u8 as _orm::Part>::range(self.0, "age", range)
+        }
+    }
+    impl<__S: _orm::KeyState> _orm::Query for RegistrationByBib<__S> {
+        type Row = RegistrationByBib;
+        type Class = __S::Class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            __S::keys(self.0)
+        }
+    }
+    impl<__S> _orm::Row for RegistrationByBib<__S> {
+        type Entity = Registration;
+        type Columns = RegistrationColumns;
+        const INDEX: usize = 0;
+        const COLUMNS: Self::Columns = RegistrationColumns {
+            event: _orm::Column::new("Event"),
+            distance: _orm::Column::new("Distance"),
+            bib: _orm::Column::new("Bib"),
+            name: _orm::Column::new("Name"),
+            sex: _orm::Column::new("Sex"),
+            age: _orm::Column::new("Age"),
+            registered_at: _orm::Column::new("RegisteredAt"),
+            city: _orm::Column::new("City"),
+        };
+    }
+    impl RegistrationByAge<_orm::Needs<_key::age>> {
+        /// Gives `age`: a row range query.
+        pub fn age(
+            self,
+            age: impl _orm::IntoValue<u8>,
+        ) -> RegistrationByAge<_orm::Needs<_key::bib>> {
+            RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
+        }
+        /// Gives a range of `age`: a row range query.
+        pub fn age_in(
+            self,
+            range: impl _orm::RangeOf<u8, _orm::Padded<3>>,
+        ) -> _orm::Range<RegistrationByAge> {
+            <u8 as _orm::Part<_orm::Padded<3>>>::range(self.0, "age", range)
+        }
+    }
+    impl RegistrationByAge<_orm::Needs<_key::bib>> {
+        /// Gives `bib`: a row range query.
+        pub fn bib(
+            self,
+            bib: impl _orm::IntoValue<u32>,
+        ) -> RegistrationByAge<_orm::Needs<_key::name>> {
+            RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
+        }
+        /// Gives a range of `bib`: a row range query.
+        pub fn bib_in(self, range: impl _orm::RangeOf<u32>) -> _orm::Range<RegistrationByAge> {
+            <u32 as _orm::Part>::range(self.0, "bib", range)
+        }
+    }
+    impl RegistrationByAge<_orm::Needs<_key::name>> {
+        /// Gives `name`: a row range query.
+        pub fn name(
+            self,
+            name: impl _orm::IntoValue<String>,
+        ) -> RegistrationByAge<_orm::Needs<_key::sex>> {
+            RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
+        }
+        /// Gives a range of `name`: a row range query.
+        pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByAge> {
+            <String as _orm::Part>::range(self.0, "name", range)
+        }
+        /// Gives what `name` starts with: a row range query.
+        pub fn name_starts_with(
+            self,
+            prefix: impl _orm::PrefixOf<String>,
+        ) -> _orm::Range<RegistrationByAge> {
+            self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
+        }
+    }
+    impl RegistrationByAge<_orm::Needs<_key::sex>> {
+        /// Gives `sex`: a point query.
+        pub fn sex(self, sex: impl _orm::IntoValue<Sex>) -> RegistrationByAge<_orm::Complete> {
+            RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
+        }
+        /// Gives a range of `sex`: a row range query.
+        pub fn sex_in(self, range: impl _orm::LastRangeOf<Sex>) -> _orm::Range<RegistrationByAge> {
+            <Sex as _orm::Part>::range(self.0, "sex", range)
+        }
+        /// Gives what `sex` starts with: a row range query.
+        pub fn sex_starts_with(
+            self,
+            prefix: impl _orm::PrefixOf<Sex>,
+        ) -> _orm::Range<RegistrationByAge> {
+            self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "")
+        }
+    }
+    impl<__S: _orm::KeyState> _orm::Query for RegistrationByAge<__S> {
+        type Row = RegistrationByAge;
+        type Class = __S::Class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            __S::keys(self.0)
+        }
+    }
+    impl<__S> _orm::Row for RegistrationByAge<__S> {
+        type Entity = Registration;
+        type Columns = RegistrationColumns;
+        const INDEX: usize = 1;
+        const COLUMNS: Self::Columns = <RegistrationByBib as _orm::Row>::COLUMNS;
+    }
+    impl RegistrationByTime<_orm::Needs<_key::newest>> {
+        /// Gives `newest`: a row range query.
+        pub fn newest(
+            self,
+            newest: impl _orm::IntoValue<OffsetDateTime>,
+        ) -> RegistrationByTime<_orm::Needs<_key::bib>> {
+            RegistrationByTime(<OffsetDateTime as _orm::Part<_orm::Descending>>::give(
+                self.0, "newest", newest, "__",
+            ))
+        }
+        /// Gives a range of `newest`: a row range query.
+        pub fn newest_in(
+            self,
+            range: impl _orm::RangeOf<OffsetDateTime, _orm::Descending>,
+        ) -> _orm::Range<RegistrationByTime> {
+            <OffsetDateTime as _orm::Part<_orm::Descending>>::range(self.0, "newest", range)
+        }
+    }
+    impl RegistrationByTime<_orm::Needs<_key::bib>> {
+        /// Gives `bib`: a point query.
+        pub fn bib(self, bib: impl _orm::IntoValue<u32>) -> RegistrationByTime<_orm::Complete> {
+            RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, ""))
+        }
+        /// Gives a range of `bib`: a row range query.
+        pub fn bib_in(
+            self,
+            range: impl _orm::LastRangeOf<u32, _orm::Padded<5>>,
+        ) -> _orm::Range<RegistrationByTime> {
+            <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
+        }
+    }
+    impl<__S: _orm::KeyState> _orm::Query for RegistrationByTime<__S> {
+        type Row = RegistrationByTime;
+        type Class = __S::Class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            __S::keys(self.0)
+        }
+    }
+    impl<__S> _orm::Row for RegistrationByTime<__S> {
+        type Entity = Registration;
+        type Columns = RegistrationByTimeColumns;
+        const INDEX: usize = 2;
+        const COLUMNS: Self::Columns =
+            RegistrationByTimeColumns { name: _orm::Column::new("Name") };
+    }
+    impl _orm::Field<1237236456312824991, String> for Registration {
+        const PROPERTY: &'static str = "Event";
+    }
+    impl _orm::Field<15956180055569954882, Distance> for Registration {
+        const PROPERTY: &'static str = "Distance";
+    }
+    impl _orm::Field<23665995974432626, u32> for Registration {
+        const PROPERTY: &'static str = "Bib";
+    }
+    impl _orm::Field<14176396743819860870, String> for Registration {
+        const PROPERTY: &'static str = "Name";
+    }
+    impl _orm::Field<9384255985698349703, Sex> for Registration {
+        const PROPERTY: &'static str = "Sex";
+    }
+    impl _orm::Field<16651413216827089244, u8> for Registration {
+        const PROPERTY: &'static str = "Age";
+    }
+    impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
+        const PROPERTY: &'static str = "RegisteredAt";
+    }
+    impl _orm::Field<18003902094994090146, Option<String>> for Registration {
+        const PROPERTY: &'static str = "City";
+    }
+    impl<__S, const __ID: u64> _orm::Stores<__ID> for RegistrationByBib<__S> {}
+    impl<__S, const __ID: u64> _orm::Stores<__ID> for RegistrationByAge<__S> {}
+    impl<__S> _orm::Stores<14176396743819860870> for RegistrationByTime<__S> {}
+};

@@ -1,0 +1,249 @@
+/// The properties that full rows can be filtered by.
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code)]
+struct FileColumns {
+    /// `day`.
+    day: ::table_orm::query::Column<Date>,
+}
+/// The properties that `by_day` can be filtered by.
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+#[allow(dead_code)]
+struct FileByDayColumns {
+    /// `day`.
+    day: ::table_orm::query::Column<Date>,
+}
+/// One partition, `{owner}`. As a query, all of its `by_path` rows: a partition query.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+struct FilePartition(::table_orm::key::PartitionKey);
+/// The rows `by_path` of one partition, full copies. As a query, those with the components given.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+struct FileByPath<__S = ()>(::table_orm::key::RowKey<__S>);
+/// The rows `by_day` of one partition, partial copies. As a query, those with the components given.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+struct FileByDay<__S = ()>(::table_orm::key::RowKey<__S>);
+#[doc(hidden)]
+#[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
+mod FileComponents {
+    pub enum day {}
+    pub enum path {}
+}
+#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
+#[allow(unused_mut, unused_variables)]
+const _: () = {
+    use ::table_orm::__private as _orm;
+    #[automatically_derived]
+    impl _orm::TableEntity for File {
+        const TABLE: &'static str = "files";
+        const PARTITION: &'static str = "{owner}";
+        const ESCAPE: _orm::Escape = _orm::Escape::Encode;
+        const ROWS: &'static [_orm::RowTemplate] = &[
+            _orm::RowTemplate::full("by_path", "P:{path}", "P:"),
+            _orm::RowTemplate::partial("by_day", "D:{day}__{path}", "D:"),
+        ];
+        const LONGEST_KEYS: &'static [_orm::Option<usize>] =
+            &[_orm::Some(20), _orm::None, _orm::None];
+        const KEYS_FOLLOW_CANONICAL: bool = false;
+        type Canonical = FileByPath;
+        fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
+            <u64 as _orm::Part>::write(&self.owner, key, "owner", "")?;
+            _orm::Ok(())
+        }
+        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+            match row {
+                0 => {
+                    key.literal("P:");
+                    <String as _orm::Part>::write(&self.path, key, "path", "")?;
+                }
+                _ => {
+                    if !File::is_public(self) {
+                        return _orm::Ok(false);
+                    }
+                    key.literal("D:");
+                    let _orm::Some(value) = &self.day else {
+                        return _orm::Ok(false);
+                    };
+                    <Date as _orm::Part>::write(value, key, "day", "__")?;
+                    <String as _orm::Part>::write(&self.path, key, "path", "")?;
+                }
+            }
+            _orm::Ok(true)
+        }
+        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+            <Option<Date> as _orm::Stored>::put(&self.day, out, "day")?;
+            if matches!(row, 0) {
+                out.json("labels", &self.labels)?;
+            }
+            out.series("reads", &self.reads)?;
+            _orm::Ok(())
+        }
+    }
+    impl<__S> _orm::FromRow<FileByPath<__S>> for File {}
+    #[automatically_derived]
+    impl _orm::ReadRow for File {
+        const NAME: &'static str = "File";
+        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
+        fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
+            row: usize,
+            mut members: _orm::Members<'_, '__de, __A>,
+        ) -> _orm::Result<Self, __A::Error> {
+            let (mut f2, mut f3, mut f4) = (_orm::None, _orm::None, _orm::Default::default());
+            while let _orm::Some(member) = members.next_name()? {
+                match &*member {
+                    "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut members, "day")?,
+                    "labels" => <_orm::Json<Vec<String>> as _orm::Stored>::take(
+                        &mut f3,
+                        &mut members,
+                        "labels",
+                    )?,
+                    other => {
+                        if !(<[Option<u32>; 24] as _orm::Properties>::read(
+                            &mut f4,
+                            "reads",
+                            other,
+                            &mut members,
+                        )?) {
+                            members.other(other)?
+                        }
+                    }
+                }
+            }
+            let (f0, f1) = members.read_keys(|partition_key, row_key| {
+                let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, partition_key);
+                key.literal("")?;
+                let f0 = <u64 as _orm::Part>::read(&mut key, "owner", "")?;
+                let (f1,) = match row {
+                    0 => {
+                        let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
+                        key.literal("P:")?;
+                        let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
+                        (f1,)
+                    }
+                    _ => {
+                        let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
+                        key.literal("D:")?;
+                        <Date as _orm::Part>::read(&mut key, "day", "__")?;
+                        let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
+                        (f1,)
+                    }
+                };
+                _orm::Ok((f0, f1))
+            })?;
+            _orm::Ok(Self {
+                owner: f0,
+                path: f1,
+                day: <Option<Date> as _orm::Stored>::finish(f2, &mut members, "day")?,
+                labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(
+                    f3,
+                    &mut members,
+                    "labels",
+                )?
+                .0,
+                reads: members
+                    .group(<[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads"))?,
+                open: _orm::Default::default(),
+                version: members.etag().into(),
+            })
+        }
+    }
+    use FileComponents as _key;
+    impl File {
+        /// The partition `{owner}` of the entity, whose rows can be asked for by key. Sends nothing.
+        fn partition(owner: impl _orm::IntoValue<u64>) -> FilePartition {
+            let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
+            let key = <u64 as _orm::Part>::give_partition(key, "owner", owner, "");
+            FilePartition(key)
+        }
+    }
+    impl FilePartition {
+        /// The rows `P:{path}`.
+        fn by_path(&self) -> FileByPath<_orm::Needs<_key::path>> {
+            FileByPath(self.0.row("P:"))
+        }
+        /// The rows `D:{day}__{path}`.
+        fn by_day(&self) -> FileByDay<_orm::Needs<_key::day>> {
+            FileByDay(self.0.row("D:"))
+        }
+    }
+    impl _orm::Query for FilePartition {
+        type Row = FileByPath;
+        type Class = _orm::class::Partition;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            _orm::KeyState::keys(self.by_path().0)
+        }
+    }
+    impl FileByPath<_orm::Needs<_key::path>> {
+        /// Gives `path`: a point query.
+        fn path(self, path: impl _orm::IntoValue<String>) -> FileByPath<_orm::Complete> {
+            FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
+        }
+        /// Gives a range of `path`: a row range query.
+        fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByPath> {
+            <String as _orm::Part>::range(self.0, "path", range)
+        }
+        /// Gives what `path` starts with: a row range query.
+        fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByPath> {
+            self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
+        }
+    }
+    impl<__S: _orm::KeyState> _orm::Query for FileByPath<__S> {
+        type Row = FileByPath;
+        type Class = __S::Class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            __S::keys(self.0)
+        }
+    }
+    impl<__S> _orm::Row for FileByPath<__S> {
+        type Entity = File;
+        type Columns = FileColumns;
+        const INDEX: usize = 0;
+        const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
+    }
+    impl FileByDay<_orm::Needs<_key::day>> {
+        /// Gives `day`: a row range query.
+        fn day(self, day: impl _orm::IntoValue<Date>) -> FileByDay<_orm::Needs<_key::path>> {
+            FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
+        }
+        /// Gives a range of `day`: a row range query.
+        fn day_in(self, range: impl _orm::RangeOf<Date>) -> _orm::Range<FileByDay> {
+            <Date as _orm::Part>::range(self.0, "day", range)
+        }
+    }
+    impl FileByDay<_orm::Needs<_key::path>> {
+        /// Gives `path`: a point query.
+        fn path(self, path: impl _orm::IntoValue<String>) -> FileByDay<_orm::Complete> {
+            FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))
+        }
+        /// Gives a range of `path`: a row range query.
+        fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByDay> {
+            <String as _orm::Part>::range(self.0, "path", range)
+        }
+        /// Gives what `path` starts with: a row range query.
+        fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByDay> {
+            self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
+        }
+    }
+    impl<__S: _orm::KeyState> _orm::Query for FileByDay<__S> {
+        type Row = FileByDay;
+        type Class = __S::Class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            __S::keys(self.0)
+        }
+    }
+    impl<__S> _orm::Row for FileByDay<__S> {
+        type Entity = File;
+        type Columns = FileByDayColumns;
+        const INDEX: usize = 1;
+        const COLUMNS: Self::Columns = FileByDayColumns { day: _orm::Column::new("day") };
+    }
+    impl _orm::Field<14595384746719022877, Option<Date>> for File {
+        const PROPERTY: &'static str = "day";
+    }
+    impl _orm::Field<5459792080582216330, _orm::Json<Vec<String>>> for File {
+        const PROPERTY: &'static str = "labels";
+    }
+    impl<__S, const __ID: u64> _orm::Stores<__ID> for FileByPath<__S> {}
+    impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
+};
