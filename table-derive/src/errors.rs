@@ -28,10 +28,11 @@ impl Errors {
     /// A placeholder of `template` that is almost one of the `known` names. Only the compiler can
     /// underline a part of a string literal, and does so for format strings.
     pub fn misspelled(&mut self, template: &LitStr, known: &BTreeSet<&str>) {
-        let names = known.iter().filter_map(|name| {
-            let mut ident = syn::parse_str(name).unwrap_or_else(|_| format_ident!("r#{name}"));
+        let names = known.iter().map(|name| {
+            let mut ident: Ident =
+                syn::parse_str(name).unwrap_or_else(|_| format_ident!("r#{name}"));
             ident.set_span(template.span());
-            Some::<Ident>(ident)
+            ident
         });
         let values = known.iter().map(|_| "");
         self.code.extend(quote! {

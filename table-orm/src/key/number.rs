@@ -53,9 +53,7 @@ const fn largest(width: usize) -> u64 {
 
 macro_rules! sorted {
     ($type:ident: $($encoder:ident),*) => {$(
-        #[diagnostic::do_not_recommend]
         impl SortedLast<$encoder> for $type {}
-        #[diagnostic::do_not_recommend]
         impl Sorted<$encoder> for $type {}
     )*};
 }
@@ -133,13 +131,9 @@ macro_rules! unsigned {
             }
         }
 
-        #[diagnostic::do_not_recommend]
         impl<const N: usize> SortedLast<Padded<N>> for $type {}
-        #[diagnostic::do_not_recommend]
         impl<const N: usize> Sorted<Padded<N>> for $type {}
-        #[diagnostic::do_not_recommend]
         impl<const N: usize> SortedLast<DescendingPadded<N>> for $type {}
-        #[diagnostic::do_not_recommend]
         impl<const N: usize> Sorted<DescendingPadded<N>> for $type {}
         sorted!($type: Ascending, Descending);
     )*};

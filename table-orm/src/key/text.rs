@@ -19,6 +19,7 @@ macro_rules! text {
 
         impl<$($generics)*> SortedLast<Plain> for $type {}
 
+        #[diagnostic::do_not_recommend]
         impl<$($generics)*> TextPart<Plain> for $type {
             fn prefix(prefix: &str) -> String {
                 prefix.to_owned()
@@ -39,6 +40,7 @@ macro_rules! text {
 
         impl<$($generics)*> SortedLast<Lower> for $type {}
 
+        #[diagnostic::do_not_recommend]
         impl<$($generics)*> TextPart<Lower> for $type {
             fn prefix(prefix: &str) -> String {
                 lower_case(prefix)

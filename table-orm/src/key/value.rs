@@ -93,14 +93,50 @@ impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) 
 ///
 /// The bound on the component's own type stands here, not on the builder's method, so that a
 /// component that does not sort is an error only where it is asked for a range.
+#[diagnostic::on_unimplemented(
+    message = "expected a range of `{T}`, found `{Self}`",
+    label = "expected a range such as `a..b` of `{T}`",
+    note = "pass `a..b`, `a..=b`, `a..`, `..b`, or a pair of `Bound`s of `{T}`"
+)]
 pub trait RangeOf<T, X = Plain>: IntoRange<T> {}
 
-impl<T: Sorted<X>, X, R: IntoRange<T>> RangeOf<T, X> for R {}
+impl<T: Sorts<X>, X, R: IntoRange<T>> RangeOf<T, X> for R {}
 
 /// A range of the last component's values.
+#[diagnostic::on_unimplemented(
+    message = "expected a range of `{T}`, found `{Self}`",
+    label = "expected a range such as `a..b` of `{T}`",
+    note = "pass `a..b`, `a..=b`, `a..`, `..b`, or a pair of `Bound`s of `{T}`"
+)]
 pub trait LastRangeOf<T, X = Plain>: IntoRange<T> {}
 
-impl<T: SortedLast<X>, X, R: IntoRange<T>> LastRangeOf<T, X> for R {}
+impl<T: SortsLast<X>, X, R: IntoRange<T>> LastRangeOf<T, X> for R {}
+
+/// [`Sorted`], in an error that does not list every type that is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
+    label = "equality only",
+    note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; an \
+            enum where its codes ascend; text only as the last component of its key"
+)]
+pub trait Sorts<X> {}
+
+#[diagnostic::do_not_recommend]
+impl<X, T: Sorted<X>> Sorts<X> for T {}
+
+/// [`SortedLast`], in an error that does not list every type that is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range",
+    label = "equality only",
+    note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; an \
+            enum where its codes ascend"
+)]
+pub trait SortsLast<X> {}
+
+#[diagnostic::do_not_recommend]
+impl<X, T: SortedLast<X>> SortsLast<X> for T {}
 
 /// What a text component is to start with.
 pub trait PrefixOf<T, X = Plain> {
