@@ -45,6 +45,7 @@ pub mod public {
     pub struct Group {
         /// Text.
         pub text: Option<String>,
+        #[table(rename = "GroupState")]
         state: State,
     }
 
