@@ -127,12 +127,14 @@ impl<'a> Entity<'a> {
         let mut items = Items::of(&input.attrs, TABLE, ON_ENTITY, errors);
         // A malformed attribute has its own error already.
         let complete = errors.is_empty();
+        let named = items.has(NAME);
         let table = items.text(NAME, errors);
-        if table.is_none() && complete {
+        if !named && complete {
             errors.push(&input.ident, "the table has no name", "add `#[table(name = \"..\")]`");
         }
+        let partitioned = items.has(PARTITION);
         let partition = items.text(PARTITION, errors);
-        if partition.is_none() && complete {
+        if !partitioned && complete {
             let help = "add `#[table(partition = \"{field}\")]`";
             errors.push(&input.ident, "the PartitionKey has no template", help);
         }

@@ -93,6 +93,10 @@ impl Items {
         }
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|item| item.name == name)
+    }
+
     fn take(&mut self, name: &str) -> Option<Item> {
         let at = self.0.iter().position(|item| item.name == name)?;
         Some(self.0.remove(at))

@@ -96,6 +96,7 @@ fn codes<'a>(
         let refused = |c: char| matches!(c, '/' | '\\' | '#' | '?' | '~') || c.is_control();
         if code.code.is_empty() {
             errors.push(&code.at, "an empty code", "give every variant a code: `#[key(\"M\")]`");
+            continue;
         } else if let Some(c) = code.code.chars().find(|&c| refused(c)) {
             errors.push(
                 &code.at,
