@@ -54,7 +54,7 @@ pub mod store;
 mod tables;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName};
-pub use error::{Error, Invalid, Refusal, Result, Unexpected};
+pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};
 pub use key::KeyPart;
 pub use property::Properties;
 pub use query::ScanPermit;

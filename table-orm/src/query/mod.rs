@@ -13,7 +13,9 @@ pub use filter::{Comparison, Filter};
 pub use permit::ScanPermit;
 pub use range::{IntoSpan, KeyRange, QueryClass, Span};
 pub use token::{PageToken, TokenError};
-pub use typed::{Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf, RowRange};
+pub use typed::{
+    CanonicalKeyOf, Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf, RowRange,
+};
 #[doc(hidden)]
 pub use typed::{Field, Stores};
 

@@ -1,6 +1,6 @@
 //! A table of a store, and the way its answers become the errors of calls.
 
-use crate::entity::{ETag, TableName};
+use crate::entity::{ETag, GuardTemplate, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
@@ -16,6 +16,8 @@ pub(super) struct Channel {
     pub table: TableName,
     /// For error messages.
     pub entity: &'static str,
+    /// By which a refused insert is told from another entity's claim.
+    pub guards: &'static [GuardTemplate],
 }
 
 impl Channel {
@@ -150,5 +152,6 @@ impl Channel {
             operation,
             cause,
         })
+        .guarded_by(self.guards)
     }
 }

@@ -23,7 +23,7 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { channel: Channel { store, table, entity: "DynamicEntity" } }
+        Self { channel: Channel { store, table, entity: "DynamicEntity", guards: &[] } }
     }
 
     /// Point query.
