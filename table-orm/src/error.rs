@@ -5,6 +5,7 @@ use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
+use crate::repo::UnitError;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
@@ -78,6 +79,9 @@ pub enum Error {
     /// A patch that was to insert an entity, but does not tell all of it.
     #[error(transparent)]
     NotWhole(NotWhole),
+    /// A unit that no transaction could write; nothing was sent.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
     /// Another number of rows than the call asked for.
     #[error(transparent)]
     Unexpected(Unexpected),
@@ -251,22 +255,34 @@ impl Error {
 
     /// The same error, of the operation that `place` gives for its index.
     pub(crate) fn with_operation(mut self, place: impl FnOnce(usize) -> Option<usize>) -> Self {
-        if let Self::AlreadyExists(refusal)
-        | Self::UniqueViolation { refusal, .. }
-        | Self::Conflict(refusal)
-        | Self::NotFound(refusal)
-        | Self::TooLarge(refusal)
-        | Self::Throttled(refusal)
-        | Self::Unavailable(refusal)
-        | Self::Refused(refusal) = &mut self
-        {
-            let (index, name) = match refusal.operation {
-                Some(operation) => operation,
-                None => return self,
-            };
-            refusal.operation = place(index).map(|index| (index, name));
+        if let Some(refusal) = self.refusal_mut() {
+            refusal.operation =
+                refusal.operation.and_then(|(index, name)| place(index).map(|index| (index, name)));
         }
         self
+    }
+
+    /// The same error, of an entity of that type.
+    pub(crate) fn of_entity(mut self, entity: &'static str) -> Self {
+        if let Some(refusal) = self.refusal_mut() {
+            refusal.entity = entity;
+        }
+        self
+    }
+
+    const fn refusal_mut(&mut self) -> Option<&mut Refusal> {
+        match self {
+            Self::AlreadyExists(refusal)
+            | Self::UniqueViolation { refusal, .. }
+            | Self::Conflict(refusal)
+            | Self::NotFound(refusal)
+            | Self::TooLarge(refusal)
+            | Self::Throttled(refusal)
+            | Self::Unavailable(refusal)
+            | Self::Ambiguous(refusal)
+            | Self::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
     }
 
     /// What the store answered, if the error came from one.

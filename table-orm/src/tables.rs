@@ -3,7 +3,8 @@
 use crate::entity::{TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::layer::Layer;
-use crate::repo::{Repo, Table};
+use crate::query::{Row, WholePartition};
+use crate::repo::{Channel, Repo, Table, Unit};
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
 
@@ -103,6 +104,18 @@ impl Tables {
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
         Repo::new(Arc::clone(&self.store), table)
+    }
+
+    /// Writes of several entities of one partition, of one type or more, in one transaction.
+    pub fn unit<'a, Q>(&self, partition: Q) -> Unit<'a>
+    where
+        Q: WholePartition,
+    {
+        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
+        Unit::new(
+            Channel::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.store), table),
+            partition,
+        )
     }
 
     /// The rows of a table, whatever they are: for tools that do not know its entities.

@@ -15,6 +15,7 @@ pub use range::{IntoSpan, KeyRange, QueryClass, Span};
 pub use token::{PageToken, TokenError};
 pub use typed::{
     CanonicalKeyOf, Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf, RowRange,
+    WholePartition,
 };
 #[doc(hidden)]
 pub use typed::{Field, Stores};

@@ -74,6 +74,17 @@ pub trait CompleteKey: Query {}
 #[diagnostic::do_not_recommend]
 impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
 
+/// A query of a whole partition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a whole partition",
+    label = "not a partition",
+    note = "pass the partition itself: `Entity::partition(..)`"
+)]
+pub trait WholePartition: Query {}
+
+#[diagnostic::do_not_recommend]
+impl<Q: Query<Class = class::Partition>> WholePartition for Q {}
+
 /// A key of the canonical row of entity `E`, which tells one entity.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of the canonical row of `{E}`",

@@ -1,6 +1,6 @@
 //! A table of a store, and the way its answers become the errors of calls.
 
-use crate::entity::{ETag, GuardTemplate, TableName};
+use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     pub store: Arc<dyn Store>,
     pub table: TableName,
     /// For error messages.
@@ -21,6 +21,11 @@ pub(super) struct Channel {
 }
 
 impl Channel {
+    /// That table, on behalf of `E`.
+    pub fn new<E: TableEntity>(store: Arc<dyn Store>, table: TableName) -> Self {
+        Self { store, table, entity: E::NAME, guards: E::GUARDS }
+    }
+
     /// A query of these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)

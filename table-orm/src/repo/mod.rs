@@ -11,6 +11,7 @@ mod pages;
 mod patch;
 mod save;
 mod table;
+mod unit;
 mod write;
 
 pub use bulk::{
@@ -25,20 +26,21 @@ pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
+pub use unit::{Unit, UnitError};
 pub use write::Write;
 
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
-    CanonicalKeyOf, CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, canonical_rows,
-    class,
+    CanonicalKeyOf, CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, WholePartition,
+    canonical_rows, class,
 };
 use crate::row::{EntityRows, FromRow};
 use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
 use bulk::Grouping;
-use channel::Channel;
+pub(crate) use channel::Channel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use write::{Change, Then};
@@ -61,10 +63,7 @@ impl<E> Clone for Repo<E> {
 
 impl<E: TableEntity> Repo<E> {
     pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self {
-            channel: Channel { store, table, entity: E::NAME, guards: E::GUARDS },
-            entity: PhantomData,
-        }
+        Self { channel: Channel::new::<E>(store, table), entity: PhantomData }
     }
 
     /// The table's name.
@@ -307,6 +306,16 @@ impl<E: TableEntity> Repo<E> {
         Delete { channel: self.channel.clone(), loaded }
     }
 
+    /// Writes of several entities of one partition, of any types stored in this table, in one
+    /// transaction. [`Tables::unit`](crate::Tables::unit) is the same for the derive's own table.
+    pub fn unit<'a, Q>(&self, partition: Q) -> Unit<'a>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        Unit::new(self.channel.clone(), partition)
+    }
+
     /// Inserts many entities, several of one partition in a transaction. The input may be endless:
     /// it is read as it is needed.
     pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
@@ -350,7 +359,7 @@ impl<E: TableEntity> Repo<E> {
     /// The first failure; what was deleted before it stays deleted, and the call can be made again.
     pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
     where
-        Q: Query<Row = E::Canonical, Class = class::Partition>,
+        Q: WholePartition + Query<Row = E::Canonical>,
         E: FromRow<E::Canonical> + 'static,
     {
         let mut deleted = BulkProgress::default();
