@@ -6,6 +6,7 @@ use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::repo::UnitError;
+use crate::scan::ScanError;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
@@ -22,6 +23,9 @@ pub enum Error {
     /// A page token of another query, version or program.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// A scan that cannot be run as it was asked for.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
     /// Text that cannot name a table.
     #[error(transparent)]
     TableName(#[from] TableNameError),

@@ -50,8 +50,11 @@ pub mod protocol;
 pub mod query;
 pub mod repo;
 pub mod row;
+pub mod scan;
 pub mod store;
 mod tables;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName};
 pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};

@@ -1,10 +1,11 @@
 //! A store and the typed repositories of its tables.
 
-use crate::entity::{TableEntity, TableName};
+use crate::entity::{DynamicEntity, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::layer::Layer;
-use crate::query::{Row, WholePartition};
+use crate::query::{Row, ScanPermit, WholePartition};
 use crate::repo::{Channel, Repo, Table, Unit};
+use crate::scan::Scan;
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
 
@@ -122,6 +123,12 @@ impl Tables {
     #[must_use]
     pub fn table(&self, name: TableName) -> Table {
         Table::new(Arc::clone(&self.store), name)
+    }
+
+    /// Every row of a table, whatever it is, read by many workers. Reads, and is billed for, every
+    /// row.
+    pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
+        Scan::untyped(Arc::clone(&self.store), name, &permit)
     }
 
     /// The names of all tables, in order.

@@ -20,6 +20,7 @@ pub use typed::{
 #[doc(hidden)]
 pub use typed::{Field, Stores};
 
+pub(crate) use token::fingerprint;
 pub(crate) use typed::canonical_rows;
 
 use crate::entity::TableName;

@@ -10,6 +10,7 @@ mod merge;
 mod pages;
 mod patch;
 mod save;
+mod scan;
 mod table;
 mod unit;
 mod write;
@@ -32,11 +33,9 @@ pub use write::Write;
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
-use crate::query::{
-    CanonicalKeyOf, CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, WholePartition,
-    canonical_rows, class,
-};
+use crate::query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition};
 use crate::row::{EntityRows, FromRow};
+use crate::scan::Scan;
 use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
 use bulk::Grouping;
@@ -130,14 +129,14 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let query = query.into_keys().map(|keys| self.channel.query(keys));
-        List::new(self.channel.clone(), query.map_err(Into::into), None)
+        List::new(self.channel.clone(), query.map_err(Into::into))
     }
 
-    /// Every entity of the table. Reads, and is billed for, every row of the table.
-    pub fn scan(&self, permit: ScanPermit) -> List<E::Canonical, class::TableScan, E> {
-        let keys = KeyRange { partition: Span::All, row: canonical_rows::<E>() };
-        let reason = Some(permit.reason().to_owned());
-        List::new(self.channel.clone(), Ok(self.channel.query(keys)), reason)
+    /// Every entity of the table, by its canonical row, read by many workers and in no order.
+    /// Reads, and is billed for, every row of the table.
+    pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
+        let Channel { store, table, .. } = self.channel.clone();
+        Scan::typed(store, table, &permit)
     }
 
     /// The entities of a query, to be changed and saved: with their versions.
