@@ -14,6 +14,8 @@ use syn::ext::IdentExt;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
+/// A series of more takes the better part of a row.
+const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 /// The most operations of one transaction, which writes all rows of an entity.
 const MAX_ROWS: usize = 100;
 /// The most UTF-16 units of a key: 1 KiB.
@@ -181,13 +183,23 @@ fn property_names(fields: &[Field<'_>], errors: &mut Errors) {
             taken.insert(property, &field.name);
         }
     }
+    let series = fields.iter().find(|field| {
+        field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
+    });
+    let help = match series {
+        Some(_) => {
+            "cut the series into rows: a shorter array, and the part's number in the row's key, \
+             such as `row = \"{part:02}\"`"
+        }
+        None => "store some as one: `#[table(json)]`, or in an entity of their own",
+    };
     if count > MAX_PROPERTIES
-        && let Some(field) = fields.last()
+        && let Some(field) = series.or(fields.last())
     {
         errors.push(
             field.ident,
             format!("{count} properties; a row can have {MAX_PROPERTIES}"),
-            "store some as one: `#[table(json)]`, or in an entity of their own",
+            help,
         );
     }
 }

@@ -2,3 +2,12 @@
 
 #[doc = include_str!("../guide/keys.md")]
 pub mod keys {}
+
+#[doc = include_str!("../guide/rows.md")]
+pub mod rows {}
+
+#[doc = include_str!("../guide/units.md")]
+pub mod units {}
+
+#[doc = include_str!("../guide/patches.md")]
+pub mod patches {}
