@@ -17,7 +17,7 @@ pub use typed::{Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf,
 #[doc(hidden)]
 pub use typed::{Field, Stores};
 
-pub(crate) use typed::canonical_rows;
+pub(crate) use typed::{canonical_rows, keys_of};
 
 use crate::entity::TableName;
 use crate::store::{Continuation, Metadata};

@@ -1,15 +1,19 @@
 //! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
 
+mod backfill;
 mod bulk;
 mod channel;
 mod get;
 mod list;
 mod load;
 mod pages;
+mod repair;
 mod save;
 mod table;
+mod verify;
 mod write;
 
+pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
 };
@@ -17,15 +21,17 @@ pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use list::List;
 pub use load::Load;
 pub use pages::{Pages, RowPage, RowStream};
+pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
+pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::{MAX_ATTEMPTS, Write};
 
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
 use crate::query::{
-    CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, canonical_rows, class,
+    CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, canonical_rows, class, keys_of,
 };
 use crate::row::{EntityRows, FromRow};
 use crate::store::{IfMatch, Store, Transaction};
@@ -120,7 +126,7 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = query.into_keys().map(|keys| self.channel.query(keys));
+        let query = keys_of(query).map(|keys| self.channel.query(keys));
         List::new(self.channel.clone(), query.map_err(Into::into), None)
     }
 
@@ -141,7 +147,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
         E: FromRow<Q::Row>,
     {
-        Load { channel: self.channel.clone(), keys: query.into_keys(), read: PhantomData }
+        Load { channel: self.channel.clone(), keys: keys_of(query), read: PhantomData }
     }
 
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
