@@ -5,11 +5,13 @@ mod etag;
 mod loaded;
 mod name;
 mod template;
+mod union;
 
 pub use dynamic::DynamicEntity;
 pub use etag::ETag;
 pub use loaded::{AsLoaded, Loaded, LoadedSet};
 pub use name::{TableName, TableNameError};
+pub use union::{MemberOf, TableUnion, UnionMember};
 
 use crate::key::{Escape, KeyError, KeyText};
 use crate::property::{PropertiesWriter, PropertyError};

@@ -10,6 +10,7 @@ mod pages;
 mod repair;
 mod save;
 mod table;
+mod union;
 mod verify;
 mod write;
 
@@ -24,8 +25,11 @@ pub use pages::{Pages, RowPage, RowStream};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
+pub use union::{UnionList, UnionPages};
 pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::{MAX_ATTEMPTS, Write};
+
+pub(crate) use verify::template_of;
 
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};

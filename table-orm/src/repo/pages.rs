@@ -145,7 +145,7 @@ impl<T: ReadRow> Pages<T> {
     }
 }
 
-fn page_size(size: usize) -> Result<u16> {
+pub(super) fn page_size(size: usize) -> Result<u16> {
     match u16::try_from(size) {
         Ok(size @ 1..=MAX_PAGE_ROWS) => Ok(size),
         _ => Err(Error::PageSize(size)),

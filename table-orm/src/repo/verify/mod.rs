@@ -12,7 +12,8 @@ pub use finding::{Finding, Problem};
 
 pub(super) use differences::differences;
 pub(super) use found::Found;
-pub(super) use templates::{canonical, name_of, template_of};
+pub(crate) use templates::template_of;
+pub(super) use templates::{canonical, name_of};
 pub(super) use told::{index_rows, own_canonical, told_rows};
 
 use super::Repo;

@@ -15,7 +15,7 @@ fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
 
 /// The kind of row that a RowKey is of: its place and its name. `None` for a row of another type in
 /// the same partition.
-pub(in crate::repo) fn template_of<E: TableEntity>(row_key: &str) -> Option<(usize, &'static str)> {
+pub(crate) fn template_of<E: TableEntity>(row_key: &str) -> Option<(usize, &'static str)> {
     templates::<E>()
         .enumerate()
         .filter(|(_, template)| template.takes(row_key))
