@@ -39,9 +39,11 @@ pub struct Backfill<'a, E> {
     /// The only kind of row to write.
     only: Option<usize>,
     parallelism: usize,
-    progress: Option<Box<dyn FnMut(&BackfillProgress) + Send + 'a>>,
+    progress: Option<OnProgress<'a>>,
     entity: PhantomData<fn() -> E>,
 }
+
+type OnProgress<'a> = Box<dyn FnMut(&BackfillProgress) + Send + 'a>;
 
 /// How far a backfill has come: whole pages.
 #[derive(Debug, Clone, PartialEq, Default)]
