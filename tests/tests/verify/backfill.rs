@@ -48,7 +48,7 @@ async fn one_partition_and_one_kind_of_row_are_enough() {
 
 #[tokio::test]
 async fn it_goes_on_where_it_stopped() {
-    let tables = Tables::in_memory().unwrap().layer(crate::small_pages::SmallPages(25)).unwrap();
+    let tables = Tables::in_memory().unwrap().layer(crate::between::SmallPages(25)).unwrap();
     let subject = Subject::of(tables).await;
     for runner in runners(60) {
         subject.repo.insert(&runner).await.unwrap();

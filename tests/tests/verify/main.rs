@@ -6,10 +6,11 @@
 #![allow(clippy::duplicated_attributes)]
 
 mod backfill;
+mod between;
 mod find;
+mod meanwhile;
 mod random;
 mod repair;
-mod small_pages;
 mod writers;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Any damage is found, mended, and nothing else touched.
 
-use crate::small_pages::SmallPages;
+use crate::between::SmallPages;
 use crate::{Subject, kind, runner};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

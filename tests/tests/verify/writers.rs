@@ -1,6 +1,6 @@
 //! `verify` and `repair` while others write.
 
-use crate::small_pages::SmallPages;
+use crate::between::SmallPages;
 use crate::{Runner, Subject, runner};
 use std::sync::atomic::{AtomicBool, Ordering};
 use table_orm::{Error, Repo, Tables};

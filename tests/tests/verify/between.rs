@@ -1,18 +1,49 @@
-//! A store whose pages hold few rows, so that writers come between them.
+//! Stores between whose requests others write.
 
 use async_trait::async_trait;
-use std::sync::Arc;
+use futures_util::future::BoxFuture;
+use std::sync::{Arc, Mutex};
 use table_orm::layer::{Layer, LayerError};
 use table_orm::query::RowQuery;
 use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
 use table_orm::{ETag, TableName};
 
+/// Pages hold few rows, so that writers come between them.
 #[derive(Debug)]
 pub struct SmallPages(pub u16);
 
 impl Layer for SmallPages {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Around { store, rows: self.0 }))
+        Ok(Arc::new(Around { store, rows: self.0, meanwhile: Meanwhile::default() }))
+    }
+}
+
+/// Somebody writes right before the next write arrives.
+#[derive(Clone, Default)]
+pub struct Meanwhile(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl Meanwhile {
+    pub fn happens(&self, write: impl Future<Output = ()> + Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::pin(write));
+    }
+
+    async fn happen(&self) {
+        let write = self.0.lock().unwrap().take();
+        if let Some(write) = write {
+            write.await;
+        }
+    }
+}
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
+impl Layer for Meanwhile {
+    fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        Ok(Arc::new(Around { store, rows: 1000, meanwhile: self }))
     }
 }
 
@@ -20,6 +51,7 @@ impl Layer for SmallPages {
 struct Around {
     store: Arc<dyn Store>,
     rows: u16,
+    meanwhile: Meanwhile,
 }
 
 #[async_trait]
@@ -60,6 +92,7 @@ impl Store for Around {
         partition_key: &str,
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError> {
+        self.meanwhile.happen().await;
         self.store.write(table, partition_key, operation).await
     }
 
@@ -68,6 +101,7 @@ impl Store for Around {
         table: &TableName,
         transaction: Transaction,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
+        self.meanwhile.happen().await;
         self.store.commit(table, transaction).await
     }
 }
