@@ -23,6 +23,7 @@ pub struct Entity<'a> {
     pub encode: bool,
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
+    pub uniques: Vec<Unique>,
     pub components: Vec<Component>,
     /// Components that are declared, but not as one can be.
     pub broken: Vec<String>,
@@ -36,6 +37,19 @@ pub struct Row {
     pub copy: Copy,
     pub when: Option<Path>,
     pub canonical: Option<Span>,
+}
+
+/// A `unique(..)`: what no two entities of a partition share.
+pub struct Unique {
+    /// Its fields and components, joined by `_`.
+    pub name: String,
+    /// Where it stands.
+    pub at: Ident,
+    pub components: Vec<Ident>,
+    /// Of the guard row's RowKey.
+    pub template: Template,
+    /// Whether `template` was written by the user.
+    pub given: bool,
 }
 
 /// Which properties a row stores.
@@ -140,9 +154,11 @@ impl<'a> Entity<'a> {
         }
         let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
         let rows = rows(input, items.text(ROW, errors), errors);
+        let uniques = items.lists(UNIQUE, errors).into_iter();
+        let uniques = uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
         let case = rename_all(&mut items, errors);
         let (components, broken) = components(&input.attrs, errors);
-        Some(Self {
+        let mut entity = Self {
             input,
             krate: krate(&mut items, errors),
             table,
@@ -150,10 +166,22 @@ impl<'a> Entity<'a> {
             encode: escape(&mut items, errors),
             allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
             rows,
+            uniques,
             components,
             broken,
             fields: fields.iter().filter_map(|field| Field::parse(field, case, errors)).collect(),
-        })
+        };
+        let uniques = std::mem::take(&mut entity.uniques);
+        entity.uniques =
+            uniques.into_iter().filter(|unique| unique.is_known(&entity, errors)).collect();
+        Some(entity)
+    }
+
+    /// What a template may name: fields and components.
+    pub fn names(&self) -> Vec<String> {
+        let fields = self.fields.iter().map(|field| field.name.clone());
+        let components = self.components.iter().map(|component| component.name.unraw().to_string());
+        fields.chain(components).collect()
     }
 
     pub fn field(&self, name: &str) -> Option<&Field<'a>> {
@@ -266,6 +294,50 @@ impl Row {
             Template::guess(LitStr::new("", name.span()))
         };
         Self { name, template, copy, when, canonical }
+    }
+}
+
+impl Unique {
+    fn parse(at: Ident, list: Vec<Item>, errors: &mut Errors) -> Option<Self> {
+        let (named, options): (Vec<_>, Vec<_>) =
+            list.into_iter().partition(|item| matches!(item.value, Value::None));
+        let components: Vec<Ident> = named.into_iter().map(|item| item.name).collect();
+        let Some(first) = components.first() else {
+            errors.push(&at, "`unique` names no field", "write `unique(field)`");
+            return None;
+        };
+        let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
+        let name = names.join("_");
+        let mut items = Items::default();
+        items.extend(options, UNIQUE, &[KEY], errors);
+        let key = items.text(KEY, errors);
+        let given = key.is_some();
+        let literal = key.unwrap_or_else(|| {
+            LitStr::new(&format!("UNQ:{name}:{{{}}}", names.join("}__{")), first.span())
+        });
+        let template = Template::parse_or_guess(literal, errors);
+        Some(Self { name, at, components, template, given })
+    }
+
+    /// Whether the entity has what it names.
+    fn is_known(&self, entity: &Entity<'_>, errors: &mut Errors) -> bool {
+        let names = entity.names();
+        let unknown: Vec<_> = self
+            .components
+            .iter()
+            .filter(|own| !names.iter().any(|name| own.unraw() == name))
+            .collect();
+        for name in &unknown {
+            let unraw = name.unraw().to_string();
+            if !entity.broken.contains(&unraw) {
+                errors.push(
+                    name,
+                    format!("no field or component is called `{unraw}`"),
+                    suggestion(&unraw, names.iter().map(String::as_str)),
+                );
+            }
+        }
+        unknown.is_empty()
     }
 }
 

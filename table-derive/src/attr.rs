@@ -2,6 +2,7 @@
 
 use crate::errors::{Errors, error};
 use crate::nearest::suggestion;
+use crate::symbol::UNIQUE;
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -50,7 +51,8 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     content.parse()
 }
 
-/// The parts of all attributes of one name on one item; every one is taken once.
+/// The parts of all attributes of one name on one item; every one is taken once. Only `unique` may
+/// stand there more than once.
 #[derive(Default)]
 pub struct Items(Vec<Item>);
 
@@ -81,7 +83,7 @@ impl Items {
                     format!("`{name}` is not an attribute of `#[{attribute}(..)]` here"),
                     suggestion(&name, known.iter().copied()),
                 );
-            } else if self.0.iter().any(|other| other.name == item.name) {
+            } else if name != UNIQUE && self.0.iter().any(|other| other.name == item.name) {
                 errors.push(
                     &item.name,
                     format!("`{name}` is given twice"),
@@ -148,6 +150,25 @@ impl Items {
             Value::Path(path) => Some(Some(path)),
             _ => wrong_value(&item.name, "path", errors),
         }
+    }
+
+    /// Every `name(..)`, with where it stands and what is in it.
+    pub fn lists(&mut self, name: &str, errors: &mut Errors) -> Vec<(Ident, Vec<Item>)> {
+        let mut lists = Vec::new();
+        while let Some(item) = self.take(name) {
+            let Value::List(tokens) = item.value else {
+                errors.push(
+                    &item.name,
+                    format!("`{name}` needs a list of fields"),
+                    format!("write `{name}(field)`"),
+                );
+                continue;
+            };
+            let parse = Punctuated::<Item, Token![,]>::parse_terminated;
+            let parsed = errors.keep(syn::parse::Parser::parse2(parse, tokens));
+            lists.extend(parsed.map(|items| (item.name, items.into_iter().collect())));
+        }
+        lists
     }
 
     /// `name(a, b)`.

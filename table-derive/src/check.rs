@@ -26,6 +26,7 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     }
     fields(&entity.fields, errors);
     row_names(entity, errors);
+    uniques(entity, errors);
     row_fields(entity, errors);
     components(entity, errors);
 }
@@ -208,13 +209,44 @@ fn row_names(entity: &Entity<'_>, errors: &mut Errors) {
             );
         }
     }
-    if let Some(row) = entity.rows.get(MAX_ROWS) {
-        let rows = entity.rows.len();
+    let rows = entity.rows.len() + entity.uniques.len();
+    if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
         errors.push(
             &row.name,
             format!("{rows} rows; one transaction can write {MAX_ROWS}"),
             "leave out some of the rows",
         );
+    }
+}
+
+/// Guards have names of their own, and are keyed by what they guard.
+fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
+    for (at, unique) in entity.uniques.iter().enumerate() {
+        let name = &unique.name;
+        if entity.uniques[..at].iter().any(|other| other.name == *name) {
+            errors.push(
+                &unique.at,
+                format!("`unique` of `{name}` is given twice"),
+                "leave one of them out",
+            );
+        }
+        let guarded = |name: &str| unique.components.iter().any(|own| own.unraw() == name);
+        let slots = &unique.template.slots;
+        let keyed = |own: &Ident| slots.iter().any(|slot| own.unraw() == slot.name);
+        let same =
+            slots.iter().all(|slot| guarded(&slot.name)) && unique.components.iter().all(keyed);
+        if !same && !unique.template.broken {
+            let names: Vec<_> =
+                unique.components.iter().map(|name| format!("{{{name}}}")).collect();
+            errors.push(
+                &unique.template.literal,
+                "the guard row's key has other components than `unique` names",
+                format!(
+                    "write `key = \"UNQ:{name}:{}\"`, or name the others too",
+                    names.join("__")
+                ),
+            );
+        }
     }
 }
 
@@ -297,34 +329,34 @@ fn canonical(model: &Model<'_>, errors: &mut Errors) {
 
 /// The literals that rows start with tell one kind of row from another.
 fn row_starts(model: &Model<'_>, errors: &mut Errors) {
-    if model.rows.len() < 2 {
+    let rows = model.entity.rows.iter().map(|row| (row.name.to_string(), &row.template));
+    let guards = model.entity.uniques.iter();
+    let guards = guards.map(|unique| (format!("unique({})", unique.name), &unique.template));
+    let all: Vec<_> = rows.chain(guards).collect();
+    if all.len() < 2 {
         return;
     }
-    for (at, (row, key)) in model.rows().enumerate() {
-        let template = key.template;
+    for (at, (name, template)) in all.iter().enumerate() {
         if template.broken {
             continue;
         }
         if template.start.is_empty() {
             errors.push(
                 &template.literal,
-                format!(
-                    "row `{}` starts with no literal, so its keys look like other rows'",
-                    row.name
-                ),
+                format!("row `{name}` starts with no literal, so its keys look like other rows'"),
                 "start each of the entity's rows with a literal of its own, such as `A:`",
             );
             continue;
         }
-        for (other, earlier) in model.rows().take(at) {
-            let (left, right) = (&earlier.template.start, &template.start);
-            if !left.is_empty() && (left.starts_with(right) || right.starts_with(left)) {
+        let right = &template.start;
+        for (other, earlier) in &all[..at] {
+            let left = &earlier.start;
+            // Two of one name are an error of their own.
+            let named = name != other;
+            if named && !left.is_empty() && (left.starts_with(right) || right.starts_with(left)) {
                 errors.push(
                     &template.literal,
-                    format!(
-                        "rows `{}` and `{}` start alike, with `{left}` and `{right}`",
-                        other.name, row.name
-                    ),
+                    format!("rows `{other}` and `{name}` start alike, with `{left}` and `{right}`"),
                     "start them with literals of which none is the start of another",
                 );
                 break;
@@ -564,6 +596,7 @@ fn type_names(model: &Model<'_>, errors: &mut Errors) {
         names::partition(model.entity),
         names::columns(model.entity),
         names::components(model.entity),
+        names::patch(model.entity),
     ];
     for (at, row) in model.entity.rows.iter().enumerate() {
         if model.entity.rows[..at].iter().any(|other| other.name == row.name) {

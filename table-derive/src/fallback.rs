@@ -17,6 +17,10 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let (params, args) = (expansion.params(), expansion.args());
     let phantom = quote!(::core::marker::PhantomData<fn() -> #ty>);
     let (partition, columns) = (names::partition(entity), names::columns(entity));
+    let patch = names::patch(entity);
+    let setters = idents(entity.fields.iter().map(|field| field.name.clone()));
+    let numbered = idents(entity.fields.iter().map(|field| format!("{}_at", field.name)));
+    let numbered: Vec<_> = numbered.into_iter().filter(|name| !setters.contains(name)).collect();
     let fields = entity.fields.iter().filter(|field| field.role == Role::Property).map(|field| {
         let (ident, ty) = (field.ident, kind::option(field.ty).unwrap_or(field.ty));
         quote!(#vis #ident: #krate::query::Column<#ty>,)
@@ -86,6 +90,16 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
                 _: _orm::Members<'_, '__de, __A>,
             ) -> _orm::Result<Self, __A::Error> { loop {} }
         }
+        impl #params #patch #args #where_clause {
+            #(#vis fn #setters(self, _: impl Sized) -> Self { loop {} })*
+            #(#vis fn #numbered(self, _: usize, _: impl Sized) -> Self { loop {} })*
+        }
+        impl #params _orm::Default for #patch #args #where_clause {
+            fn default() -> Self { loop {} }
+        }
+        impl #params _orm::EntityPatch<#ty> for #patch #args #where_clause {
+            fn into_patch(self) -> _orm::Patch<#ty> { loop {} }
+        }
         impl #params _orm::TableEntity for #ty #where_clause {
             const TABLE: &'static str = "";
             const PARTITION: &'static str = "";
@@ -118,6 +132,9 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         #[allow(missing_docs, dead_code)]
         #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
         #vis struct #columns #params #where_clause { #(#fields)* __entity: #phantom }
+        #[allow(missing_docs)]
+        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
+        #vis struct #patch #params (#phantom) #where_clause;
         #(#row_types)*
         #impls
     }
@@ -125,7 +142,8 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
 
 /// The rows of different names, or one that stands in for them.
 fn rows<'e>(entity: &'e Entity<'_>) -> Vec<(Ident, Option<&'e Row>)> {
-    let mut taken = BTreeSet::from([names::partition(entity), names::columns(entity)]);
+    let mut taken =
+        BTreeSet::from([names::partition(entity), names::columns(entity), names::patch(entity)]);
     let mut rows: Vec<_> = entity
         .rows
         .iter()

@@ -69,6 +69,12 @@ pub fn array(ty: &Type) -> Option<usize> {
     len.base10_parse().ok()
 }
 
+/// Of a series `[Option<T>; N]` the `T` and the `N`.
+pub fn slots(ty: &Type) -> Option<(&Type, &syn::Expr)> {
+    let Type::Array(array) = ungrouped(ty) else { return None };
+    Some((option(&array.elem)?, &array.len))
+}
+
 fn is(ty: &Type, name: &str) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == name)
 }

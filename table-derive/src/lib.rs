@@ -25,7 +25,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// ```text
 /// #[derive(TableEntity)]
-/// #[table(name = "registrations", partition = "{event}__{distance}")]
+/// #[table(name = "registrations", partition = "{event}__{distance}", unique(bib))]
 /// #[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
 /// #[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
 /// #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
@@ -39,6 +39,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// (`.bib_in(1000..2000)`) or what text starts with (`.name_starts_with("Jo")`). A key given whole
 /// is a point query, one given in part a row range query, the partition by itself a partition query.
 ///
+/// `RegistrationPatch` has a setter for each field that no key is made of (for one slot of a series
+/// `.splits_at(3, ..)`), for `Repo::merge`.
+///
 /// # On the struct
 ///
 /// | Attribute | Meaning |
@@ -46,6 +49,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `table(name = "..")` | the table |
 /// | `table(partition = "..")` | template of the PartitionKey |
 /// | `table(row = "..")` | template of the RowKey, for an entity of one row |
+/// | `table(unique(a, b))` | no two entities of a partition have the same values: a guard row |
+/// | `table(unique(a, key = ".."))` | the same, under another RowKey than `UNQ:a:{a}` |
 /// | `table(escape = encode)` | text that keys cannot hold is escaped, instead of refused |
 /// | `table(rename_all = "..")` | case of property names, instead of `PascalCase` |
 /// | `table(allow_append_only)` | lets the PartitionKey start with a clock |

@@ -17,6 +17,8 @@ pub struct Model<'a> {
     pub partition: Key<'a>,
     /// In the order of `entity.rows`.
     pub rows: Vec<Key<'a>>,
+    /// In the order of `entity.uniques`.
+    pub guards: Vec<Key<'a>>,
     /// The canonical row.
     pub canonical: usize,
 }
@@ -181,11 +183,16 @@ impl<'a> Model<'a> {
     /// Resolves every template; `None` when the partition or all rows are missing. A placeholder
     /// that means nothing is left out after its error.
     pub fn resolve(entity: &'a Entity<'a>, errors: &mut Errors) -> Option<Self> {
-        let partition = Key::resolve(entity.partition.as_ref()?, entity, errors);
+        let partition = Key::resolve(entity.partition.as_ref()?, entity, false, errors);
+        let rows = entity.rows.iter();
         let rows: Vec<_> =
-            entity.rows.iter().map(|row| Key::resolve(&row.template, entity, errors)).collect();
+            rows.map(|row| Key::resolve(&row.template, entity, false, errors)).collect();
+        let guards = entity.uniques.iter();
+        let guards =
+            guards.map(|unique| Key::resolve(&unique.template, entity, !unique.given, errors));
+        let guards = guards.collect();
         let canonical = entity.rows.iter().position(|row| row.canonical.is_some()).unwrap_or(0);
-        (!rows.is_empty()).then_some(Self { entity, partition, rows, canonical })
+        (!rows.is_empty()).then_some(Self { entity, partition, rows, guards, canonical })
     }
 
     /// Every row with its key.
@@ -200,18 +207,29 @@ impl<'a> Model<'a> {
 
     /// All templates.
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
-        std::iter::once(&self.partition).chain(&self.rows)
+        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards)
     }
 
     /// Whether the canonical row's key tells every other row's, and is told by it: then no other
-    /// entity can have the same index row, and a blind write replaces nobody else's.
+    /// entity can have the same index row, and a blind write replaces nobody else's. A guard row is
+    /// there to be contested.
     pub fn keys_follow_canonical(&self) -> bool {
         let Some(canonical) = self.rows.get(self.canonical) else { return false };
         let known = self.known_by(canonical);
-        self.rows().enumerate().all(|(index, (row, key))| {
-            index == self.canonical
-                || row.when.is_none() && tells(&known, key) && tells(&self.known_by(key), canonical)
-        })
+        self.guards.is_empty()
+            && self.rows().enumerate().all(|(index, (row, key))| {
+                index == self.canonical
+                    || row.when.is_none()
+                        && tells(&known, key)
+                        && tells(&self.known_by(key), canonical)
+            })
+    }
+
+    /// Whether a patch, which sets no field of a key, can change no more than the canonical row.
+    pub fn patch_is_one_row(&self) -> bool {
+        let computed = |part: &Part<'_>| matches!(part.source, Source::With(_));
+        let rows = self.rows.len() + self.guards.len();
+        rows == 1 && !self.keys().flat_map(|key| &key.parts).any(computed)
     }
 
     /// The fields whose values a row's two keys give back.
@@ -248,9 +266,7 @@ impl Row {
 
 /// Finds the placeholders that no field or component is called by.
 fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
-    let fields = entity.fields.iter().map(|field| field.name.clone());
-    let components = entity.components.iter().map(|component| component.name.unraw().to_string());
-    let names: Vec<_> = fields.chain(components).collect();
+    let names = entity.names();
     let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
     let mut unknown = template
         .slots
@@ -278,7 +294,13 @@ fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 impl<'a> Key<'a> {
-    fn resolve(template: &'a Template, entity: &'a Entity<'a>, errors: &mut Errors) -> Self {
+    /// Where it is `sortable`, numbers without a format are written so that they sort.
+    fn resolve(
+        template: &'a Template,
+        entity: &'a Entity<'a>,
+        sortable: bool,
+        errors: &mut Errors,
+    ) -> Self {
         unknown(template, entity, errors);
         let count = template.slots.len();
         let parts = template
@@ -290,6 +312,7 @@ impl<'a> Key<'a> {
                 let last = at + 1 == count && slot.then.is_empty();
                 Part::resolve(template, slot, last, entity, errors)
             })
+            .map(|part| if sortable { part.sortable() } else { part })
             .collect();
         Self { template, parts }
     }
@@ -342,5 +365,15 @@ impl<'a> Part<'a> {
             (component, _) => component.map(|component| component.name.clone())?,
         };
         Some(Self { ident, name, source, encoder, then: &slot.then, last })
+    }
+
+    /// Written so that it sorts, where it is a number written as it is.
+    fn sortable(mut self) -> Self {
+        self.encoder = match (self.encoder, self.kind()) {
+            (Encoder::Plain, Kind::Unsigned(_)) => Encoder::Ascending,
+            (Encoder::Plain, Kind::Signed(_)) => Encoder::Biased,
+            (encoder, _) => encoder,
+        };
+        self
     }
 }

@@ -27,11 +27,12 @@ pub const RENAME_ALL: &str = "rename_all";
 pub const SERIES: &str = "series";
 pub const SKIP: &str = "skip";
 pub const TIMESTAMP: &str = "timestamp";
+pub const UNIQUE: &str = "unique";
 pub const WHEN: &str = "when";
 
 /// In `#[table(..)]` on an entity.
 pub const ON_ENTITY: &[&str] =
-    &[NAME, PARTITION, ROW, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY];
+    &[NAME, PARTITION, ROW, UNIQUE, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY];
 /// In `#[row(..)]`, after its name.
 pub const ON_ROW: &[&str] = &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL];
 /// In `#[table(..)]` on a field.

@@ -1,11 +1,14 @@
 //! What generated code needs: one short path for every name it writes. Not for use by hand.
 
 pub use crate::edm::Edm;
-pub use crate::entity::{MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember};
+pub use crate::entity::{
+    GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
+};
+pub use crate::key::IntoValue as Value;
 pub use crate::key::{
-    Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, IntoValue, KeyError,
-    KeyFault, KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain,
-    PrefixOf, RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
+    Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
+    KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain, PrefixOf,
+    RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
     Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
@@ -15,6 +18,7 @@ pub use crate::query::RowRange as Range;
 pub use crate::query::{
     Column, Complete, Field, KeyRange, KeyState, Needs, Open, Query, Row, Stores, class,
 };
+pub use crate::repo::{EntityPatch, Patch};
 pub use crate::row::{FromRow, Members, ReadRow};
 pub use core::clone::Clone;
 pub use core::default::Default;
@@ -70,6 +74,17 @@ pub trait Stored: Sized {
     /// When it is over the limit, or the service could not store it.
     fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written;
 
+    /// Sets it in a patch.
+    fn set<E: TableEntity>(patch: Patch<E>, name: &str, value: impl Value<Self>) -> Patch<E>;
+
+    /// Sets it in a patch, within its field's limit.
+    fn set_limited<E: TableEntity>(
+        patch: Patch<E>,
+        name: &str,
+        value: impl Value<Self>,
+        limit: Limit,
+    ) -> Patch<E>;
+
     /// Checks its field's limit.
     ///
     /// # Errors
@@ -101,6 +116,21 @@ impl<T: Property> Stored for T {
 
     fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written {
         out.limited(name, self, limit)
+    }
+
+    fn set<E: TableEntity>(patch: Patch<E>, name: &str, value: impl Value<Self>) -> Patch<E> {
+        let value = value.into_value();
+        patch.write(name, |out| out.property(name, &value))
+    }
+
+    fn set_limited<E: TableEntity>(
+        patch: Patch<E>,
+        name: &str,
+        value: impl Value<Self>,
+        limit: Limit,
+    ) -> Patch<E> {
+        let value = value.into_value();
+        patch.write(name, |out| out.limited(name, &value, limit))
     }
 
     fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> Written {

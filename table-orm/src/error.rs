@@ -1,10 +1,12 @@
 //! The error of a call: what was refused, and what to do.
 
-use crate::entity::TableNameError;
+use crate::entity::{GuardTemplate, TableNameError};
 use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
+use crate::repo::UnitError;
+use crate::scan::ScanError;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
@@ -21,12 +23,26 @@ pub enum Error {
     /// A page token of another query, version or program.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// A scan that cannot be run as it was asked for.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
     /// Text that cannot name a table.
     #[error(transparent)]
     TableName(#[from] TableNameError),
     /// `insert` found the row there already. Load and `save` it, or `upsert`.
     #[error("already there: {0}")]
     AlreadyExists(Box<Refusal>),
+    /// Another entity of the partition has the same value of a `unique(..)`. Nothing was written.
+    #[error("another entity has the same `{unique}`: {refusal}")]
+    UniqueViolation {
+        /// What is unique, as [`GuardTemplate::name`](crate::entity::GuardTemplate::name) says.
+        unique: &'static str,
+        /// The RowKey of the guard row, which tells the value; the guard row's property
+        /// `Canonical` is the RowKey of the entity that has it.
+        key: String,
+        /// What the store answered.
+        refusal: Box<Refusal>,
+    },
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
     #[error("changed since it was loaded: {0}")]
     Conflict(Box<Refusal>),
@@ -64,6 +80,12 @@ pub enum Error {
         /// The PartitionKey of the entity as it is now.
         to: String,
     },
+    /// A patch that was to insert an entity, but does not tell all of it.
+    #[error(transparent)]
+    NotWhole(NotWhole),
+    /// A unit that no transaction could write; nothing was sent.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
     /// Another number of rows than the call asked for.
     #[error(transparent)]
     Unexpected(Unexpected),
@@ -105,6 +127,28 @@ impl From<Invalid> for Error {
             Invalid::Property(error) => Self::Property(error),
         }
     }
+}
+
+/// An entity that a key and a patch do not tell; nothing was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the key and the patch do not tell a whole `{entity}`{}; insert an entity, or let the fields \
+     of its keys be `key_only` and the others have a `default`",
+    missing_text(missing)
+)]
+pub struct NotWhole {
+    /// The entity's type name.
+    pub entity: &'static str,
+    /// The canonical row's PartitionKey.
+    pub partition_key: String,
+    /// The canonical row's RowKey.
+    pub row_key: String,
+    /// A property that neither gives; empty when the fields they give make another key.
+    pub missing: String,
+}
+
+fn missing_text(missing: &str) -> String {
+    if missing.is_empty() { String::new() } else { format!(": property `{missing}` is missing") }
 }
 
 /// One result was asked for, and there were none or several.
@@ -196,23 +240,53 @@ impl Error {
         variant(Box::new(refusal))
     }
 
+    /// The same error, or where it is the refusal of one of these guard rows, the violation.
+    pub(crate) fn guarded_by(self, guards: &[GuardTemplate]) -> Self {
+        match self {
+            Self::AlreadyExists(refusal) => {
+                match guards.iter().find(|guard| refusal.row_key.starts_with(guard.start)) {
+                    Some(guard) => Self::UniqueViolation {
+                        unique: guard.name,
+                        key: refusal.row_key.clone(),
+                        refusal,
+                    },
+                    None => Self::AlreadyExists(refusal),
+                }
+            }
+            other => other,
+        }
+    }
+
     /// The same error, of the operation that `place` gives for its index.
     pub(crate) fn with_operation(mut self, place: impl FnOnce(usize) -> Option<usize>) -> Self {
-        if let Self::AlreadyExists(refusal)
-        | Self::Conflict(refusal)
-        | Self::NotFound(refusal)
-        | Self::TooLarge(refusal)
-        | Self::Throttled(refusal)
-        | Self::Unavailable(refusal)
-        | Self::Refused(refusal) = &mut self
-        {
-            let (index, name) = match refusal.operation {
-                Some(operation) => operation,
-                None => return self,
-            };
-            refusal.operation = place(index).map(|index| (index, name));
+        if let Some(refusal) = self.refusal_mut() {
+            refusal.operation =
+                refusal.operation.and_then(|(index, name)| place(index).map(|index| (index, name)));
         }
         self
+    }
+
+    /// The same error, of an entity of that type.
+    pub(crate) fn of_entity(mut self, entity: &'static str) -> Self {
+        if let Some(refusal) = self.refusal_mut() {
+            refusal.entity = entity;
+        }
+        self
+    }
+
+    const fn refusal_mut(&mut self) -> Option<&mut Refusal> {
+        match self {
+            Self::AlreadyExists(refusal)
+            | Self::UniqueViolation { refusal, .. }
+            | Self::Conflict(refusal)
+            | Self::NotFound(refusal)
+            | Self::TooLarge(refusal)
+            | Self::Throttled(refusal)
+            | Self::Unavailable(refusal)
+            | Self::Ambiguous(refusal)
+            | Self::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
     }
 
     /// What the store answered, if the error came from one.
@@ -220,6 +294,7 @@ impl Error {
     pub const fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::AlreadyExists(refusal)
+            | Self::UniqueViolation { refusal, .. }
             | Self::Conflict(refusal)
             | Self::NotFound(refusal)
             | Self::TooLarge(refusal)

@@ -50,11 +50,14 @@ pub mod protocol;
 pub mod query;
 pub mod repo;
 pub mod row;
+pub mod scan;
 pub mod store;
 mod tables;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName, TableUnion};
-pub use error::{Error, Invalid, Refusal, Result, Unexpected};
+pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};
 pub use key::KeyPart;
 pub use property::Properties;
 pub use query::ScanPermit;

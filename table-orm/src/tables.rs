@@ -1,10 +1,11 @@
 //! A store and the typed repositories of its tables.
 
-use crate::entity::{MemberOf, TableEntity, TableName, TableUnion};
+use crate::entity::{DynamicEntity, MemberOf, TableEntity, TableName, TableUnion};
 use crate::error::{Error, Refusal, Result};
 use crate::layer::Layer;
-use crate::query::{Query, Row, class};
-use crate::repo::{Repo, Table, UnionList};
+use crate::query::{Row, ScanPermit, WholePartition};
+use crate::repo::{Channel, Repo, Table, UnionList, Unit};
+use crate::scan::Scan;
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
 
@@ -144,7 +145,7 @@ impl Tables {
     /// ```
     pub fn union<U: TableUnion>(
         &self,
-        partition: impl Query<Class = class::Partition, Row: Row<Entity: MemberOf<U>>>,
+        partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
         self.union_in(TableName::checked(U::TABLE), partition)
     }
@@ -153,15 +154,33 @@ impl Tables {
     pub fn union_in<U: TableUnion>(
         &self,
         table: TableName,
-        partition: impl Query<Class = class::Partition, Row: Row<Entity: MemberOf<U>>>,
+        partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
         UnionList::new(Arc::clone(&self.store), table, partition)
+    }
+
+    /// Writes of several entities of one partition, of one type or more, in one transaction.
+    pub fn unit<'a, Q>(&self, partition: Q) -> Unit<'a>
+    where
+        Q: WholePartition,
+    {
+        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
+        Unit::new(
+            Channel::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.store), table),
+            partition,
+        )
     }
 
     /// The rows of a table, whatever they are: for tools that do not know its entities.
     #[must_use]
     pub fn table(&self, name: TableName) -> Table {
         Table::new(Arc::clone(&self.store), name)
+    }
+
+    /// Every row of a table, whatever it is, read by many workers. Reads, and is billed for, every
+    /// row.
+    pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
+        Scan::untyped(Arc::clone(&self.store), name, &permit)
     }
 
     /// The names of all tables, in order.

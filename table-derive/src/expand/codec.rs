@@ -37,11 +37,9 @@ pub fn encode_properties(model: &Model<'_>) -> TokenStream {
         .collect()
 }
 
-/// Writes one field of `self` to `out`; nothing for a field that is not stored and has no limit.
-pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
-    let (ident, ty, property) = (field.ident, field.ty, &field.property);
-    let value = quote!(&self.#ident);
-    let limit = match (&field.max, &field.max_len) {
+/// The limit that a field declares.
+pub fn limit(field: &Field<'_>) -> Option<TokenStream> {
+    match (&field.max, &field.max_len) {
         (Some((max, _)), _) => {
             let max = Literal::u64_unsuffixed(*max);
             Some(quote!(_orm::Max(#max)))
@@ -51,8 +49,14 @@ pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
             Some(quote!(_orm::MaxLen(#max_len)))
         }
         (None, None) => None,
-    };
-    Some(match (field.role, limit) {
+    }
+}
+
+/// Writes one field of `self` to `out`; nothing for a field that is not stored and has no limit.
+pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
+    let (ident, ty, property) = (field.ident, field.ty, &field.property);
+    let value = quote!(&self.#ident);
+    Some(match (field.role, limit(field)) {
         (Role::Property, Some(limit)) if field.key_only.is_some() => {
             quote!(<#ty as _orm::Stored>::check_limit(#value, out, #property, #limit)?;)
         }
@@ -107,7 +111,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let arms =
         fields.iter().enumerate().filter(|(_, field)| field.is_column()).map(|(index, field)| {
             let (slot, property, ty) = (slot(index), &field.property, read_type(field));
-            quote!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut members, #property)?,)
+            quote!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
         });
     let mut groups: Vec<_> = fields
         .iter()
@@ -120,13 +124,13 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         .into_iter()
         .map(|(index, field)| {
             let (slot, property, ty) = (slot(index), &field.property, field.ty);
-            quote!(<#ty as _orm::Properties>::read(&mut #slot, #property, other, &mut members)?)
+            quote!(<#ty as _orm::Properties>::read(&mut #slot, #property, other, &mut m)?)
         })
         .collect();
     let other = if groups.is_empty() {
-        quote!(other => members.other(other)?,)
+        quote!(other => m.other(other)?,)
     } else {
-        quote!(other => if !(#(#groups)||*) { members.other(other)? },)
+        quote!(other => if !(#(#groups)||*) { m.other(other)? },)
     };
     let keys = read_keys(model);
     let values = fields.iter().enumerate().map(|(index, field)| {
@@ -140,10 +144,10 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 row: usize,
-                mut members: _orm::Members<'_, '__de, __A>,
+                mut m: _orm::Members<'_, '__de, __A>,
             ) -> _orm::Result<Self, __A::Error> {
                 #(#slots)*
-                while let _orm::Some(member) = members.next_name()? {
+                while let _orm::Some(member) = m.next_name()? {
                     match &*member {
                         #(#arms)*
                         #other
@@ -164,11 +168,11 @@ fn finish(index: usize, field: &Field<'_>) -> TokenStream {
         Role::Property | Role::Json => finish_column(&quote!(#property), &slot, field),
         Role::Series | Role::Flatten => {
             let ty = field.ty;
-            quote!(members.group(<#ty as _orm::Properties>::finish(#slot, #property))?)
+            quote!(m.group(<#ty as _orm::Properties>::finish(#slot, #property))?)
         }
         Role::Skip => quote!(_orm::Default::default()),
-        Role::ETag => quote!(members.etag().into()),
-        Role::Timestamp => quote!(members.timestamp_as()),
+        Role::ETag => quote!(m.etag().into()),
+        Role::Timestamp => quote!(m.timestamp_as()),
     }
 }
 
@@ -184,7 +188,7 @@ pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) ->
         None if json && kind::option(field.ty).is_some() => quote!(#slot.map(|json| json.0)),
         None => {
             let inner = json.then(|| quote!(.0));
-            quote!(<#ty as _orm::Stored>::finish(#slot, &mut members, #property)? #inner)
+            quote!(<#ty as _orm::Stored>::finish(#slot, &mut m, #property)? #inner)
         }
     }
 }
@@ -234,7 +238,7 @@ fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
     };
     let returned = wanted.iter().map(|(index, _)| slot(*index));
     Some(quote! {
-        let (#(#slots,)*) = members.read_keys(|partition_key, row_key| {
+        let (#(#slots,)*) = m.read_keys(|partition_key, row_key| {
             #partition
             #rows
             _orm::Ok((#(#returned,)*))

@@ -1,11 +1,12 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
 use super::{Expansion, codec, located, names};
-use crate::ast::{Field, Row};
+use crate::ast::{Field, Unique};
 use crate::check::known_units;
 use crate::model::{Key, Model, Part, Source, Width};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::Path;
 use syn::ext::IdentExt;
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -31,7 +32,19 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         };
         quote!(_orm::RowTemplate::#make(#name, #key, #start) #digits)
     });
+    let guards = entity.uniques.iter().map(|unique| {
+        let Unique { name, template, .. } = unique;
+        let (key, start) = (&template.text, &template.start);
+        quote!(_orm::GuardTemplate::new(#name, #key, #start))
+    });
+    let guards = (!entity.uniques.is_empty())
+        .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
     let follow = model.keys_follow_canonical();
+    let blind = model.patch_is_one_row().then(|| {
+        quote!(
+            const PATCHES_ONE_ROW: bool = true;
+        )
+    });
     let canonical = expansion.row(entity, &entity.rows[model.canonical]);
     let partition_key = partition_key(&model.partition);
     let row_key = row_key(model);
@@ -52,8 +65,10 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             const PARTITION: &'static str = #partition;
             const ESCAPE: _orm::Escape = #escape;
             const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
+            #guards
             const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[#(#longest),*];
             const KEYS_FOLLOW_CANONICAL: bool = #follow;
+            #blind
             type Canonical = #canonical;
             fn encode_partition_key(
                 &self,
@@ -148,7 +163,9 @@ fn partition_key(key: &Key<'_>) -> TokenStream {
 }
 
 fn row_key(model: &Model<'_>) -> TokenStream {
-    let bodies: Vec<_> = model.rows().map(|(row, key)| row_body(row, key)).collect();
+    let rows = model.rows().map(|(row, key)| row_body(row.when.as_ref(), key));
+    let guards = model.guards.iter().map(|key| row_body(None, key));
+    let bodies: Vec<_> = rows.chain(guards).collect();
     match &bodies[..] {
         [only] => quote!(#only),
         [others @ .., last] => {
@@ -164,8 +181,8 @@ fn row_key(model: &Model<'_>) -> TokenStream {
     }
 }
 
-fn row_body(row: &Row, key: &Key<'_>) -> TokenStream {
-    let when = row.when.as_ref().map(|path| {
+fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
+    let when = when.map(|path| {
         quote_spanned! {located(path)=>
             if !#path(self) {
                 return _orm::Ok(false);
@@ -215,7 +232,7 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let key = Ident::new("key", Span::mixed_site());
     let parameters = model.partition.parts.iter().map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
-        quote!(#ident: impl _orm::IntoValue<#ty>)
+        quote!(#ident: impl _orm::Value<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
         let Part { ident, name, then, .. } = part;

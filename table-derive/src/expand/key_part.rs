@@ -241,7 +241,7 @@ fn newtype_impls(input: &DeriveInput, field: &Field, member: Option<Member>) -> 
     let sorted = marker(quote!(Sorted), TokenStream::new());
     let from_text = (kind(inner) == Kind::Text && input.generics.params.is_empty()).then(|| {
         quote! {
-            impl _orm::IntoValue<#ident> for &str {
+            impl _orm::Value<#ident> for &str {
                 fn into_value(self) -> #ident {
                     #ident { #member: self.into() }
                 }

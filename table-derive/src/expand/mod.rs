@@ -5,6 +5,7 @@ mod columns;
 mod entity;
 mod key_part;
 pub mod names;
+mod patch;
 mod projection;
 mod properties;
 mod query;
@@ -43,21 +44,23 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
     };
     let expansion = Expansion::of(&parsed);
     let types = [columns::types(&model, &expansion), query::types(&model, &expansion)];
+    let patch = (patch::types(&model, &expansion), patch::impls(&model, &expansion));
     let impls = [
         entity::impls(&model, &expansion),
         codec::read_row(&model, &expansion),
         query::impls(&model, &expansion),
         columns::impls(&model, &expansion),
     ];
-    let body = anonymous(&parsed.krate, quote!(#(#impls)*));
-    quote!(#(#types)* #body)
+    let (patch, patch_impls) = patch;
+    let body = anonymous(&parsed.krate, quote!(#(#impls)* #patch_impls));
+    quote!(#(#types)* #patch #body)
 }
 
 /// Implementations, where names of theirs meet none of the user's.
 pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
     quote! {
         #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-        #[allow(unused_mut, unused_variables)]
+        #[allow(unused_imports, unused_mut, unused_variables)]
         const _: () = {
             use #krate::__private as _orm;
             #impls

@@ -15,6 +15,11 @@ pub fn columns(entity: &Entity<'_>) -> Ident {
     format_ident!("{}Columns", entity.input.ident)
 }
 
+/// Properties to be set.
+pub fn patch(entity: &Entity<'_>) -> Ident {
+    format_ident!("{}Patch", entity.input.ident)
+}
+
 pub fn row(entity: &Entity<'_>, row: &Row) -> Ident {
     format_ident!("{}{}", entity.input.ident, pascal(&row.name.unraw().to_string()))
 }

@@ -60,7 +60,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let arms = fields.iter().enumerate().map(|(index, field)| {
         let (name, slot, ty) = (name_of(index), codec::slot(index), codec::read_type(field));
         quote!(member if member == #name => {
-            <#ty as _orm::Stored>::take(&mut #slot, &mut members, #name)?
+            <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?
         })
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
@@ -87,14 +87,14 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
                 _orm::Some(&["PartitionKey", "RowKey", #(#properties),*]);
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 row: usize,
-                mut members: _orm::Members<'_, '__de, __A>,
+                mut m: _orm::Members<'_, '__de, __A>,
             ) -> _orm::Result<Self, __A::Error> {
                 #(let #names = #properties;)*
                 #(let mut #slots = _orm::None;)*
-                while let _orm::Some(member) = members.next_name()? {
+                while let _orm::Some(member) = m.next_name()? {
                     match &*member {
                         #(#arms)*
-                        other => members.other(other)?,
+                        other => m.other(other)?,
                     }
                 }
                 _orm::Ok(Self { #(#values),* })
@@ -173,7 +173,7 @@ fn fallback(input: &DeriveInput) -> TokenStream {
             const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 row: usize,
-                mut members: _orm::Members<'_, '__de, __A>,
+                mut m: _orm::Members<'_, '__de, __A>,
             ) -> _orm::Result<Self, __A::Error> {
                 loop {}
             }

@@ -111,7 +111,7 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
                 slots: Self::Slots,
                 name: &str,
             ) -> _orm::Result<Self, (_orm::String, _orm::PropertyFault)> {
-                let mut members = _orm::Group;
+                let mut m = _orm::Group;
                 _orm::Ok(Self { #(#values),* })
             }
         }

@@ -67,7 +67,7 @@ fn state(key: &Key<'_>, given: usize) -> TokenStream {
         Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
             quote!(_orm::Open<_key::#ident>)
         }
-        Some(Part { ident, .. }) => quote!(_orm::Needs<_key::#ident>),
+        Some(Part { ident, .. }) => quote!(_Needs<_key::#ident>),
     }
 }
 
@@ -80,7 +80,8 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         quote!(#components #query)
     });
     let module = names::components(model.entity);
-    let components = model.has_components().then(|| quote!(use #module as _key;));
+    let components =
+        model.has_components().then(|| quote!(use {_orm::Needs as _Needs, #module as _key};));
     quote!(#components #partition_fn #partition #(#rows)*)
 }
 
@@ -217,7 +218,7 @@ fn methods(
     });
     quote! {
         #equal
-        #vis fn #ident(self, #ident: impl _orm::IntoValue<#ty>) -> #next {
+        #vis fn #ident(self, #ident: impl _orm::Value<#ty>) -> #next {
             #make(#part_of::give(self.0, #name, #ident, #then) #phantom)
         }
         #range

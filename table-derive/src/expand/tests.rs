@@ -26,7 +26,7 @@ fn formatted(tokens: TokenStream) -> String {
 /// The entity of the README.
 fn reference() -> syn::DeriveInput {
     parse_quote! {
-        #[table(name = "registrations", partition = "{event}__{distance}")]
+        #[table(name = "registrations", partition = "{event}__{distance}", unique(bib))]
         #[row(by_bib, key = "BIB:{bib:05}__{name}__{sex}__{age}")]
         #[row(by_age, key = "AGE:{age:03}__{bib}__{name}__{sex}")]
         #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]

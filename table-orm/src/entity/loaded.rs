@@ -21,8 +21,14 @@ pub struct Loaded<E> {
 impl<E: TableEntity> Loaded<E> {
     /// Reads a canonical row.
     pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, Error> {
-        let (entity, stamped) = read_versioned_row::<E>(<E::Canonical as Row>::INDEX, &stored)?;
-        Ok(Self { entity, stored, etag: etag.unwrap_or(stamped) })
+        let row = <E::Canonical as Row>::INDEX;
+        let (entity, etag) = read_versioned_row::<E>(row, &stored, etag.as_ref())?;
+        Ok(Self { entity, stored, etag })
+    }
+
+    /// The canonical row as it was stored.
+    pub(crate) const fn stored(&self) -> &Bytes {
+        &self.stored
     }
 
     /// The rows that were stored when it was loaded.

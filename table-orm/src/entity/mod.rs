@@ -57,6 +57,29 @@ impl RowTemplate {
     }
 }
 
+/// The guard row of a `unique(..)`: while it is there, no other entity of the partition has the same
+/// values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardTemplate {
+    /// What is unique: fields and components, joined by `_`.
+    pub name: &'static str,
+    /// The RowKey's template, such as `UNQ:bib:{bib}`.
+    pub key: &'static str,
+    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts so.
+    pub start: &'static str,
+}
+
+impl GuardTemplate {
+    /// The only property of a guard row: the RowKey of the canonical row that it belongs to.
+    pub const REFERENCE: &'static str = "Canonical";
+
+    /// A guard of those values.
+    #[must_use]
+    pub const fn new(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start }
+    }
+}
+
 /// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
 ///
 /// The derive writes this implementation; apps use it through [`Repo`](crate::Repo).
@@ -74,15 +97,21 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const ESCAPE: Escape;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
+    /// The guard rows of its `unique(..)`s.
+    const GUARDS: &'static [GuardTemplate] = &[];
     /// The most UTF-16 units of the PartitionKey, then of each RowKey in the order of
-    /// [`ROWS`](Self::ROWS): at most 512 (1 KiB, the service's limit), or the entity does not
+    /// [`ROWS`](Self::ROWS) and [`GUARDS`](Self::GUARDS): at most 512 (1 KiB, the service's limit), or the entity does not
     /// compile. `None` where a component is text without `max_len`, or escaped, whose keys are
     /// checked as they are written.
     const LONGEST_KEYS: &'static [Option<usize>];
     /// Whether every row key tells the canonical row's key, and is told by it. Then a blind write
     /// (`upsert`, `force_replace`, `force_delete`) touches no other entity's rows and leaves none
-    /// of its own behind, and is one request; else it reads first.
+    /// of its own behind, and is one request; else it reads first. Never so with a `unique(..)`.
     const KEYS_FOLLOW_CANONICAL: bool;
+
+    /// Whether a patch is written to one row alone, without a look at it: the entity has no other
+    /// row, and its keys are made of fields that no patch sets.
+    const PATCHES_ONE_ROW: bool = false;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;
@@ -94,6 +123,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
     /// Appends the RowKey of that row, and says whether the entity has it; sparse rows may not be.
+    /// Guards follow the rows.
     ///
     /// # Errors
     /// When a component has no text that a key can hold.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a template writes it also [takes](RowTemplate::takes), and it lies in its span.
 
-use super::RowTemplate;
+use super::{GuardTemplate, RowTemplate};
 use crate::query::Span;
 use std::ops::Bound;
 
@@ -92,6 +92,13 @@ impl RowTemplate {
         } else {
             Span::prefix(self.start)
         }
+    }
+}
+
+impl GuardTemplate {
+    /// The guard as a row beside the entity's others.
+    pub(crate) const fn row(&self) -> RowTemplate {
+        RowTemplate::partial(self.name, self.key, self.start)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Entities of several types in one partition, read into one enum.
 
-use super::{RowTemplate, TableEntity};
+use super::{GuardTemplate, RowTemplate, TableEntity};
 use crate::property::PropertyError;
 use crate::query::Row;
 use crate::repo::template_of;
@@ -46,7 +46,9 @@ pub struct UnionMember {
     pub table: &'static str,
     /// Its rows.
     pub rows: &'static [RowTemplate],
-    /// The canonical one among them.
+    /// Its guard rows.
+    pub guards: &'static [GuardTemplate],
+    /// The canonical one among its rows.
     pub canonical: usize,
     /// The kind of row that a RowKey is of.
     kind: fn(&str) -> Option<(usize, &'static str)>,
@@ -57,8 +59,8 @@ impl UnionMember {
     #[must_use]
     pub const fn of<E: TableEntity>() -> Self {
         let canonical = <E::Canonical as Row>::INDEX;
-        let (entity, table, rows) = (E::NAME, E::TABLE, E::ROWS);
-        Self { entity, table, rows, canonical, kind: template_of::<E> }
+        let (entity, table, kind) = (E::NAME, E::TABLE, template_of::<E>);
+        Self { entity, table, rows: E::ROWS, guards: E::GUARDS, canonical, kind }
     }
 
     /// Whether both are stored in one table. What stands in for an entity after a mistake has no
@@ -74,10 +76,10 @@ impl UnionMember {
     #[must_use]
     pub const fn differs(&self, other: &Self) -> bool {
         let mut left = 0;
-        while left < self.rows.len() {
+        while left < self.rows.len() + self.guards.len() {
             let mut right = 0;
-            while right < other.rows.len() {
-                if self.rows[left].may_equal(&other.rows[right]) {
+            while right < other.rows.len() + other.guards.len() {
+                if self.template(left).may_equal(&other.template(right)) {
                     return false;
                 }
                 right += 1;
@@ -85,6 +87,15 @@ impl UnionMember {
             left += 1;
         }
         true
+    }
+
+    /// One of its rows, or behind them of its guards.
+    const fn template(&self, index: usize) -> RowTemplate {
+        if index < self.rows.len() {
+            self.rows[index]
+        } else {
+            self.guards[index - self.rows.len()].row()
+        }
     }
 
     /// Whether that RowKey is of its canonical row.

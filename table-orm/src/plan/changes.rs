@@ -18,6 +18,12 @@ pub(crate) fn upsert_all(rows: EntityRows) -> Transaction {
     all(rows, Action::InsertOrReplace)
 }
 
+/// Every row inserted, or its given properties set. Right only where the row keys follow from the
+/// canonical key.
+pub(crate) fn merge_all(rows: EntityRows) -> Transaction {
+    all(rows, Action::InsertOrMerge)
+}
+
 /// Every row replaced, whatever its version. Right only where the row keys follow from the
 /// canonical key.
 pub(crate) fn replace_all(rows: EntityRows) -> Transaction {
@@ -44,6 +50,31 @@ fn all(rows: EntityRows, action: impl Fn(Bytes) -> Action) -> Transaction {
     }
 }
 
+/// What becomes of properties that a row stores and the new one does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InPlace {
+    /// They go.
+    Replace,
+    /// They stay.
+    Merge,
+}
+
+impl InPlace {
+    fn over(self, body: Bytes, condition: IfMatch) -> Action {
+        match self {
+            Self::Replace => Action::Replace(body, condition),
+            Self::Merge => Action::Merge(body, condition),
+        }
+    }
+
+    fn over_any(self, body: Bytes) -> Action {
+        match self {
+            Self::Replace => Action::InsertOrReplace(body),
+            Self::Merge => Action::InsertOrMerge(body),
+        }
+    }
+}
+
 /// From the stored rows to the new ones; no operations when nothing differs. Both are rows of one
 /// partition.
 pub(crate) fn changes(
@@ -51,13 +82,15 @@ pub(crate) fn changes(
     new: &EntityRows,
     canonical: usize,
     etag: &ETag,
+    in_place: InPlace,
 ) -> Transaction {
     let mut operations = Vec::new();
     if stored != new {
-        let templates = stored.rows.iter().chain(&new.rows).map(|row| row.index + 1).max();
-        for index in 0..templates.unwrap_or(0) {
+        let gone = stored.rows.iter().filter(|row| new.row(row.index).is_none());
+        for EntityRow { index, .. } in new.rows.iter().chain(gone) {
+            let index = *index;
             let guard = (index == canonical).then(|| IfMatch::ETag(etag.clone()));
-            row_changes(stored.row(index), new.row(index), guard, &mut operations);
+            row_changes(stored.row(index), new.row(index), guard, in_place, &mut operations);
         }
     }
     Transaction { partition_key: new.partition_key.clone(), operations }
@@ -69,6 +102,7 @@ fn row_changes(
     stored: Option<&EntityRow>,
     new: Option<&EntityRow>,
     guard: Option<IfMatch>,
+    in_place: InPlace,
     operations: &mut Vec<Operation>,
 ) {
     let mut push = |row: &EntityRow, action| {
@@ -76,9 +110,9 @@ fn row_changes(
     };
     match (stored, new) {
         (Some(stored), Some(new)) if stored.row_key == new.row_key => match guard {
-            Some(guard) => push(new, Action::Replace(new.body.clone(), guard)),
+            Some(guard) => push(new, in_place.over(new.body.clone(), guard)),
             None if stored.body == new.body => {}
-            None => push(new, Action::InsertOrReplace(new.body.clone())),
+            None => push(new, in_place.over_any(new.body.clone())),
         },
         (stored, new) => {
             if let Some(stored) = stored {

@@ -6,7 +6,9 @@
 mod changes;
 mod display;
 
-pub(crate) use changes::{changes, delete_all, insert_all, replace_all, upsert_all};
+pub(crate) use changes::{
+    InPlace, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
+};
 
 use crate::entity::TableName;
 use crate::query::{QueryClass, RowQuery};

@@ -42,6 +42,14 @@ pub enum PropertyFault {
         /// The most it can hold.
         max: usize,
     },
+    /// A slot that a series does not have.
+    #[error("has no slot {slot}; its slots are 0 to {}", slots.saturating_sub(1))]
+    NoSuchSlot {
+        /// The slot given.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
     /// A value that `json` could not write.
     #[error("cannot be written as JSON: {0}")]
     Json(String),

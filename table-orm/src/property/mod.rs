@@ -22,6 +22,7 @@ pub use json::Json;
 pub use series::{Series, SeriesSlots};
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
+pub(crate) use series::series_slot;
 #[cfg(feature = "azure")]
 pub(crate) use writer::is_property_name;
 pub(crate) use writer::write_string;

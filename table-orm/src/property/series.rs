@@ -33,6 +33,11 @@ pub(crate) fn slot_name(name: &str, index: usize, digits: usize) -> String {
     format!("{name}{index:0digits$}")
 }
 
+/// The name of a slot's property in a series of so many.
+pub(crate) fn series_slot(name: &str, slot: usize, slots: usize) -> String {
+    slot_name(name, slot, digits(slots))
+}
+
 /// The slot that `property` numbers.
 fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
     let number = property.strip_prefix(name)?;

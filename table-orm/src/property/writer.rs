@@ -22,7 +22,7 @@ pub enum Limit {
 }
 
 /// The properties of one row, as JSON members.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PropertiesWriter {
     entity: &'static str,
     json: Vec<u8>,
@@ -120,6 +120,15 @@ impl PropertiesWriter {
             row_key: String::new(),
             fault,
         }
+    }
+
+    /// Takes in the properties of another.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let start = self.json.len();
+        self.json.extend_from_slice(&other.json);
+        self.size += other.size;
+        let names = other.names.iter();
+        self.names.extend(names.map(|name| name.start + start..name.end + start));
     }
 
     /// The members, each with a comma in front.

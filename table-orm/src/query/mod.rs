@@ -13,10 +13,14 @@ pub use filter::{Comparison, Filter};
 pub use permit::ScanPermit;
 pub use range::{IntoSpan, KeyRange, QueryClass, Span};
 pub use token::{PageToken, TokenError};
-pub use typed::{Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf, RowRange};
+pub use typed::{
+    CanonicalKeyOf, Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf, RowRange,
+    WholePartition,
+};
 #[doc(hidden)]
 pub use typed::{Field, Stores};
 
+pub(crate) use token::fingerprint;
 pub(crate) use typed::{canonical_rows, keys_of};
 
 use crate::entity::TableName;

@@ -53,7 +53,7 @@ impl PageToken {
 }
 
 /// Of all that tells which rows and columns a query returns, and nothing else.
-fn fingerprint(query: &RowQuery) -> u64 {
+pub(crate) fn fingerprint(query: &RowQuery) -> u64 {
     let table = query.table.as_str().to_ascii_lowercase();
     let filter = query.filter_text().unwrap_or_default();
     let select = query.select.as_ref().map_or_else(|| "*".to_owned(), |names| names.join(","));

@@ -74,6 +74,29 @@ pub trait CompleteKey: Query {}
 #[diagnostic::do_not_recommend]
 impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
 
+/// A query of a whole partition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a whole partition",
+    label = "not a partition",
+    note = "pass the partition itself: `Entity::partition(..)`"
+)]
+pub trait WholePartition: Query {}
+
+#[diagnostic::do_not_recommend]
+impl<Q: Query<Class = class::Partition>> WholePartition for Q {}
+
+/// A key of the canonical row of entity `E`, which tells one entity.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a key of the canonical row of `{E}`",
+    label = "a key of another row",
+    note = "the canonical row is the first `#[row(..)]`, or the one marked `canonical`; through \
+            another row, `load` the entity and `save` it"
+)]
+pub trait CanonicalKeyOf<E: TableEntity>: Query {}
+
+#[diagnostic::do_not_recommend]
+impl<E: TableEntity, Q: Query<Row = E::Canonical>> CanonicalKeyOf<E> for Q {}
+
 /// The state of a row's key of which component `C` is to be given next.
 pub struct Needs<C>(PhantomData<C>);
 

@@ -5,14 +5,14 @@
 use super::Repo;
 use super::bulk::{DEFAULT_PARALLELISM, bytes};
 use super::channel::Channel;
-use super::repair::{RepairFailure, SkipReason, Skipped, guard, is_of_the_row, mend};
+use super::repair::{RepairFailure, SkipReason, Skipped, came_between, guard, is_of_the_row, mend};
 use super::verify::{Finding, Found, Problem, canonical, index_rows, name_of, told_rows};
 use crate::entity::TableEntity;
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{
-    KeyRange, PageToken, Query, Row, RowQuery, ScanPermit, Span, canonical_rows, class,
+    KeyRange, PageToken, Row, RowQuery, ScanPermit, Span, WholePartition, canonical_rows,
 };
 use crate::row::{EntityRow, split_page};
 use crate::store::{
@@ -124,7 +124,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn backfill<'a, Q>(&self, partition: Q) -> Backfill<'a, E>
     where
-        Q: Query<Row = E::Canonical, Class = class::Partition>,
+        Q: WholePartition<Row = E::Canonical>,
     {
         self.backfill_keys(partition.into_keys().map(|keys| keys.partition), None)
     }
@@ -365,7 +365,7 @@ impl Chunk {
         let partition_key = self.partition_key.clone();
         match channel.send(Transaction { partition_key, operations }).await {
             Ok(_) => {}
-            Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_)) => {
+            Err(error) if came_between(&error) => {
                 (written.entities, written.rows) = (0, 0);
                 self.send_each::<E>(channel, &mut written).await;
             }

@@ -1,6 +1,6 @@
 //! A table of a store, and the way its answers become the errors of calls.
 
-use crate::entity::{ETag, TableName};
+use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
@@ -11,14 +11,21 @@ use std::sync::Arc;
 
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     pub store: Arc<dyn Store>,
     pub table: TableName,
     /// For error messages.
     pub entity: &'static str,
+    /// By which a refused insert is told from another entity's claim.
+    pub guards: &'static [GuardTemplate],
 }
 
 impl Channel {
+    /// That table, on behalf of `E`.
+    pub fn new<E: TableEntity>(store: Arc<dyn Store>, table: TableName) -> Self {
+        Self { store, table, entity: E::NAME, guards: E::GUARDS }
+    }
+
     /// A query of these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)
@@ -150,5 +157,6 @@ impl Channel {
             operation,
             cause,
         })
+        .guarded_by(self.guards)
     }
 }

@@ -6,7 +6,7 @@ use super::pages::{Pages, RowStream};
 use crate::error::{Error, Invalid, Result, Unexpected};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
-use crate::query::{Condition, IntoSpan, Row, RowQuery, class};
+use crate::query::{Condition, Row, RowQuery};
 use crate::row::{FromRow, Members, ReadRow};
 use futures_core::future::BoxFuture;
 use serde::de::MapAccess;
@@ -21,8 +21,6 @@ pub struct List<R, C, T> {
     channel: Channel,
     query: Result<RowQuery, Invalid>,
     limit: Option<usize>,
-    /// Why a scan is permitted.
-    reason: Option<String>,
     read: PhantomData<Reads<R, C, T>>,
 }
 
@@ -34,24 +32,19 @@ impl<R, C, T> Clone for List<R, C, T> {
             channel: self.channel.clone(),
             query: self.query.clone(),
             limit: self.limit,
-            reason: self.reason.clone(),
             read: PhantomData,
         }
     }
 }
 
 impl<R: Row, C, T> List<R, C, T> {
-    pub(super) const fn new(
-        channel: Channel,
-        query: Result<RowQuery, Invalid>,
-        reason: Option<String>,
-    ) -> Self {
-        Self { channel, query, limit: None, reason, read: PhantomData }
+    pub(super) const fn new(channel: Channel, query: Result<RowQuery, Invalid>) -> Self {
+        Self { channel, query, limit: None, read: PhantomData }
     }
 
     fn cast<D, U>(self) -> List<R, D, U> {
-        let Self { channel, query, limit, reason, read: _ } = self;
-        List { channel, query, limit, reason, read: PhantomData }
+        let Self { channel, query, limit, read: _ } = self;
+        List { channel, query, limit, read: PhantomData }
     }
 
     /// Keeps the rows that meet a condition on their properties. The store evaluates it on every
@@ -118,18 +111,6 @@ impl<R: Row, C, T> List<R, C, T> {
     }
 }
 
-impl<R: Row, T> List<R, class::TableScan, T> {
-    /// Reads only the partitions in a range of stored PartitionKeys.
-    pub fn partition_range(mut self, range: impl IntoSpan) -> List<R, class::PartitionRange, T> {
-        let span = range.into_span();
-        self.query = self.query.map(|mut query| {
-            query.keys.partition = span;
-            query
-        });
-        self.cast()
-    }
-}
-
 // What a row must hold is asked of each method, which gives a future of a named type: so it is one
 // error, which says what is missing.
 impl<R: Row, C, T> List<R, C, T> {
@@ -143,8 +124,7 @@ impl<R: Row, C, T> List<R, C, T> {
     {
         let mut query = self.query.clone()?;
         query.select = select::<T>();
-        let reason = self.reason.clone();
-        Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason }] })
+        Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason: None }] })
     }
 
     fn ask(self, size: Option<usize>) -> Pages<T>

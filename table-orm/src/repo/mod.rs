@@ -4,13 +4,18 @@ mod backfill;
 mod bulk;
 mod channel;
 mod get;
+mod guarded;
 mod list;
 mod load;
+mod merge;
 mod pages;
+mod patch;
 mod repair;
 mod save;
+mod scan;
 mod table;
 mod union;
+mod unit;
 mod verify;
 mod write;
 
@@ -19,29 +24,34 @@ pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
 };
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
+pub use guarded::MAX_ATTEMPTS;
 pub use list::List;
 pub use load::Load;
+pub use merge::{Merge, Update};
 pub use pages::{Pages, RowPage, RowStream};
+pub use patch::{EntityPatch, Patch};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
 pub use union::{UnionList, UnionPages};
+pub use unit::{Unit, UnitError};
 pub use verify::{Finding, Problem, Verify, VerifyReport};
-pub use write::{MAX_ATTEMPTS, Write};
+pub use write::Write;
 
 pub(crate) use verify::template_of;
 
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
-use crate::plan::{delete_all, insert_all, replace_all, upsert_all};
+use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
-    CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, Span, canonical_rows, class, keys_of,
+    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
 };
 use crate::row::{EntityRows, FromRow};
+use crate::scan::Scan;
 use crate::store::{IfMatch, Store, Transaction};
 use crate::tables::refused;
 use bulk::Grouping;
-use channel::Channel;
+pub(crate) use channel::Channel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use write::{Change, Then};
@@ -64,7 +74,7 @@ impl<E> Clone for Repo<E> {
 
 impl<E: TableEntity> Repo<E> {
     pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { channel: Channel { store, table, entity: E::NAME }, entity: PhantomData }
+        Self { channel: Channel::new::<E>(store, table), entity: PhantomData }
     }
 
     /// The table's name.
@@ -131,14 +141,14 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let query = keys_of(query).map(|keys| self.channel.query(keys));
-        List::new(self.channel.clone(), query.map_err(Into::into), None)
+        List::new(self.channel.clone(), query.map_err(Into::into))
     }
 
-    /// Every entity of the table. Reads, and is billed for, every row of the table.
-    pub fn scan(&self, permit: ScanPermit) -> List<E::Canonical, class::TableScan, E> {
-        let keys = KeyRange { partition: Span::All, row: canonical_rows::<E>() };
-        let reason = Some(permit.reason().to_owned());
-        List::new(self.channel.clone(), Ok(self.channel.query(keys)), reason)
+    /// Every entity of the table, by its canonical row, read by many workers and in no order.
+    /// Reads, and is billed for, every row of the table.
+    pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
+        let Channel { store, table, .. } = self.channel.clone();
+        Scan::typed(store, table, &permit)
     }
 
     /// The entities of a query, to be changed and saved: with their versions.
@@ -173,6 +183,89 @@ impl<E: TableEntity> Repo<E> {
         } else {
             self.over_stored(entity, Then::Upsert)
         }
+    }
+
+    /// Inserts an entity, or sets its properties in the one under its canonical key: properties
+    /// that it has none of (`None`, empty slots of a series) stay as they are stored. Returns its
+    /// ETag.
+    ///
+    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// A property is removed by `save`, `update`, or `upsert`, which replace.
+    pub fn insert_or_merge(&self, entity: &E) -> Write<E> {
+        if E::KEYS_FOLLOW_CANONICAL {
+            self.blind(entity, merge_all)
+        } else {
+            self.over_stored(entity, Then::Merge)
+        }
+    }
+
+    /// Sets the properties of a patch in the entity under a canonical key: one that is there, or
+    /// with [`or_insert`](Merge::or_insert) a new one. Returns its ETag.
+    ///
+    /// One request where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW): no read, and no other
+    /// writer's properties are lost. Else it reads the canonical row and writes it and the index
+    /// rows that store any of these properties under its ETag, at most [`MAX_ATTEMPTS`] times.
+    ///
+    /// No property is removed: the service merges what is given. For that there is
+    /// [`update`](Self::update), or `load` and [`save`](Self::save).
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// /// One row for each day, one property for each hour.
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "loads", partition = "{host}", row = "{day:05}")]
+    /// struct Load {
+    ///     #[table(key_only)]
+    ///     host: String,
+    ///     #[table(key_only)]
+    ///     day: u32,
+    ///     #[table(series)]
+    ///     percent: [Option<f64>; 24],
+    ///     note: Option<String>,
+    /// }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// let loads = Tables::in_memory()?.repo::<Load>();
+    /// loads.create_table().await?;
+    /// let day = Load::partition("web-1").row().day(20_778);
+    /// // One hour of 24: one request, nothing read.
+    /// let hour = LoadPatch::default().percent_at(13, 41.5);
+    /// loads.merge(&day, hour).or_insert().await?;
+    /// loads.merge(&day, LoadPatch::default().note("deploy")).await?;
+    /// let stored = loads.get(&day).await?.unwrap();
+    /// assert_eq!((stored.percent[13], stored.note.as_deref()), (Some(41.5), Some("deploy")));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; with `or_insert`, [`Error::NotWhole`].
+    pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Merge<E>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        let patch = patch.into_patch();
+        Merge { channel: self.channel.clone(), keys: key.into_keys(), patch, insert: false }
+    }
+
+    /// Reads the entity under a canonical key, has it changed, and saves it under its ETag; when
+    /// another writer came between, again from the start, at most [`MAX_ATTEMPTS`] times. For
+    /// increments and appends, which depend on what is stored. Gives the entity as it is now.
+    ///
+    /// `change` is called once for each attempt, with what is stored then.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
+    /// [`Error::PartitionChanged`].
+    pub fn update<Q, F>(&self, key: Q, change: F) -> Update<E, F>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+        F: FnMut(&mut E),
+    {
+        Update { channel: self.channel.clone(), keys: key.into_keys(), change, entity: PhantomData }
     }
 
     /// Replaces the entity under the same canonical key, whatever its version. Returns its ETag.
@@ -224,6 +317,16 @@ impl<E: TableEntity> Repo<E> {
         Delete { channel: self.channel.clone(), loaded }
     }
 
+    /// Writes of several entities of one partition, of any types stored in this table, in one
+    /// transaction. [`Tables::unit`](crate::Tables::unit) is the same for the derive's own table.
+    pub fn unit<'a, Q>(&self, partition: Q) -> Unit<'a>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        Unit::new(self.channel.clone(), partition)
+    }
+
     /// Inserts many entities, several of one partition in a transaction. The input may be endless:
     /// it is read as it is needed.
     pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
@@ -267,7 +370,7 @@ impl<E: TableEntity> Repo<E> {
     /// The first failure; what was deleted before it stays deleted, and the call can be made again.
     pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
     where
-        Q: Query<Row = E::Canonical, Class = class::Partition>,
+        Q: WholePartition + Query<Row = E::Canonical>,
         E: FromRow<E::Canonical> + 'static,
     {
         let mut deleted = BulkProgress::default();

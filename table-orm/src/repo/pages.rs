@@ -58,7 +58,18 @@ impl<T: ReadRow> Pages<T> {
         limit: Option<usize>,
         size: Option<usize>,
     ) -> Self {
-        let query = query.map_err(Error::from).and_then(|mut query| {
+        Self::of(channel, row, query.map_err(Error::from), limit, size)
+    }
+
+    /// The same of a query that more may be wrong with than its values.
+    pub(super) fn of(
+        channel: Channel,
+        row: usize,
+        query: Result<RowQuery>,
+        limit: Option<usize>,
+        size: Option<usize>,
+    ) -> Self {
+        let query = query.and_then(|mut query| {
             query.top = size.map(page_size).transpose()?;
             Ok(query)
         });

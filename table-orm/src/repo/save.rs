@@ -3,7 +3,7 @@
 use super::channel::Channel;
 use crate::entity::{AsLoaded, Loaded, TableEntity};
 use crate::error::{Error, Result};
-use crate::plan::{Plan, changes, delete_all};
+use crate::plan::{InPlace, Plan, changes, delete_all};
 use crate::query::Row;
 use crate::row::EntityRows;
 use crate::store::{IfMatch, Transaction};
@@ -50,7 +50,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
 }
 
 /// The operations that a save sends, and the rows that are stored afterwards.
-fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Transaction, EntityRows)> {
+pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Transaction, EntityRows)> {
     let stored = loaded.stored_rows()?;
     let new = EntityRows::of::<E>(loaded)?;
     if stored.partition_key != new.partition_key {
@@ -60,7 +60,8 @@ fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Transaction, EntityRow
             to: new.partition_key,
         });
     }
-    let transaction = changes(&stored, &new, <E::Canonical as Row>::INDEX, loaded.etag());
+    let canonical = <E::Canonical as Row>::INDEX;
+    let transaction = changes(&stored, &new, canonical, loaded.etag(), InPlace::Replace);
     Ok((transaction, new))
 }
 

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::plan::{Plan, Step};
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use crate::row::read_row;
+use crate::scan::Scan;
 use crate::store::{Action, IfMatch, Metadata, Operation, Store, Transaction};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -23,7 +24,7 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { channel: Channel { store, table, entity: "DynamicEntity" } }
+        Self { channel: Channel { store, table, entity: "DynamicEntity", guards: &[] } }
     }
 
     /// Point query.
@@ -93,18 +94,16 @@ impl Table {
     /// The rows of one partition whose RowKeys lie in a range of stored text; `..` for all.
     pub fn list(&self, partition_key: impl Into<String>, rows: impl IntoSpan) -> DynamicList {
         let partition = Span::Exact(partition_key.into());
-        self.read(KeyRange { partition, row: rows.into_span() }, None)
-    }
-
-    /// Every row of the table. Reads, and is billed for, every row.
-    pub fn scan(&self, permit: ScanPermit) -> DynamicList {
-        self.read(KeyRange::ALL, Some(permit.reason().to_owned()))
-    }
-
-    fn read(&self, keys: KeyRange, reason: Option<String>) -> DynamicList {
-        let mut query = self.channel.query(keys);
+        let mut query = self.channel.query(KeyRange { partition, row: rows.into_span() });
         query.metadata = Metadata::Minimal;
-        DynamicList { channel: self.channel.clone(), query, limit: None, reason }
+        DynamicList { channel: self.channel.clone(), query, limit: None }
+    }
+
+    /// Every row of the table, read by many workers and in no order. Reads, and is billed for,
+    /// every row.
+    pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
+        let Channel { store, table, .. } = self.channel.clone();
+        Scan::untyped(store, table, &permit)
     }
 
     async fn write(
@@ -130,7 +129,6 @@ pub struct DynamicList {
     channel: Channel,
     query: RowQuery,
     limit: Option<usize>,
-    reason: Option<String>,
 }
 
 impl DynamicList {
@@ -163,8 +161,8 @@ impl DynamicList {
     /// What it will send.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let Self { query, limit, reason, .. } = self.clone();
-        Plan { steps: vec![Step::Read { query, limit, reason }] }
+        let Self { query, limit, .. } = self.clone();
+        Plan { steps: vec![Step::Read { query, limit, reason: None }] }
     }
 
     /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.

@@ -7,7 +7,7 @@ use crate::entity::{MemberOf, TableName, TableUnion};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
-use crate::query::{KeyRange, PageToken, Query, Row, RowQuery, Span, class};
+use crate::query::{KeyRange, PageToken, Row, RowQuery, Span, WholePartition};
 use crate::row::split_page;
 use crate::store::{MAX_PAGE_ROWS, Store};
 use futures_core::future::BoxFuture;
@@ -43,10 +43,10 @@ impl<U> Clone for UnionList<U> {
 impl<U: TableUnion> UnionList<U> {
     pub(crate) fn new<Q>(store: Arc<dyn Store>, table: TableName, partition: Q) -> Self
     where
-        Q: Query<Class = class::Partition>,
+        Q: WholePartition,
         <Q::Row as Row>::Entity: MemberOf<U>,
     {
-        let channel = Channel { store, table, entity: U::NAME };
+        let channel = Channel { store, table, entity: U::NAME, guards: &[] };
         let canonical = U::MEMBERS.iter().filter_map(|member| member.rows.get(member.canonical));
         let row = canonical.map(|row| row.span()).reduce(Span::hull).unwrap_or(Span::All);
         let query = partition

@@ -2,17 +2,16 @@
 
 use super::bulk::Chunk;
 use super::channel::Channel;
-use crate::entity::{ETag, Loaded, TableEntity};
-use crate::error::{Error, Invalid, Result};
-use crate::plan::{Plan, Step, changes, delete_all};
-use crate::query::{KeyRange, Row, Span};
+use super::guarded::{CanonicalKey, Decision, guarded};
+use super::merge::merge_over;
+use crate::entity::{ETag, TableEntity};
+use crate::error::{Invalid, Result};
+use crate::plan::{InPlace, Plan, changes, delete_all, insert_all};
+use crate::query::Row;
 use crate::row::EntityRows;
-use crate::store::{IfMatch, Metadata, Transaction};
+use crate::store::{IfMatch, Transaction};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
-
-/// How often a write that reads first is tried when other writers come between.
-pub const MAX_ATTEMPTS: usize = 8;
 
 /// A write of an entity: `.await` sends it, `.plan()` shows it.
 #[must_use = "nothing is sent until this is awaited"]
@@ -39,6 +38,8 @@ pub(super) enum Then {
     Upsert,
     /// They become the new rows; an error when nothing is there.
     Replace,
+    /// The new properties are set in them.
+    Merge,
     /// They go; an error when nothing is there.
     Delete,
 }
@@ -55,18 +56,12 @@ impl<E: TableEntity, T> Write<E, T> {
         Ok(match self.change.clone()? {
             Change::Blind { transaction, .. } => Plan::write(table, transaction),
             Change::OverStored { rows, then } => {
-                let row_key = rows.row(Self::CANONICAL).map(|row| row.row_key.clone());
-                let keys = KeyRange {
-                    partition: Span::Exact(rows.partition_key.clone()),
-                    row: Span::Exact(row_key.unwrap_or_default()),
+                let Some(row) = rows.row(Self::CANONICAL) else {
+                    return Err(self.channel.not_found(&rows.partition_key, ""));
                 };
-                let mut plan = Plan::read(self.channel.query(keys));
-                plan.steps.push(Step::CommitChanges {
-                    table: table.clone(),
-                    absent: (then == Then::Upsert).then(|| crate::plan::insert_all(rows)),
-                    attempts: MAX_ATTEMPTS,
-                });
-                plan
+                let key = CanonicalKey::in_partition(&rows.partition_key, row);
+                let inserts = matches!(then, Then::Upsert | Then::Merge);
+                key.plan(&self.channel, inserts.then(|| insert_all(rows)))
             }
         })
     }
@@ -88,49 +83,38 @@ impl<E: TableEntity, T> Write<E, T> {
     }
 }
 
-/// Reads the canonical row, and writes the difference under its ETag, until no other writer comes
-/// between.
+/// Brings the stored rows to `rows` under the canonical row's ETag.
 async fn over_stored<E: TableEntity>(
     channel: &Channel,
     rows: &EntityRows,
     then: Then,
 ) -> Result<Option<ETag>> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let partition_key = &rows.partition_key;
-    let row_key = rows.row(canonical).map(|row| row.row_key.as_str()).unwrap_or_default();
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let transaction = match channel.get(partition_key, row_key, None, Metadata::None).await? {
-            None if then == Then::Upsert => crate::plan::insert_all(rows.clone()),
-            None => return Err(channel.not_found(partition_key, row_key)),
-            Some(row) => {
-                let stored = Loaded::<E>::read(row.body, row.header)?;
-                let etag = stored.etag().clone();
-                let stored = stored.stored_rows()?;
-                if then == Then::Delete {
-                    delete_all(stored, canonical, &IfMatch::ETag(etag))
-                } else {
-                    let transaction = changes(&stored, rows, canonical, &etag);
-                    if transaction.operations.is_empty() {
-                        return Ok(Some(etag));
-                    }
-                    transaction
-                }
-            }
-        };
-        let written = transaction
-            .operations
-            .iter()
-            .position(|operation| operation.row_key == row_key)
-            .unwrap_or_default();
-        match channel.send_changes(&transaction, row_key).await {
-            Ok(etags) => return Ok(etags.into_iter().nth(written).flatten()),
-            Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
-                if attempt < MAX_ATTEMPTS => {}
-            Err(error) => return Err(error),
-        }
+    let Some(row) = rows.row(canonical) else {
+        return Err(channel.not_found(&rows.partition_key, ""));
+    };
+    let key = CanonicalKey::in_partition(&rows.partition_key, row);
+    if then == Then::Merge {
+        return merge_over::<E>(channel, &key, &row.body, Some(rows)).await.map(Some);
     }
+    let written = guarded::<E>(channel, &key, |stored| match stored {
+        None if then == Then::Upsert => {
+            Ok(Decision { transaction: insert_all(rows.clone()), canonical: Some(row.clone()) })
+        }
+        None => Err(channel.not_found(&key.partition_key, &key.row_key)),
+        Some(loaded) if then == Then::Delete => {
+            let guard = IfMatch::ETag(loaded.etag().clone());
+            let transaction = delete_all(loaded.stored_rows()?, canonical, &guard);
+            Ok(Decision { transaction, canonical: None })
+        }
+        Some(loaded) => {
+            let (stored, etag) = (loaded.stored_rows()?, loaded.etag());
+            let transaction = changes(&stored, rows, canonical, etag, InPlace::Replace);
+            Ok(Decision { transaction, canonical: Some(row.clone()) })
+        }
+    })
+    .await?;
+    Ok(written.map(|(_, etag)| etag))
 }
 
 /// An upsert as one of many, where it cannot share a transaction.

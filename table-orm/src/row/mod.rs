@@ -4,6 +4,7 @@
 //! copies share their properties.
 
 mod members;
+mod overlay;
 mod read;
 mod write;
 
@@ -11,5 +12,6 @@ pub use members::{Members, RowContext};
 pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};
 
+pub(crate) use overlay::overlay;
 pub(crate) use read::{read_etag, read_page, read_row, read_versioned_row, split_page};
 pub(crate) use write::body;

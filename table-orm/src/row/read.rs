@@ -42,19 +42,23 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, and the version that it tells.
+/// Reads one row's JSON object, and the version that was stated beside it or that it tells.
 pub(crate) fn read_versioned_row<T: ReadRow>(
     row: usize,
     json: &[u8],
+    stated: Option<&ETag>,
 ) -> Result<(T, ETag), PropertyError> {
     let mut context = RowContext::new(T::NAME);
+    if let Some(etag) = stated {
+        context.stated_etag = etag.as_str().to_owned().into();
+    }
     let value = read_in(&mut context, row, json)?;
     Ok((value, context.etag()))
 }
 
 /// The version that a row's timestamp tells.
 pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
-    let (Head, etag) = read_versioned_row(0, json)?;
+    let (Head, etag) = read_versioned_row(0, json, None)?;
     Ok(etag)
 }
 

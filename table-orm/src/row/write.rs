@@ -1,15 +1,17 @@
 //! An entity as the rows it is stored in.
 
-use crate::entity::{CopyKind, TableEntity};
+use crate::entity::{CopyKind, GuardTemplate, TableEntity};
 use crate::error::Invalid;
 use crate::key::{KeyText, order};
 use crate::property::{PropertiesWriter, PropertyError, write_string};
+use crate::query::Row;
 use bytes::Bytes;
 
 /// One row of an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityRow {
-    /// Which of the entity's key templates it is written from.
+    /// Which of the entity's key templates it is written from: one of
+    /// [`ROWS`](TableEntity::ROWS), or behind them one of [`GUARDS`](TableEntity::GUARDS).
     pub index: usize,
     /// Its RowKey.
     pub row_key: String,
@@ -22,7 +24,9 @@ pub struct EntityRow {
 pub struct EntityRows {
     /// The PartitionKey of all of them.
     pub partition_key: String,
-    /// The rows, in the order of their templates; sparse rows may be absent.
+    /// The rows: the canonical row, guard rows, then index rows in the order of their templates;
+    /// sparse rows may be absent. A transaction fails at its first refused operation, so this is
+    /// also the order in which an insert's refusals are told.
     pub rows: Vec<EntityRow>,
 }
 
@@ -36,13 +40,9 @@ impl EntityRows {
         entity.encode_partition_key(&mut key)?;
         let partition_key = key.finish()?;
         let mut full = None;
-        let mut rows = Vec::with_capacity(E::ROWS.len());
+        let mut rows = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
         for (index, template) in E::ROWS.iter().enumerate() {
-            let mut key = KeyText::new(E::NAME, E::ESCAPE);
-            if !entity.encode_row_key(index, &mut key)? {
-                continue;
-            }
-            let row_key = key.finish()?;
+            let Some(row_key) = row_key(entity, index)? else { continue };
             let body = match (template.copy, &full) {
                 (CopyKind::Full, Some(properties)) => body(&partition_key, &row_key, properties)?,
                 (copy, _) => {
@@ -57,7 +57,25 @@ impl EntityRows {
             };
             rows.push(EntityRow { index, row_key, body });
         }
-        Ok(Self { partition_key, rows })
+        let mut rows = Self { partition_key, rows };
+        rows.add_guards(entity)?;
+        let canonical = <E::Canonical as Row>::INDEX;
+        rows.rows.sort_by_key(|row| (row.index != canonical, row.index < E::ROWS.len()));
+        Ok(rows)
+    }
+
+    /// The guard rows, each with the key of the canonical row alone.
+    fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), Invalid> {
+        for index in E::ROWS.len()..E::ROWS.len() + E::GUARDS.len() {
+            let Some(row_key) = row_key(entity, index)? else { continue };
+            let canonical = self.row(<E::Canonical as Row>::INDEX);
+            let canonical = canonical.map(|row| row.row_key.clone()).unwrap_or_default();
+            let mut reference = PropertiesWriter::new(E::NAME);
+            reference.property(GuardTemplate::REFERENCE, &canonical)?;
+            let body = body(&self.partition_key, &row_key, &reference)?;
+            self.rows.push(EntityRow { index, row_key, body });
+        }
+        Ok(())
     }
 
     /// The row written from the template `index`.
@@ -65,6 +83,15 @@ impl EntityRows {
     pub fn row(&self, index: usize) -> Option<&EntityRow> {
         self.rows.iter().find(|row| row.index == index)
     }
+}
+
+/// The RowKey of that row; `None` where the entity does not have it.
+fn row_key<E: TableEntity>(entity: &E, index: usize) -> Result<Option<String>, Invalid> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    if !entity.encode_row_key(index, &mut key)? {
+        return Ok(None);
+    }
+    Ok(Some(key.finish()?))
 }
 
 /// A row's JSON object: its keys, then its properties.

@@ -8,6 +8,7 @@
 mod backfill;
 mod between;
 mod find;
+mod guards;
 mod meanwhile;
 mod random;
 mod repair;

@@ -8,6 +8,7 @@ struct Run {
     club: String,
     day: u32,
     name: String,
+    town: Option<String>,
 }
 
 async fn uses(run: &Run) -> table_orm::Result<()> {
@@ -19,6 +20,7 @@ async fn uses(run: &Run) -> table_orm::Result<()> {
     let mut first = runs.load(club.by_name().name_starts_with("A")).await?.one()?;
     first.day += 1;
     runs.save(first).await?;
+    runs.merge(club.by_day().day(1).name("Ann"), RunPatch::default().town("York")).await?;
     Ok(())
 }
 

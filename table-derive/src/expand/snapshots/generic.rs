@@ -36,8 +36,14 @@ where
 pub(crate) mod MeasureComponents {
     pub enum at {}
 }
+/// Properties to be set in a stored `Measure`, for `merge`: those that no key is made of.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone)]
+pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'a, T, N>>)
+where
+    T: Property + Send + Sync;
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_variables)]
 const _: () = {
     use orm::__private as _orm;
     #[automatically_derived]
@@ -52,6 +58,7 @@ const _: () = {
             &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
         const KEYS_FOLLOW_CANONICAL: bool = true;
+        const PATCHES_ONE_ROW: bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
@@ -82,44 +89,40 @@ const _: () = {
         const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
-            mut members: _orm::Members<'_, '__de, __A>,
+            mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
             let (mut f0, mut f1, mut f2, mut f3) =
                 (_orm::None, _orm::None, _orm::None, _orm::Default::default());
-            while let _orm::Some(member) = members.next_name()? {
+            while let _orm::Some(member) = m.next_name()? {
                 match &*member {
-                    "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut members, "Type")?,
-                    "At" => <u16 as _orm::Stored>::take(&mut f1, &mut members, "At")?,
-                    "Value" => <T as _orm::Stored>::take(&mut f2, &mut members, "Value")?,
+                    "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut m, "Type")?,
+                    "At" => <u16 as _orm::Stored>::take(&mut f1, &mut m, "At")?,
+                    "Value" => <T as _orm::Stored>::take(&mut f2, &mut m, "Value")?,
                     other => {
                         if !(<[Option<u8>; N] as _orm::Properties>::read(
-                            &mut f3,
-                            "Series",
-                            other,
-                            &mut members,
+                            &mut f3, "Series", other, &mut m,
                         )?) {
-                            members.other(other)?
+                            m.other(other)?
                         }
                     }
                 }
             }
             _orm::Ok(Self {
-                r#type: <Cow<'a, str> as _orm::Stored>::finish(f0, &mut members, "Type")?,
-                at: <u16 as _orm::Stored>::finish(f1, &mut members, "At")?,
-                value: <T as _orm::Stored>::finish(f2, &mut members, "Value")?,
-                series: members
-                    .group(<[Option<u8>; N] as _orm::Properties>::finish(f3, "Series"))?,
+                r#type: <Cow<'a, str> as _orm::Stored>::finish(f0, &mut m, "Type")?,
+                at: <u16 as _orm::Stored>::finish(f1, &mut m, "At")?,
+                value: <T as _orm::Stored>::finish(f2, &mut m, "Value")?,
+                series: m.group(<[Option<u8>; N] as _orm::Properties>::finish(f3, "Series"))?,
             })
         }
     }
-    use MeasureComponents as _key;
+    use {_orm::Needs as _Needs, MeasureComponents as _key};
     impl<'a, T, const N: usize> Measure<'a, T, N>
     where
         T: Property + Send + Sync,
     {
         /// The partition `{type}` of the entity, whose rows can be asked for by key. Sends nothing.
         pub(crate) fn partition(
-            r#type: impl _orm::IntoValue<Cow<'a, str>>,
+            r#type: impl _orm::Value<Cow<'a, str>>,
         ) -> MeasurePartition<'a, T, N> {
             let key = _orm::PartitionKey::new("Measure", _orm::Escape::Reject, "");
             let key = <Cow<'a, str> as _orm::Part>::give_partition(key, "type", r#type, "");
@@ -150,10 +153,7 @@ const _: () = {
         T: Property + Send + Sync,
     {
         /// Gives `at`: a point query.
-        pub(crate) fn at(
-            self,
-            at: impl _orm::IntoValue<u16>,
-        ) -> MeasureRow<'a, T, N, _orm::Complete> {
+        pub(crate) fn at(self, at: impl _orm::Value<u16>) -> MeasureRow<'a, T, N, _orm::Complete> {
             MeasureRow(<u16 as _orm::Part>::give(self.0, "at", at, ""), _orm::PhantomData)
         }
         /// Gives a range of `at`: a row range query.
@@ -209,5 +209,34 @@ const _: () = {
     impl<'a, T, const N: usize, __S, const __ID: u64> _orm::Stores<__ID> for MeasureRow<'a, T, N, __S> where
         T: Property + Send + Sync
     {
+    }
+    impl<'a, T, const N: usize> MeasurePatch<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        /// Sets `Value`.
+        pub(crate) fn value(self, value: impl _orm::Value<T>) -> Self {
+            Self(<T as _orm::Stored>::set(self.0, "Value", value))
+        }
+        /// Sets the slot of that number of the series `Series`.
+        pub(crate) fn series_at(self, slot: usize, value: impl _orm::Value<u8>) -> Self {
+            Self(self.0.set_slot::<u8>("Series", slot, N, value))
+        }
+    }
+    impl<'a, T, const N: usize> _orm::Default for MeasurePatch<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        fn default() -> Self {
+            Self(_orm::Default::default())
+        }
+    }
+    impl<'a, T, const N: usize> _orm::EntityPatch<Measure<'a, T, N>> for MeasurePatch<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        fn into_patch(self) -> _orm::Patch<Measure<'a, T, N>> {
+            self.0
+        }
     }
 };

@@ -51,8 +51,12 @@ pub mod RegistrationComponents {
     pub enum newest {}
     pub enum sex {}
 }
+/// Properties to be set in a stored `Registration`, for `merge`: those that no key is made of.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
+pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     const KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
@@ -69,7 +73,10 @@ const _: () = {
             _orm::RowTemplate::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:"),
             _orm::RowTemplate::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:"),
         ];
-        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, KEY_1, KEY_2, KEY_3];
+        const GUARDS: &'static [_orm::GuardTemplate] =
+            &[_orm::GuardTemplate::new("bib", "UNQ:bib:{bib}", "UNQ:bib:")];
+        const LONGEST_KEYS: &'static [_orm::Option<usize>] =
+            &[_orm::None, KEY_1, KEY_2, KEY_3, _orm::Some(18)];
         const KEYS_FOLLOW_CANONICAL: bool = false;
         type Canonical = RegistrationByBib;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
@@ -93,7 +100,7 @@ const _: () = {
                     <String as _orm::Part>::write(&self.name, key, "name", "__")?;
                     <Sex as _orm::Part>::write(&self.sex, key, "sex", "")?;
                 }
-                _ => {
+                2 => {
                     key.literal("NEW:");
                     <OffsetDateTime as _orm::Part<_orm::Descending>>::write(
                         &self.registered_at,
@@ -102,6 +109,10 @@ const _: () = {
                         "__",
                     )?;
                     <u32 as _orm::Part<_orm::Padded<5>>>::write(&self.bib, key, "bib", "")?;
+                }
+                _ => {
+                    key.literal("UNQ:bib:");
+                    <u32 as _orm::Part<_orm::Ascending>>::write(&self.bib, key, "bib", "")?;
                 }
             }
             _orm::Ok(true)
@@ -130,53 +141,47 @@ const _: () = {
         const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
-            mut members: _orm::Members<'_, '__de, __A>,
+            mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
             let (mut f0, mut f1, mut f2, mut f3) = (_orm::None, _orm::None, _orm::None, _orm::None);
             let (mut f4, mut f5, mut f6, mut f7) = (_orm::None, _orm::None, _orm::None, _orm::None);
-            while let _orm::Some(member) = members.next_name()? {
+            while let _orm::Some(member) = m.next_name()? {
                 match &*member {
-                    "Event" => <String as _orm::Stored>::take(&mut f0, &mut members, "Event")?,
-                    "Distance" => {
-                        <Distance as _orm::Stored>::take(&mut f1, &mut members, "Distance")?
+                    "Event" => <String as _orm::Stored>::take(&mut f0, &mut m, "Event")?,
+                    "Distance" => <Distance as _orm::Stored>::take(&mut f1, &mut m, "Distance")?,
+                    "Bib" => <u32 as _orm::Stored>::take(&mut f2, &mut m, "Bib")?,
+                    "Name" => <String as _orm::Stored>::take(&mut f3, &mut m, "Name")?,
+                    "Sex" => <Sex as _orm::Stored>::take(&mut f4, &mut m, "Sex")?,
+                    "Age" => <u8 as _orm::Stored>::take(&mut f5, &mut m, "Age")?,
+                    "RegisteredAt" => {
+                        <OffsetDateTime as _orm::Stored>::take(&mut f6, &mut m, "RegisteredAt")?
                     }
-                    "Bib" => <u32 as _orm::Stored>::take(&mut f2, &mut members, "Bib")?,
-                    "Name" => <String as _orm::Stored>::take(&mut f3, &mut members, "Name")?,
-                    "Sex" => <Sex as _orm::Stored>::take(&mut f4, &mut members, "Sex")?,
-                    "Age" => <u8 as _orm::Stored>::take(&mut f5, &mut members, "Age")?,
-                    "RegisteredAt" => <OffsetDateTime as _orm::Stored>::take(
-                        &mut f6,
-                        &mut members,
-                        "RegisteredAt",
-                    )?,
-                    "City" => {
-                        <Option<String> as _orm::Stored>::take(&mut f7, &mut members, "City")?
-                    }
-                    other => members.other(other)?,
+                    "City" => <Option<String> as _orm::Stored>::take(&mut f7, &mut m, "City")?,
+                    other => m.other(other)?,
                 }
             }
             _orm::Ok(Self {
-                event: <String as _orm::Stored>::finish(f0, &mut members, "Event")?,
-                distance: <Distance as _orm::Stored>::finish(f1, &mut members, "Distance")?,
-                bib: <u32 as _orm::Stored>::finish(f2, &mut members, "Bib")?,
-                name: <String as _orm::Stored>::finish(f3, &mut members, "Name")?,
-                sex: <Sex as _orm::Stored>::finish(f4, &mut members, "Sex")?,
-                age: <u8 as _orm::Stored>::finish(f5, &mut members, "Age")?,
+                event: <String as _orm::Stored>::finish(f0, &mut m, "Event")?,
+                distance: <Distance as _orm::Stored>::finish(f1, &mut m, "Distance")?,
+                bib: <u32 as _orm::Stored>::finish(f2, &mut m, "Bib")?,
+                name: <String as _orm::Stored>::finish(f3, &mut m, "Name")?,
+                sex: <Sex as _orm::Stored>::finish(f4, &mut m, "Sex")?,
+                age: <u8 as _orm::Stored>::finish(f5, &mut m, "Age")?,
                 registered_at: <OffsetDateTime as _orm::Stored>::finish(
                     f6,
-                    &mut members,
+                    &mut m,
                     "RegisteredAt",
                 )?,
-                city: <Option<String> as _orm::Stored>::finish(f7, &mut members, "City")?,
+                city: <Option<String> as _orm::Stored>::finish(f7, &mut m, "City")?,
             })
         }
     }
-    use RegistrationComponents as _key;
+    use {_orm::Needs as _Needs, RegistrationComponents as _key};
     impl Registration {
         /// The partition `{event}__{distance}` of the entity, whose rows can be asked for by key. Sends nothing.
         pub fn partition(
-            event: impl _orm::IntoValue<String>,
-            distance: impl _orm::IntoValue<Distance>,
+            event: impl _orm::Value<String>,
+            distance: impl _orm::Value<Distance>,
         ) -> RegistrationPartition {
             let key = _orm::PartitionKey::new("Registration", _orm::Escape::Reject, "");
             let key = <String as _orm::Part>::give_partition(key, "event", event, "__");
@@ -186,15 +191,15 @@ const _: () = {
     }
     impl RegistrationPartition {
         /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`.
-        pub fn by_bib(&self) -> RegistrationByBib<_orm::Needs<_key::bib>> {
+        pub fn by_bib(&self) -> RegistrationByBib<_Needs<_key::bib>> {
             RegistrationByBib(self.0.row("BIB:"))
         }
         /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`.
-        pub fn by_age(&self) -> RegistrationByAge<_orm::Needs<_key::age>> {
+        pub fn by_age(&self) -> RegistrationByAge<_Needs<_key::age>> {
             RegistrationByAge(self.0.row("AGE:"))
         }
         /// The rows `NEW:{newest}__{bib:05}`.
-        pub fn by_time(&self) -> RegistrationByTime<_orm::Needs<_key::newest>> {
+        pub fn by_time(&self) -> RegistrationByTime<_Needs<_key::newest>> {
             RegistrationByTime(self.0.row("NEW:"))
         }
     }
@@ -205,12 +210,9 @@ const _: () = {
             _orm::KeyState::keys(self.by_bib().0)
         }
     }
-    impl RegistrationByBib<_orm::Needs<_key::bib>> {
+    impl RegistrationByBib<_Needs<_key::bib>> {
         /// Gives `bib`: a row range query.
-        pub fn bib(
-            self,
-            bib: impl _orm::IntoValue<u32>,
-        ) -> RegistrationByBib<_orm::Needs<_key::name>> {
+        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<_Needs<_key::name>> {
             RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib`: a row range query.
@@ -221,12 +223,9 @@ const _: () = {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
-    impl RegistrationByBib<_orm::Needs<_key::name>> {
+    impl RegistrationByBib<_Needs<_key::name>> {
         /// Gives `name`: a row range query.
-        pub fn name(
-            self,
-            name: impl _orm::IntoValue<String>,
-        ) -> RegistrationByBib<_orm::Needs<_key::sex>> {
+        pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByBib<_Needs<_key::sex>> {
             RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
         /// Gives a range of `name`: a row range query.
@@ -241,12 +240,9 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
         }
     }
-    impl RegistrationByBib<_orm::Needs<_key::sex>> {
+    impl RegistrationByBib<_Needs<_key::sex>> {
         /// Gives `sex`: a row range query.
-        pub fn sex(
-            self,
-            sex: impl _orm::IntoValue<Sex>,
-        ) -> RegistrationByBib<_orm::Needs<_key::age>> {
+        pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByBib<_Needs<_key::age>> {
             RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
         }
         /// Gives a range of `sex`: a row range query.
@@ -261,9 +257,9 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "__")
         }
     }
-    impl RegistrationByBib<_orm::Needs<_key::age>> {
+    impl RegistrationByBib<_Needs<_key::age>> {
         /// Gives `age`: a point query.
-        pub fn age(self, age: impl _orm::IntoValue<u8>) -> RegistrationByBib<_orm::Complete> {
+        pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByBib<_orm::Complete> {
             RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
         }
         /// Gives a range of `age`: a row range query.
@@ -293,12 +289,9 @@ const _: () = {
             city: _orm::Column::new("City"),
         };
     }
-    impl RegistrationByAge<_orm::Needs<_key::age>> {
+    impl RegistrationByAge<_Needs<_key::age>> {
         /// Gives `age`: a row range query.
-        pub fn age(
-            self,
-            age: impl _orm::IntoValue<u8>,
-        ) -> RegistrationByAge<_orm::Needs<_key::bib>> {
+        pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByAge<_Needs<_key::bib>> {
             RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
         }
         /// Gives a range of `age`: a row range query.
@@ -309,12 +302,9 @@ const _: () = {
             <u8 as _orm::Part<_orm::Padded<3>>>::range(self.0, "age", range)
         }
     }
-    impl RegistrationByAge<_orm::Needs<_key::bib>> {
+    impl RegistrationByAge<_Needs<_key::bib>> {
         /// Gives `bib`: a row range query.
-        pub fn bib(
-            self,
-            bib: impl _orm::IntoValue<u32>,
-        ) -> RegistrationByAge<_orm::Needs<_key::name>> {
+        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByAge<_Needs<_key::name>> {
             RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib`: a row range query.
@@ -322,12 +312,9 @@ const _: () = {
             <u32 as _orm::Part>::range(self.0, "bib", range)
         }
     }
-    impl RegistrationByAge<_orm::Needs<_key::name>> {
+    impl RegistrationByAge<_Needs<_key::name>> {
         /// Gives `name`: a row range query.
-        pub fn name(
-            self,
-            name: impl _orm::IntoValue<String>,
-        ) -> RegistrationByAge<_orm::Needs<_key::sex>> {
+        pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByAge<_Needs<_key::sex>> {
             RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
         /// Gives a range of `name`: a row range query.
@@ -342,9 +329,9 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
         }
     }
-    impl RegistrationByAge<_orm::Needs<_key::sex>> {
+    impl RegistrationByAge<_Needs<_key::sex>> {
         /// Gives `sex`: a point query.
-        pub fn sex(self, sex: impl _orm::IntoValue<Sex>) -> RegistrationByAge<_orm::Complete> {
+        pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByAge<_orm::Complete> {
             RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
         }
         /// Gives a range of `sex`: a row range query.
@@ -372,12 +359,12 @@ const _: () = {
         const INDEX: usize = 1;
         const COLUMNS: Self::Columns = <RegistrationByBib as _orm::Row>::COLUMNS;
     }
-    impl RegistrationByTime<_orm::Needs<_key::newest>> {
+    impl RegistrationByTime<_Needs<_key::newest>> {
         /// Gives `newest`: a row range query.
         pub fn newest(
             self,
-            newest: impl _orm::IntoValue<OffsetDateTime>,
-        ) -> RegistrationByTime<_orm::Needs<_key::bib>> {
+            newest: impl _orm::Value<OffsetDateTime>,
+        ) -> RegistrationByTime<_Needs<_key::bib>> {
             RegistrationByTime(<OffsetDateTime as _orm::Part<_orm::Descending>>::give(
                 self.0, "newest", newest, "__",
             ))
@@ -390,9 +377,9 @@ const _: () = {
             <OffsetDateTime as _orm::Part<_orm::Descending>>::range(self.0, "newest", range)
         }
     }
-    impl RegistrationByTime<_orm::Needs<_key::bib>> {
+    impl RegistrationByTime<_Needs<_key::bib>> {
         /// Gives `bib`: a point query.
-        pub fn bib(self, bib: impl _orm::IntoValue<u32>) -> RegistrationByTime<_orm::Complete> {
+        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByTime<_orm::Complete> {
             RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, ""))
         }
         /// Gives a range of `bib`: a row range query.
@@ -444,4 +431,15 @@ const _: () = {
     impl<__S, const __ID: u64> _orm::Stores<__ID> for RegistrationByBib<__S> {}
     impl<__S, const __ID: u64> _orm::Stores<__ID> for RegistrationByAge<__S> {}
     impl<__S> _orm::Stores<14176396743819860870> for RegistrationByTime<__S> {}
+    impl RegistrationPatch {
+        /// Sets `City`.
+        pub fn city(self, city: impl _orm::Value<String>) -> Self {
+            Self(<String as _orm::Stored>::set(self.0, "City", city))
+        }
+    }
+    impl _orm::EntityPatch<Registration> for RegistrationPatch {
+        fn into_patch(self) -> _orm::Patch<Registration> {
+            self.0
+        }
+    }
 };

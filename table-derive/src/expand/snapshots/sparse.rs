@@ -30,8 +30,12 @@ mod FileComponents {
     pub enum day {}
     pub enum path {}
 }
+/// Properties to be set in a stored `File`, for `merge`: those that no key is made of.
+#[must_use]
+#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
+struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     #[automatically_derived]
@@ -87,30 +91,25 @@ const _: () = {
         const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
-            mut members: _orm::Members<'_, '__de, __A>,
+            mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
             let (mut f2, mut f3, mut f4) = (_orm::None, _orm::None, _orm::Default::default());
-            while let _orm::Some(member) = members.next_name()? {
+            while let _orm::Some(member) = m.next_name()? {
                 match &*member {
-                    "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut members, "day")?,
-                    "labels" => <_orm::Json<Vec<String>> as _orm::Stored>::take(
-                        &mut f3,
-                        &mut members,
-                        "labels",
-                    )?,
+                    "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
+                    "labels" => {
+                        <_orm::Json<Vec<String>> as _orm::Stored>::take(&mut f3, &mut m, "labels")?
+                    }
                     other => {
                         if !(<[Option<u32>; 24] as _orm::Properties>::read(
-                            &mut f4,
-                            "reads",
-                            other,
-                            &mut members,
+                            &mut f4, "reads", other, &mut m,
                         )?) {
-                            members.other(other)?
+                            m.other(other)?
                         }
                     }
                 }
             }
-            let (f0, f1) = members.read_keys(|partition_key, row_key| {
+            let (f0, f1) = m.read_keys(|partition_key, row_key| {
                 let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, partition_key);
                 key.literal("")?;
                 let f0 = <u64 as _orm::Part>::read(&mut key, "owner", "")?;
@@ -134,24 +133,18 @@ const _: () = {
             _orm::Ok(Self {
                 owner: f0,
                 path: f1,
-                day: <Option<Date> as _orm::Stored>::finish(f2, &mut members, "day")?,
-                labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(
-                    f3,
-                    &mut members,
-                    "labels",
-                )?
-                .0,
-                reads: members
-                    .group(<[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads"))?,
+                day: <Option<Date> as _orm::Stored>::finish(f2, &mut m, "day")?,
+                labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, &mut m, "labels")?.0,
+                reads: m.group(<[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads"))?,
                 open: _orm::Default::default(),
-                version: members.etag().into(),
+                version: m.etag().into(),
             })
         }
     }
-    use FileComponents as _key;
+    use {_orm::Needs as _Needs, FileComponents as _key};
     impl File {
         /// The partition `{owner}` of the entity, whose rows can be asked for by key. Sends nothing.
-        fn partition(owner: impl _orm::IntoValue<u64>) -> FilePartition {
+        fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
             let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
             let key = <u64 as _orm::Part>::give_partition(key, "owner", owner, "");
             FilePartition(key)
@@ -159,11 +152,11 @@ const _: () = {
     }
     impl FilePartition {
         /// The rows `P:{path}`.
-        fn by_path(&self) -> FileByPath<_orm::Needs<_key::path>> {
+        fn by_path(&self) -> FileByPath<_Needs<_key::path>> {
             FileByPath(self.0.row("P:"))
         }
         /// The rows `D:{day}__{path}`.
-        fn by_day(&self) -> FileByDay<_orm::Needs<_key::day>> {
+        fn by_day(&self) -> FileByDay<_Needs<_key::day>> {
             FileByDay(self.0.row("D:"))
         }
     }
@@ -174,9 +167,9 @@ const _: () = {
             _orm::KeyState::keys(self.by_path().0)
         }
     }
-    impl FileByPath<_orm::Needs<_key::path>> {
+    impl FileByPath<_Needs<_key::path>> {
         /// Gives `path`: a point query.
-        fn path(self, path: impl _orm::IntoValue<String>) -> FileByPath<_orm::Complete> {
+        fn path(self, path: impl _orm::Value<String>) -> FileByPath<_orm::Complete> {
             FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
         /// Gives a range of `path`: a row range query.
@@ -201,9 +194,9 @@ const _: () = {
         const INDEX: usize = 0;
         const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
     }
-    impl FileByDay<_orm::Needs<_key::day>> {
+    impl FileByDay<_Needs<_key::day>> {
         /// Gives `day`: a row range query.
-        fn day(self, day: impl _orm::IntoValue<Date>) -> FileByDay<_orm::Needs<_key::path>> {
+        fn day(self, day: impl _orm::Value<Date>) -> FileByDay<_Needs<_key::path>> {
             FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
         }
         /// Gives a range of `day`: a row range query.
@@ -211,9 +204,9 @@ const _: () = {
             <Date as _orm::Part>::range(self.0, "day", range)
         }
     }
-    impl FileByDay<_orm::Needs<_key::path>> {
+    impl FileByDay<_Needs<_key::path>> {
         /// Gives `path`: a point query.
-        fn path(self, path: impl _orm::IntoValue<String>) -> FileByDay<_orm::Complete> {
+        fn path(self, path: impl _orm::Value<String>) -> FileByDay<_orm::Complete> {
             FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
         /// Gives a range of `path`: a row range query.
@@ -246,4 +239,19 @@ const _: () = {
     }
     impl<__S, const __ID: u64> _orm::Stores<__ID> for FileByPath<__S> {}
     impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
+    impl FilePatch {
+        /// Sets `labels`.
+        fn labels(self, labels: impl _orm::Value<Vec<String>>) -> Self {
+            Self(self.0.set_json::<Vec<String>>("labels", labels))
+        }
+        /// Sets the slot of that number of the series `reads`.
+        fn reads_at(self, slot: usize, value: impl _orm::Value<u32>) -> Self {
+            Self(self.0.set_slot::<u32>("reads", slot, 24, value))
+        }
+    }
+    impl _orm::EntityPatch<File> for FilePatch {
+        fn into_patch(self) -> _orm::Patch<File> {
+            self.0
+        }
+    }
 };

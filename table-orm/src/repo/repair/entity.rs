@@ -8,8 +8,8 @@ use super::verdict::{Outcome, Prepared, Verdict};
 use crate::entity::{DynamicEntity, ETag, TableEntity};
 use crate::error::{Error, Result};
 use crate::repo::channel::Channel;
+use crate::repo::guarded::MAX_ATTEMPTS;
 use crate::repo::verify::{Finding, Problem, differences, own_canonical, told_rows};
-use crate::repo::write::MAX_ATTEMPTS;
 use crate::row::{EntityRow, EntityRows};
 use crate::store::{Action, IfMatch, Metadata, Operation, StoredRow, Transaction};
 use std::collections::BTreeMap;
@@ -35,11 +35,21 @@ pub(in crate::repo) async fn mend<E: TableEntity>(
         }
         match channel.send(transaction).await {
             Ok(_) => return Outcome::of(findings, verdicts, None),
-            Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
-                if attempt < MAX_ATTEMPTS => {}
+            Err(error) if came_between(&error) && attempt < MAX_ATTEMPTS => {}
             Err(error) => return Outcome::of(findings, verdicts, Some(error)),
         }
     }
+}
+
+/// Whether a refusal says that the rows are no longer as they were read.
+pub(in crate::repo) const fn came_between(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Conflict(_)
+            | Error::AlreadyExists(_)
+            | Error::UniqueViolation { .. }
+            | Error::NotFound(_)
+    )
 }
 
 /// Leaves a canonical row as it is, and asks for its version.

@@ -10,7 +10,7 @@ mod verdict;
 
 pub use report::{RepairFailure, RepairReport, SkipReason, Skipped};
 
-pub(super) use entity::{guard, mend};
+pub(super) use entity::{came_between, guard, mend};
 
 use super::Repo;
 use super::bulk::{DEFAULT_PARALLELISM, Remainder};
@@ -148,6 +148,7 @@ pub(super) const fn is_of_the_row(error: &Error) -> bool {
         Error::Key(_)
             | Error::Property(_)
             | Error::AlreadyExists(_)
+            | Error::UniqueViolation { .. }
             | Error::Conflict(_)
             | Error::TooLarge(_)
     )

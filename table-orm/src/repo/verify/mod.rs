@@ -23,7 +23,7 @@ use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
-use crate::query::{IntoSpan, KeyRange, Query, RowQuery, ScanPermit, Span, class};
+use crate::query::{IntoSpan, KeyRange, RowQuery, ScanPermit, Span, WholePartition};
 use crate::row::split_page;
 use crate::store::Metadata;
 use futures_core::future::BoxFuture;
@@ -102,7 +102,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn verify<Q>(&self, partition: Q) -> Verify<E>
     where
-        Q: Query<Row = E::Canonical, Class = class::Partition>,
+        Q: WholePartition<Row = E::Canonical>,
     {
         self.verify_keys(partition.into_keys().map(|keys| keys.partition), None)
     }

@@ -1,6 +1,6 @@
 //! The kinds of rows that an entity type is stored in.
 
-use crate::entity::{RowTemplate, TableEntity};
+use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
 use crate::query::{Row, Span};
 
 /// The place of the canonical row among them.
@@ -10,7 +10,7 @@ pub(in crate::repo) const fn canonical<E: TableEntity>() -> usize {
 
 /// Every kind of row, in the order of [`EntityRow::index`](crate::row::EntityRow::index).
 fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
-    E::ROWS.iter().copied()
+    E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
 }
 
 /// The kind of row that a RowKey is of: its place and its name. `None` for a row of another type in

@@ -1,0 +1,86 @@
+//! Compares the ways to scan a table, on a fake service and virtual time.
+//!
+//! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers]`
+//!
+//! Prints one table: for each kind of keys, without limits and under the documented targets, the
+//! time of a serial scan, and of each other way its speed-up over serial, its requests over the
+//! least possible, the rows it fetched over those delivered, and the 503s it met. `ordered` is
+//! adaptive with rows in key order.
+
+use std::error::Error;
+use table_orm::scan::{ScanReport, Splitter};
+use table_orm::testing::{FakeService, KeyKind, KeySet, ServiceSettings};
+use table_orm::{ScanPermit, TableName, Tables};
+
+/// Names of the published scan: 3.56 million draws give about 3.35 million rows.
+const PACKAGE_ROWS: usize = 3_558_594;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut numbers = std::env::args().skip(1).map(|text| text.parse::<usize>());
+    let rows = numbers.next().transpose()?.unwrap_or(1_000_000);
+    let workers = numbers.next().transpose()?.unwrap_or(16);
+    println!(
+        "{workers} workers; cells: speed-up; requests / least; rows fetched / delivered; 503s"
+    );
+    println!(
+        "| keys (rows) | service | serial | prefix | adaptive | ordered |\n|---|---|---|---|---|---|"
+    );
+    for kind in KeyKind::ALL {
+        compare(kind, &kind.generate(rows, 7), workers)?;
+    }
+    if rows >= 1_000_000 {
+        compare(KeyKind::PackageIds, &KeyKind::PackageIds.generate(PACKAGE_ROWS, 7), workers)?;
+    }
+    Ok(())
+}
+
+fn compare(kind: KeyKind, keys: &KeySet, workers: usize) -> Result<(), Box<dyn Error>> {
+    let open = ServiceSettings::measured(keys.len());
+    for (name, settings) in [("no limit", open.clone()), ("targets", open.with_targets())] {
+        let serial = scan(keys, &settings, Splitter::Serial, 1, false)?;
+        let base = serial.elapsed.as_secs_f64();
+        let least = keys.len().div_ceil(settings.page_rows) as f64;
+        let cell = |report: &ScanReport| {
+            let ScanReport { rows, requests, dropped, throttled, .. } = report;
+            format!(
+                "{:.1}x; {:.2}; {:.3}; {throttled}",
+                base / report.elapsed.as_secs_f64(),
+                *requests as f64 / least,
+                (rows + dropped) as f64 / *rows as f64,
+            )
+        };
+        print!("| {kind} ({}) | {name} | {base:.1} s; {} |", keys.len(), serial.throttled);
+        for (splitter, ordered) in
+            [(Splitter::Prefix, false), (Splitter::Adaptive, false), (Splitter::Adaptive, true)]
+        {
+            let report = scan(keys, &settings, splitter, workers, ordered)?;
+            print!(" {} |", cell(&report));
+        }
+        println!();
+    }
+    Ok(())
+}
+
+/// Counts all rows, in virtual time.
+fn scan(
+    keys: &KeySet,
+    settings: &ServiceSettings,
+    splitter: Splitter,
+    workers: usize,
+    ordered: bool,
+) -> Result<ScanReport, Box<dyn Error>> {
+    let tables = Tables::new(FakeService::new(keys.clone(), settings.clone()));
+    let scan = tables
+        .scan(TableName::new("keys")?, ScanPermit::because("benchmark"))
+        .split(splitter)
+        .concurrency(workers)
+        .ordered(ordered);
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    let report = runtime.block_on(scan.count())?;
+    if report.rows == keys.len() as u64 {
+        Ok(report)
+    } else {
+        Err(format!("{} rows of {} were delivered", report.rows, keys.len()).into())
+    }
+}

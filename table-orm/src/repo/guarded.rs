@@ -1,0 +1,95 @@
+//! Read, decide, write under the version that was read.
+//!
+//! Invariant: nothing is written over a version that the decision has not seen; when another writer
+//! came between, the decision is made again, at most [`MAX_ATTEMPTS`] times in all.
+
+use super::channel::Channel;
+use crate::entity::{ETag, Loaded, TableEntity};
+use crate::error::{Error, Result};
+use crate::plan::{Plan, Step};
+use crate::query::{KeyRange, Span};
+use crate::row::EntityRow;
+use crate::store::{Metadata, Transaction};
+
+/// How often a write that reads first is tried when other writers come between.
+pub const MAX_ATTEMPTS: usize = 8;
+
+/// The keys of a canonical row.
+#[derive(Debug, Clone)]
+pub(super) struct CanonicalKey {
+    pub partition_key: String,
+    pub row_key: String,
+}
+
+impl CanonicalKey {
+    /// The row that a complete key names.
+    pub fn of(keys: KeyRange) -> Self {
+        let text = |span| if let Span::Exact(text) = span { text } else { String::new() };
+        Self { partition_key: text(keys.partition), row_key: text(keys.row) }
+    }
+
+    /// That row's.
+    pub fn in_partition(partition_key: &str, row: &EntityRow) -> Self {
+        Self { partition_key: partition_key.to_owned(), row_key: row.row_key.clone() }
+    }
+
+    /// A read of it, then the difference; `absent` is what is written when nothing is there.
+    pub fn plan(&self, channel: &Channel, absent: Option<Transaction>) -> Plan {
+        let keys = KeyRange {
+            partition: Span::Exact(self.partition_key.clone()),
+            row: Span::Exact(self.row_key.clone()),
+        };
+        let mut plan = Plan::read(channel.query(keys));
+        plan.steps.push(Step::CommitChanges {
+            table: channel.table.clone(),
+            absent,
+            attempts: MAX_ATTEMPTS,
+        });
+        plan
+    }
+}
+
+/// What is to be written over the row that was read.
+pub(super) struct Decision {
+    pub transaction: Transaction,
+    /// The canonical row afterwards; `None` when it goes.
+    pub canonical: Option<EntityRow>,
+}
+
+/// The canonical row afterwards, with its version; `None` when it is gone.
+pub(super) type Outcome = Option<(EntityRow, ETag)>;
+
+/// Reads the canonical row and writes what `decide` makes of it under its ETag.
+pub(super) async fn guarded<E: TableEntity>(
+    channel: &Channel,
+    key: &CanonicalKey,
+    mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision>,
+) -> Result<Outcome> {
+    let CanonicalKey { partition_key, row_key } = key;
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let mut stored = match channel.get(partition_key, row_key, None, Metadata::None).await? {
+            Some(row) => Some(Loaded::<E>::read(row.body, row.header)?),
+            None => None,
+        };
+        let Decision { transaction, canonical } = decide(stored.as_mut())?;
+        if transaction.operations.is_empty() {
+            let etag = stored.map(|loaded| loaded.etag().clone());
+            return Ok(canonical.zip(etag));
+        }
+        // The last operation on the key: a row that stays in place has one only.
+        let written = transaction.operations.iter().rposition(|operation| {
+            canonical.as_ref().is_some_and(|row| operation.row_key == row.row_key)
+        });
+        match channel.send_changes(&transaction, row_key).await {
+            Ok(etags) => {
+                let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
+                return Ok(canonical.zip(etag));
+            }
+            Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
+                if attempt < MAX_ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

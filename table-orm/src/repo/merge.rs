@@ -1,0 +1,201 @@
+//! Writes that keep what they do not name: a patch of a stored entity, and a change of it.
+
+use super::channel::Channel;
+use super::guarded::{CanonicalKey, Decision, Outcome, guarded};
+use super::patch::Patch;
+use super::save::prepare;
+use crate::entity::{ETag, Loaded, TableEntity};
+use crate::error::{Error, NotWhole, Result};
+use crate::key::KeyError;
+use crate::plan::{InPlace, Plan, changes, insert_all};
+use crate::query::{KeyRange, Row};
+use crate::row::{EntityRows, overlay, read_row};
+use crate::store::{Action, IfMatch, Operation, Transaction};
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use std::marker::PhantomData;
+
+/// A merge of a patch: `.await` sends it and gives the new ETag, `.plan()` shows it.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Merge<E> {
+    pub(super) channel: Channel,
+    pub(super) keys: Result<KeyRange, KeyError>,
+    pub(super) patch: Patch<E>,
+    pub(super) insert: bool,
+}
+
+impl<E: TableEntity> Merge<E> {
+    /// Inserts the entity when it is not there: insert-or-merge, where update-only is the default.
+    ///
+    /// The key and the patch must tell the whole entity then: each field is in the patch, has a
+    /// `default`, is an `Option` or a series, or is `key_only`. Where other fields are to be given,
+    /// [`Repo::insert_or_merge`](crate::Repo::insert_or_merge) takes an entity.
+    ///
+    /// # Errors
+    /// The call gives [`Error::NotWhole`] where they do not.
+    pub fn or_insert(mut self) -> Self {
+        self.insert = true;
+        self
+    }
+
+    /// What it will send.
+    ///
+    /// # Errors
+    /// A value that the service would refuse; [`Error::NotWhole`].
+    pub fn plan(&self) -> Result<Plan> {
+        let key = self.key()?;
+        if E::PATCHES_ONE_ROW {
+            return Ok(Plan::write(&self.channel.table, self.one_row(&key)?));
+        }
+        let absent = if self.insert { Some(insert_all(self.whole(&key)?)) } else { None };
+        Ok(key.plan(&self.channel, absent))
+    }
+
+    fn key(&self) -> Result<CanonicalKey> {
+        Ok(CanonicalKey::of(self.keys.clone()?))
+    }
+
+    fn body(&self, key: &CanonicalKey) -> Result<Bytes> {
+        self.patch.body(&key.partition_key, &key.row_key)
+    }
+
+    /// The only row's write.
+    fn one_row(&self, key: &CanonicalKey) -> Result<Transaction> {
+        let body = self.body(key)?;
+        let action = if self.insert {
+            self.whole(key)?;
+            Action::InsertOrMerge(body)
+        } else {
+            Action::Merge(body, IfMatch::Any)
+        };
+        let operation = Operation { row_key: key.row_key.clone(), action };
+        let partition_key = key.partition_key.clone();
+        Ok(Transaction { partition_key, operations: vec![operation] })
+    }
+
+    /// The rows of the entity that the key and the patch tell.
+    fn whole(&self, key: &CanonicalKey) -> Result<EntityRows> {
+        let body = self.body(key)?;
+        let not_whole = |missing| {
+            Error::NotWhole(NotWhole {
+                entity: E::NAME,
+                partition_key: key.partition_key.clone(),
+                row_key: key.row_key.clone(),
+                missing,
+            })
+        };
+        let entity = read_row::<E>(<E::Canonical as Row>::INDEX, &body)
+            .map_err(|error| not_whole(error.property))?;
+        let rows = EntityRows::of(&entity)?;
+        let canonical = rows.row(<E::Canonical as Row>::INDEX);
+        let same = rows.partition_key == key.partition_key
+            && canonical.is_some_and(|row| row.row_key == key.row_key);
+        if same { Ok(rows) } else { Err(not_whole(String::new())) }
+    }
+
+    async fn run(self) -> Result<ETag> {
+        let key = self.key()?;
+        if E::PATCHES_ONE_ROW {
+            let etags = self.channel.send(self.one_row(&key)?).await?;
+            let etag = etags.into_iter().next().flatten();
+            return etag.ok_or_else(|| self.channel.not_found(&key.partition_key, &key.row_key));
+        }
+        let patch = self.body(&key)?;
+        let absent = if self.insert { Some(self.whole(&key)?) } else { None };
+        merge_over::<E>(&self.channel, &key, &patch, absent.as_ref()).await
+    }
+}
+
+/// Sets the properties of a row's JSON object in the stored entity, and writes the rows that this
+/// changes under its ETag. Where nothing is stored, `absent` is inserted.
+pub(super) async fn merge_over<E: TableEntity>(
+    channel: &Channel,
+    key: &CanonicalKey,
+    set: &Bytes,
+    absent: Option<&EntityRows>,
+) -> Result<ETag> {
+    let canonical = <E::Canonical as Row>::INDEX;
+    let written = guarded::<E>(channel, key, |stored| {
+        let Some(loaded) = stored else {
+            let rows = absent.cloned();
+            let rows = rows.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))?;
+            let row = rows.row(canonical).cloned();
+            return Ok(Decision { transaction: insert_all(rows), canonical: row });
+        };
+        let merged = overlay(loaded.stored(), set)?;
+        let new = EntityRows::of(&read_row::<E>(canonical, &merged)?)?;
+        let stored = loaded.stored_rows()?;
+        let transaction = changes(&stored, &new, canonical, loaded.etag(), InPlace::Merge);
+        Ok(Decision { transaction, canonical: new.row(canonical).cloned() })
+    })
+    .await?;
+    etag(channel, key, written)
+}
+
+/// The version of a row that was written.
+pub(super) fn etag(channel: &Channel, key: &CanonicalKey, written: Outcome) -> Result<ETag> {
+    let etag = written.map(|(_, etag)| etag);
+    etag.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Merge<E> {
+    type Output = Result<ETag>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// A change of a stored entity: `.await` reads it, changes it and saves it, `.plan()` shows that.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Update<E, F> {
+    pub(super) channel: Channel,
+    pub(super) keys: Result<KeyRange, KeyError>,
+    pub(super) change: F,
+    pub(super) entity: PhantomData<fn() -> E>,
+}
+
+impl<E: TableEntity, F: FnMut(&mut E)> Update<E, F> {
+    /// What it will send.
+    ///
+    /// # Errors
+    /// A value that a key cannot hold.
+    pub fn plan(&self) -> Result<Plan> {
+        Ok(CanonicalKey::of(self.keys.clone()?).plan(&self.channel, None))
+    }
+
+    /// Reads, changes and saves it.
+    async fn run(self) -> Result<Loaded<E>> {
+        let Self { channel, keys, mut change, .. } = self;
+        let key = CanonicalKey::of(keys?);
+        let written = guarded::<E>(&channel, &key, |stored| {
+            let Some(loaded) = stored else {
+                return Err(channel.not_found(&key.partition_key, &key.row_key));
+            };
+            change(loaded);
+            let (transaction, rows) = prepare(loaded)?;
+            Ok(Decision { transaction, canonical: rows.row(<E::Canonical as Row>::INDEX).cloned() })
+        })
+        .await?;
+        match written {
+            Some((row, etag)) => Loaded::read(row.body, Some(etag)),
+            None => Err(channel.not_found(&key.partition_key, &key.row_key)),
+        }
+    }
+}
+
+impl<E, F> IntoFuture for Update<E, F>
+where
+    E: TableEntity + 'static,
+    F: FnMut(&mut E) + Send + 'static,
+{
+    type Output = Result<Loaded<E>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

@@ -1,0 +1,366 @@
+//! Several entities of one partition, of one type or more, in one entity group transaction.
+//!
+//! Invariants: all operations are of one table and one partition, no row stands in two of them,
+//! and there are at most 100; a unit that breaks a rule sends nothing.
+
+use super::channel::Channel;
+use super::patch::EntityPatch;
+use super::save::{Delete, prepare};
+use crate::entity::{AsLoaded, ETag, GuardTemplate, Loaded, TableEntity};
+use crate::error::{Error, Result};
+use crate::plan::{Plan, insert_all, merge_all, upsert_all};
+use crate::query::{CanonicalKeyOf, CompleteKey, Row, Span, WholePartition};
+use crate::row::EntityRows;
+use crate::store::{Action, IfMatch, MAX_TRANSACTION_OPERATIONS, Operation, Transaction};
+use std::fmt;
+use std::ops::Range;
+
+/// Writes of several entities that take effect together or not at all: one request.
+///
+/// Each call adds the rows of one entity. The first that breaks a rule is kept, and is the error of
+/// [`commit`](Self::commit) or [`plan`](Self::plan). One unit takes 100 operations and 4 MiB, the
+/// service's limits; an entity takes an operation for each of its rows and guard rows.
+///
+/// ```
+/// use table_orm::{TableEntity, Tables};
+///
+/// #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// #[table(name = "offices", partition = "{office}", row = "EMP:{id:05}")]
+/// struct Employee { office: String, id: u32, name: String }
+///
+/// #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// #[table(name = "offices", partition = "{office}", row = "OFFICE")]
+/// struct Office { office: String, employees: u32 }
+///
+/// # async fn run() -> table_orm::Result<()> {
+/// let tables = Tables::in_memory()?;
+/// let offices = tables.repo::<Office>();
+/// offices.create_table().await?;
+/// offices.insert(&Office { office: "Oslo".into(), employees: 0 }).await?;
+///
+/// let oslo = Office::partition("Oslo");
+/// let mut office = offices.load(oslo.row()).await?.one()?;
+/// let ann = Employee { office: "Oslo".into(), id: 1, name: "Ann".into() };
+/// office.employees += 1;
+/// let etags = tables.unit(&oslo).insert(&ann).save(&mut office).commit().await?;
+/// assert_eq!(etags[1].as_ref(), Some(office.etag()));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+/// ```
+#[must_use = "nothing is sent until `commit`"]
+pub struct Unit<'a> {
+    channel: Channel,
+    /// The table's name in the derive of its entities, which may be stored in another.
+    table: &'static str,
+    transaction: Transaction,
+    members: Vec<Member<'a>>,
+    error: Option<Error>,
+}
+
+/// One entity of a unit.
+struct Member<'a> {
+    entity: &'static str,
+    guards: &'static [GuardTemplate],
+    operations: Range<usize>,
+    /// The operation that gives its version; for none, the version it keeps.
+    version: Result<usize, Option<ETag>>,
+    /// Lets a loaded entity take over its version.
+    written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
+}
+
+/// Why a unit was refused before anything was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnitError {
+    /// An entity of another partition.
+    #[error(
+        "`{entity}` belongs to partition {found:?}, the unit to {expected:?}; use a unit for each \
+         partition"
+    )]
+    OtherPartition {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The unit's PartitionKey.
+        expected: String,
+        /// The entity's PartitionKey.
+        found: String,
+    },
+    /// An entity of another table.
+    #[error(
+        "`{entity}` is stored in table `{found}`, the unit's entities in `{expected}`; one \
+         transaction writes one table"
+    )]
+    OtherTable {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The unit's table.
+        expected: &'static str,
+        /// The entity's table.
+        found: &'static str,
+    },
+    /// A row that another operation of the unit writes already.
+    #[error(
+        "row {row_key:?} of `{entity}` stands in the unit twice; one transaction writes a row once"
+    )]
+    SameRow {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The RowKey.
+        row_key: String,
+    },
+    /// More than 100 operations.
+    #[error(
+        "the unit has {0} operations; one transaction takes 100: use several units, or \
+         `insert_many` where entities need not be written together"
+    )]
+    TooManyOperations(usize),
+    /// A write that would have to read first, which a transaction cannot.
+    #[error(
+        "a unit cannot write `{0}` without a look at its stored rows, which its key does not tell; \
+         `load` it, change it, and `save` it"
+    )]
+    NotBlind(&'static str),
+}
+
+impl fmt::Debug for Unit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entities: Vec<_> = self.members.iter().map(|member| member.entity).collect();
+        f.debug_struct("Unit")
+            .field("transaction", &self.transaction)
+            .field("entities", &entities)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Unit<'a> {
+    /// A unit of that partition.
+    pub(crate) fn new<Q>(mut channel: Channel, partition: Q) -> Self
+    where
+        Q: WholePartition,
+    {
+        let mut error = None;
+        let partition_key = match partition.into_keys() {
+            Ok(keys) => match keys.partition {
+                Span::Exact(key) => key,
+                _ => String::new(),
+            },
+            Err(refused) => {
+                error = Some(refused.into());
+                String::new()
+            }
+        };
+        // Told for each operation by its owner.
+        channel.guards = &[];
+        Self {
+            channel,
+            table: <Q::Row as Row>::Entity::TABLE,
+            transaction: Transaction { partition_key, operations: Vec::new() },
+            members: Vec::new(),
+            error,
+        }
+    }
+
+    /// Inserts an entity: none of its rows may be there.
+    pub fn insert<E: TableEntity>(self, entity: &E) -> Self {
+        self.push_rows::<E>(EntityRows::of(entity), insert_all)
+    }
+
+    /// Inserts an entity, or replaces the one under its canonical key.
+    ///
+    /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
+    /// [`UnitError::NotBlind`].
+    pub fn upsert<E: TableEntity>(self, entity: &E) -> Self {
+        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, upsert_all)
+    }
+
+    /// Inserts an entity, or sets its properties in the one under its canonical key.
+    ///
+    /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
+    /// [`UnitError::NotBlind`].
+    pub fn insert_or_merge<E: TableEntity>(self, entity: &E) -> Self {
+        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, merge_all)
+    }
+
+    /// Sets the properties of a patch in the entity under a canonical key, which must be there.
+    ///
+    /// Only where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW); else
+    /// [`UnitError::NotBlind`].
+    pub fn merge<E, Q>(mut self, key: Q, patch: impl EntityPatch<E>) -> Self
+    where
+        E: TableEntity,
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        let operation = key.into_keys().map_err(Error::from).and_then(|keys| {
+            let text = |span| if let Span::Exact(text) = span { text } else { String::new() };
+            let (partition_key, row_key) = (text(keys.partition), text(keys.row));
+            let body = patch.into_patch().body(&partition_key, &row_key)?;
+            let action = Action::Merge(body, IfMatch::Any);
+            Ok(Transaction { partition_key, operations: vec![Operation { row_key, action }] })
+        });
+        match operation {
+            _ if !E::PATCHES_ONE_ROW => self.fail(UnitError::NotBlind(E::NAME)),
+            Ok(transaction) => self.push::<E>(transaction, Ok(0), None),
+            Err(error) => self.fail(error),
+        }
+        self
+    }
+
+    /// Saves a loaded entity, or `&mut` of one, if nobody has written it since. A reference has
+    /// its new version when the unit is committed.
+    pub fn save<E: TableEntity + 'a>(mut self, mut loaded: impl AsLoaded<E> + Send + 'a) -> Self {
+        match prepare(loaded.loaded()) {
+            Ok((transaction, rows)) => {
+                let row = rows.row(<E::Canonical as Row>::INDEX).cloned();
+                let written = transaction.operations.iter().rposition(|operation| {
+                    row.as_ref().is_some_and(|row| row.row_key == operation.row_key)
+                });
+                let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
+                let take_over = move |etag| {
+                    if let Some(row) = row {
+                        loaded.loaded_mut().written(row.body, etag);
+                    }
+                };
+                self.push::<E>(transaction, version, Some(Box::new(take_over)));
+            }
+            Err(error) => self.fail(error),
+        }
+        self
+    }
+
+    /// Deletes a loaded entity, if nobody has written it since.
+    pub fn delete<E: TableEntity>(mut self, loaded: Loaded<E>) -> Self {
+        match Delete::prepare(&loaded) {
+            Ok(transaction) => self.push::<E>(transaction, Err(None), None),
+            Err(error) => self.fail(error),
+        }
+        self
+    }
+
+    /// What it will send.
+    ///
+    /// # Errors
+    /// What [`commit`](Self::commit) would refuse before it sends anything, but for the size in
+    /// bytes, of which the store knows.
+    pub fn plan(self) -> Result<Plan> {
+        let Self { channel, transaction, error, .. } = self;
+        match error {
+            Some(error) => Err(error),
+            None => Ok(Plan::write(&channel.table, transaction)),
+        }
+    }
+
+    /// Sends it. Gives the ETag of each entity in the order of the calls, `None` after a delete.
+    ///
+    /// # Errors
+    /// The first rule that was broken, [`Error::Unit`] or an invalid value; [`Error::TooLarge`] for
+    /// more than 4 MiB: nothing was sent. What the store refused, as [`Error::Conflict`],
+    /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`], with the entity, the row and the
+    /// operation that failed: nothing was written.
+    pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
+        let Self { channel, transaction, members, error, .. } = self;
+        if let Some(error) = error {
+            return Err(error);
+        }
+        let sent = match transaction.operations.len() {
+            0 => Ok(Vec::new()),
+            // A canonical row is deleted under its ETag, which no index row is.
+            _ => channel.send_changes(&transaction, "").await,
+        };
+        let etags = sent.map_err(|error| {
+            let failed = error.refusal().and_then(|refusal| refusal.operation);
+            let owner = failed.and_then(|(index, _)| {
+                members.iter().find(|member| member.operations.contains(&index))
+            });
+            match owner {
+                Some(member) => error.of_entity(member.entity).guarded_by(member.guards),
+                None => error,
+            }
+        })?;
+        let committed = members.into_iter().map(|member| match member.version {
+            Ok(index) => {
+                let etag = etags.get(member.operations.start + index).cloned().flatten();
+                if let (Some(written), Some(etag)) = (member.written, &etag) {
+                    written(etag.clone());
+                }
+                etag
+            }
+            Err(kept) => kept,
+        });
+        Ok(committed.collect())
+    }
+
+    fn push_blind<E: TableEntity>(
+        mut self,
+        blind: bool,
+        entity: &E,
+        operations: impl FnOnce(EntityRows) -> Transaction,
+    ) -> Self {
+        if !blind {
+            self.fail(UnitError::NotBlind(E::NAME));
+            return self;
+        }
+        self.push_rows::<E>(EntityRows::of(entity), operations)
+    }
+
+    fn push_rows<E: TableEntity>(
+        mut self,
+        rows: Result<EntityRows, crate::error::Invalid>,
+        operations: impl FnOnce(EntityRows) -> Transaction,
+    ) -> Self {
+        match rows {
+            Ok(rows) => {
+                let canonical = <E::Canonical as Row>::INDEX;
+                let at = rows.rows.iter().position(|row| row.index == canonical);
+                self.push::<E>(operations(rows), at.ok_or(None), None);
+            }
+            Err(invalid) => self.fail(Error::from(invalid)),
+        }
+        self
+    }
+
+    /// Adds an entity's operations; `version` is counted among them.
+    fn push<E: TableEntity>(
+        &mut self,
+        new: Transaction,
+        version: Result<usize, Option<ETag>>,
+        written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
+    ) {
+        if E::TABLE != self.table {
+            let (expected, found) = (self.table, E::TABLE);
+            return self.fail(UnitError::OtherTable { entity: E::NAME, expected, found });
+        }
+        if new.partition_key != self.transaction.partition_key {
+            let expected = self.transaction.partition_key.clone();
+            let found = new.partition_key;
+            return self.fail(UnitError::OtherPartition { entity: E::NAME, expected, found });
+        }
+        let here = &mut self.transaction.operations;
+        let twice = new
+            .operations
+            .iter()
+            .find(|new| here.iter().any(|old| old.row_key == new.row_key))
+            .map(|twice| twice.row_key.clone());
+        if let Some(row_key) = twice {
+            return self.fail(UnitError::SameRow { entity: E::NAME, row_key });
+        }
+        let start = here.len();
+        here.extend(new.operations);
+        let end = here.len();
+        let (entity, guards) = (E::NAME, E::GUARDS);
+        self.members.push(Member { entity, guards, operations: start..end, version, written });
+        if end > MAX_TRANSACTION_OPERATIONS {
+            self.fail(UnitError::TooManyOperations(end));
+        }
+    }
+
+    fn fail(&mut self, error: impl Into<Error>) {
+        // Of too many operations, the last count is the whole.
+        let error = error.into();
+        let counted = |error: &Error| matches!(error, Error::Unit(UnitError::TooManyOperations(_)));
+        if self.error.is_none() || self.error.as_ref().is_some_and(counted) && counted(&error) {
+            self.error = Some(error);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The methods that run a scan.
+
+use super::builder::{Names, Scan};
+use super::checkpoint::Saver;
+use super::read;
+use super::report::ScanReport;
+use super::run::Run;
+use super::state::State;
+use super::stream::{ScanPage, ScanStream};
+use super::worker::{ReadRows, Shared};
+use crate::error::{Error, Result, Unexpected};
+use crate::query::{RowQuery, fingerprint};
+use crate::row::ReadRow;
+use crate::store::Metadata;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+impl<T, R> Scan<T, R> {
+    /// Reads all rows without their properties. Their number is `rows` of the report.
+    ///
+    /// A filter does not make it cheaper: the service reads every row of the range, and answers in
+    /// pages of those that match.
+    ///
+    /// # Errors
+    /// [`Error::Scan`] for a scan that cannot be run as asked for, or the store's refusal.
+    pub async fn count(self) -> Result<ScanReport> {
+        let select = vec!["PartitionKey".into(), "RowKey".into()];
+        let mut run = self.bare().run::<()>(Some(select), read::nothing, false)?;
+        while run.next().await?.is_some() {}
+        Ok(run.shared.report())
+    }
+
+    /// Whether there is any row: stops at the first one, which without a filter takes one request.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    pub async fn exists(self) -> Result<bool> {
+        Ok(self.take(1).count().await?.rows > 0)
+    }
+
+    /// The PartitionKeys, each once: after each page the rest of its last partition is skipped. So
+    /// it takes at most one request for each partition and one for each range, and where partitions
+    /// are small, as many as reading all rows.
+    ///
+    /// A scan that cannot be run as asked for is an error of the first key.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// # for (race, bib) in [("Boston", "00001"), ("Boston", "00002"), ("Chicago", "00001")] {
+    /// #     tables.table(results.clone()).insert(&DynamicEntity::new(race, bib)).await?;
+    /// # }
+    /// let permit = ScanPermit::because("list of races");
+    /// let mut races = tables.scan(results, permit).ordered(true).partition_keys();
+    /// let mut found = Vec::new();
+    /// while let Some(race) = races.next().await? {
+    ///     found.push(race);
+    /// }
+    /// assert_eq!(found, ["Boston", "Chicago"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn partition_keys(self) -> ScanStream<String> {
+        let select = vec!["PartitionKey".into()];
+        ScanStream::new(self.bare().run(Some(select), read::partition_keys, true))
+    }
+
+    /// Without the types of properties, of which none are read.
+    fn bare(mut self) -> Self {
+        self.query = self.query.map(|query| RowQuery { metadata: Metadata::None, ..query });
+        self
+    }
+
+    fn run<U: Send + 'static>(
+        self,
+        select: Option<Names>,
+        read: ReadRows<U>,
+        keys_only: bool,
+    ) -> Result<Run<U>> {
+        let (store, entity, row) = (Arc::clone(&self.store), self.entity, self.row);
+        let checkpoint = self.checkpoint.clone();
+        let rules = self.rules(select, keys_only)?;
+        let saver = checkpoint.map(|checkpoint| {
+            Saver::new(checkpoint, rules.query.table.as_str(), fingerprint(&rules.query))
+        });
+        let shared = Shared {
+            store,
+            entity,
+            row,
+            read,
+            state: Mutex::new(State::new(rules)),
+            work: Notify::new(),
+            pages: Notify::new(),
+        };
+        Ok(Run::new(Arc::new(shared), saver))
+    }
+}
+
+impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
+    /// The rows one after another, while workers read ahead as far as a page or two each.
+    ///
+    /// A scan that cannot be run as asked for is an error of the first row.
+    #[must_use]
+    pub fn stream(self) -> ScanStream<T> {
+        let select = self.selected();
+        ScanStream::new(self.run(select, read::rows::<T>, false))
+    }
+
+    /// Hands each page to `handle`, one at a time. An error of `handle` ends the scan.
+    ///
+    /// With a checkpoint, a page is done once `handle` has returned: a scan that ends before hands
+    /// that page out again when it is resumed. Its keys, `first` and `last`, tell a repeated row.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// # for (race, bib) in [("Boston", "00001"), ("Boston", "00002"), ("Chicago", "00001")] {
+    /// #     tables.table(results.clone()).insert(&DynamicEntity::new(race, bib)).await?;
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let checkpoint = directory.path().join("export.json");
+    /// let mut exported = 0;
+    /// let report = tables
+    ///     .scan(results, ScanPermit::because("nightly export"))
+    ///     .checkpoint(checkpoint)
+    ///     .on_page(|page| {
+    ///         exported += page.rows.len();
+    ///         async { Ok::<_, table_orm::Error>(()) }
+    ///     })
+    ///     .await?;
+    /// assert_eq!((exported, report.rows, report.pages), (3, 3, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, a row that
+    /// cannot be read, or the error of `handle`.
+    pub async fn on_page<E, F>(
+        self,
+        mut handle: impl FnMut(ScanPage<T>) -> F,
+    ) -> Result<ScanReport, E>
+    where
+        E: From<Error>,
+        F: Future<Output = Result<(), E>>,
+    {
+        let select = self.selected();
+        let mut run = self.run(select, read::rows::<T>, false)?;
+        while let Some(page) = run.next().await? {
+            let (rows, first, last) = (page.rows, page.first, page.last);
+            handle(ScanPage { rows, first, last }).await?;
+        }
+        Ok(run.shared.report())
+    }
+
+    /// All rows, in memory.
+    ///
+    /// # Errors
+    /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, or a row
+    /// that cannot be read.
+    pub async fn collect(self) -> Result<Vec<T>> {
+        let select = self.selected();
+        let mut run = self.run(select, read::rows::<T>, false)?;
+        let mut rows = Vec::new();
+        while let Some(page) = run.next().await? {
+            rows.extend(page.rows);
+        }
+        Ok(rows)
+    }
+
+    /// The first row in key order, if there is one: one request after the other until one has a
+    /// row, which without a filter is the first as a rule.
+    ///
+    /// # Errors
+    /// As [`collect`](Self::collect).
+    pub async fn first(self) -> Result<Option<T>> {
+        Ok(self.ordered(true).take(1).collect().await?.pop())
+    }
+
+    /// The only row: stops at the second one.
+    ///
+    /// # Errors
+    /// [`Error::Unexpected`] if there is none, or more than one; else as
+    /// [`collect`](Self::collect).
+    pub async fn one(self) -> Result<T> {
+        let mut rows = self.take(2).collect().await?;
+        let found = rows.len();
+        match rows.pop() {
+            Some(only) if found == 1 => Ok(only),
+            _ => Err(Error::Unexpected(Unexpected { entity: T::NAME, found })),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is wrong with a scan as it was asked for.
+
+use std::path::PathBuf;
+
+/// A scan that cannot be started or gone on with. Nothing was sent, unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScanError {
+    /// A concurrency of zero.
+    #[error("a scan needs at least one worker; pass 1 or more to `concurrency`")]
+    NoWorkers,
+    /// A range that no key lies in: inverted, empty, or outside the prefix.
+    #[error(
+        "no PartitionKey lies from {lower:?} up to {}; check the range and the prefix",
+        end_text(.upper.as_deref())
+    )]
+    EmptyRange {
+        /// The lower bound.
+        lower: String,
+        /// The upper bound, exclusive.
+        upper: Option<String>,
+    },
+    /// A prefix that no key can start with.
+    #[error(
+        "no key starts with {prefix:?}: keys cannot hold {character:?}; pass a prefix without it"
+    )]
+    PrefixCharacter {
+        /// The prefix.
+        prefix: String,
+        /// The character the service refuses in keys.
+        character: char,
+    },
+    /// A split key with a character above U+D7FF, where clients and services disagree on order.
+    #[error("{0:?} cannot split a scan: use characters below U+D800")]
+    SplitKey(String),
+    /// A prefix scan that reads no page before it goes deeper.
+    #[error("a prefix scan reads at least one page; pass 1 or more to `pages_per_prefix`")]
+    NoPagesPerPrefix,
+    /// A scan polled outside a tokio runtime.
+    #[error("a scan runs on a tokio runtime; await it on one")]
+    NoRuntime,
+    /// A worker has ended early, as by a panic in reading a row. Requests were sent.
+    #[error("a worker of the scan was lost; resume from its checkpoint, or scan again")]
+    WorkerLost,
+    /// A checkpoint that cannot be read.
+    #[error("the checkpoint {} cannot be read; check its path and permissions", .path.display())]
+    CheckpointUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A checkpoint that cannot be written. Requests were sent.
+    #[error("the checkpoint {} cannot be written; check its path, permissions and the room left", .path.display())]
+    CheckpointUnwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that is no checkpoint.
+    #[error("{} is no checkpoint of a scan; give another file, or delete it to start anew", .0.display())]
+    CheckpointMalformed(PathBuf),
+    /// A checkpoint of another version of the format.
+    #[error(
+        "the checkpoint has format {found}, this program writes {expected}; finish the scan with \
+         the program that began it, or delete the file to start anew"
+    )]
+    CheckpointVersion {
+        /// Its version.
+        found: u64,
+        /// This program's.
+        expected: u64,
+    },
+    /// A checkpoint of another table.
+    #[error(
+        "the checkpoint is of table `{found}`, not of `{expected}`; give each table its own file"
+    )]
+    CheckpointTable {
+        /// Its table.
+        found: String,
+        /// The table to be scanned.
+        expected: String,
+    },
+    /// A checkpoint of a scan with another range, filter or selection.
+    #[error(
+        "the checkpoint is of another scan of this table; give the range, filter and selection \
+         it was started with, or delete the file to start anew"
+    )]
+    CheckpointQuery,
+}
+
+fn end_text(upper: Option<&str>) -> String {
+    upper.map_or_else(|| "the end".to_owned(), |upper| format!("{upper:?}"))
+}

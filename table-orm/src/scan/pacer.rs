@@ -1,0 +1,97 @@
+//! The rate a scan keeps to once the service has throttled it, in entities a second.
+//!
+//! The service counts entities, not requests. Free until the first 503; then it starts at what the
+//! last second has sustained. A 503 of a request sent after the last cut lowers the rate by 10 %;
+//! it rises by 1 % a second, and 2 % more for each second without a 503, to at most 25 %.
+
+use std::collections::VecDeque;
+
+/// Paces the account, or one partition. Times are seconds since the scan's start.
+#[derive(Debug)]
+pub(super) struct Pacer {
+    /// The rate never starts below this, nor falls below a quarter of it.
+    floor: f64,
+    rate: Option<f64>,
+    next: f64,
+    log: VecDeque<(f64, f64)>,
+    cut: f64,
+    grown: f64,
+}
+
+impl Pacer {
+    pub const fn new(floor: f64) -> Self {
+        Self { floor, rate: None, next: 0.0, log: VecDeque::new(), cut: 0.0, grown: 0.0 }
+    }
+
+    pub const fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    /// Reserves a page of `page` rows, and says when it may be sent.
+    pub fn reserve(&mut self, now: f64, page: f64) -> f64 {
+        let Some(rate) = &mut self.rate else { return now };
+        let growth = 1.0 + (0.01 + 0.02 * (now - self.cut)).min(0.25);
+        *rate *= growth.powf(now - self.grown);
+        self.grown = now;
+        let at = now.max(self.next);
+        self.next = at + page / *rate;
+        at
+    }
+
+    /// Rows came; the unused part of a page's reservation is given back.
+    pub fn sustained(&mut self, now: f64, rows: f64, page: f64) {
+        self.log.push_back((now, rows));
+        self.forget(now);
+        if let Some(rate) = self.rate {
+            self.next -= (page - rows) / rate;
+        }
+    }
+
+    /// A request sent at `issued` was refused.
+    pub fn refused(&mut self, now: f64, issued: f64) {
+        if issued >= self.cut {
+            let too_fast = self.rate.unwrap_or_else(|| self.recent().max(self.floor));
+            self.rate = Some((too_fast * 0.9).max(self.floor / 4.0));
+            self.cut = now;
+            self.grown = now;
+        }
+    }
+
+    /// The rows of the second before the last answer.
+    pub fn recent(&self) -> f64 {
+        self.log.iter().map(|(_, rows)| rows).sum()
+    }
+
+    /// Whether it has nothing to remember.
+    pub fn is_idle(&mut self, now: f64) -> bool {
+        self.forget(now);
+        self.rate.is_none() && self.log.is_empty()
+    }
+
+    fn forget(&mut self, now: f64) {
+        while self.log.front().is_some_and(|(at, _)| *at < now - 1.0) {
+            self.log.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pacer_is_free_until_refused_and_then_spaces_pages() {
+        let mut pacer = Pacer::new(1000.0);
+        assert!(pacer.reserve(5.0, 1000.0) <= 5.0);
+        for _ in 0..4 {
+            pacer.sustained(5.0, 1000.0, 1000.0);
+        }
+        pacer.refused(5.0, 4.9);
+        assert_eq!(pacer.rate(), Some(3600.0));
+        pacer.refused(5.0, 4.9);
+        assert_eq!(pacer.rate(), Some(3600.0), "sent before the cut");
+        let first = pacer.reserve(5.0, 1000.0);
+        let second = pacer.reserve(5.0, 1000.0);
+        assert!((second - first - 1000.0 / 3600.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,83 @@
+//! The keys of a page's rows, read where they are needed: a few of each page.
+
+use super::place::ScanKey;
+use crate::property::PropertyError;
+use crate::row::{Members, ReadRow, read_row, split_page};
+use serde::de::MapAccess;
+use serde_json::value::RawValue;
+
+/// The rows of a page, unread.
+#[derive(Debug)]
+pub(super) struct PageKeys<'a> {
+    rows: Vec<&'a RawValue>,
+}
+
+impl<'a> PageKeys<'a> {
+    pub fn read(body: &'a [u8]) -> Result<Self, PropertyError> {
+        split_page(body).map(|rows| Self { rows })
+    }
+
+    pub const fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The first `count` rows.
+    pub fn first(&self, count: usize) -> &[&'a RawValue] {
+        self.rows.get(..count).unwrap_or(&self.rows)
+    }
+
+    /// The key of a row.
+    pub fn at(&self, index: usize) -> Result<ScanKey, PropertyError> {
+        self.rows.get(index).map_or_else(|| Ok(ScanKey::default()), |row| key(row))
+    }
+
+    /// How many rows, from the first, meet a condition that no row behind them meets.
+    pub fn count(&self, mut before: impl FnMut(&ScanKey) -> bool) -> Result<usize, PropertyError> {
+        let (mut from, mut to) = (0, self.rows.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            if before(&self.at(middle)?) { from = middle + 1 } else { to = middle }
+        }
+        Ok(from)
+    }
+
+    /// How many of the first `rows` rows lie in their first `most` partitions, and in how many.
+    pub fn partitions(&self, rows: usize, most: usize) -> Result<(usize, usize), PropertyError> {
+        let mut found = 0;
+        let mut last = None;
+        for index in 0..rows {
+            let partition = Some(self.at(index)?.partition_key);
+            if partition != last {
+                if found == most {
+                    return Ok((index, found));
+                }
+                found += 1;
+                last = partition;
+            }
+        }
+        Ok((rows, found))
+    }
+}
+
+/// The key of a row.
+pub(super) fn key(row: &RawValue) -> Result<ScanKey, PropertyError> {
+    read_row::<ScanKey>(0, row.get().as_bytes())
+}
+
+impl ReadRow for ScanKey {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        while let Some(name) = members.next_name()? {
+            members.other(&name)?;
+        }
+        Ok(Self {
+            partition_key: members.partition_key().into_owned(),
+            row_key: members.row_key().into_owned(),
+        })
+    }
+}

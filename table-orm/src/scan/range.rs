@@ -1,0 +1,213 @@
+//! One range of a scan: keys that one worker at a time reads from their start.
+//!
+//! Invariant: the ranges of a scan never overlap. A range's start never changes; its end only
+//! moves down, and never below what has been committed.
+
+use super::place::{Place, ScanKey, span};
+use super::prefix::Step;
+use crate::query::{KeyRange, RowQuery, Span};
+use std::collections::VecDeque;
+
+/// Which keys a range is measured and split by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Axis {
+    /// PartitionKeys.
+    Partitions,
+    /// The RowKeys of one partition.
+    Rows(String),
+}
+
+/// Who is at work on a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nobody yet, or it is kept back.
+    Waiting,
+    /// A worker.
+    Running,
+    /// Nobody: it is too far ahead of the rows handed out.
+    Parked,
+    /// It is read to its end.
+    Done,
+}
+
+/// A page that lay in one partition: that, its first and last RowKey, and its size in pages.
+#[derive(Debug, Clone)]
+pub(super) struct Stuck {
+    pub partition: String,
+    pub first: String,
+    pub last: String,
+    pub pages: f64,
+}
+
+/// Rows on their way to the consumer.
+#[derive(Debug)]
+pub(super) struct Batch<T> {
+    pub range: Place,
+    pub rows: Vec<T>,
+    pub first: ScanKey,
+    pub last: ScanKey,
+    /// Stored rows it was read from.
+    pub read: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Range<T> {
+    pub axis: Axis,
+    /// `None` is the end of the table.
+    pub end: Option<Place>,
+    pub phase: Phase,
+    /// The next page; its keys stay as they were while `end` moves.
+    pub request: RowQuery,
+    /// The first key seen, the last one, and the start of the last page, on the axis.
+    pub first: Option<String>,
+    pub current: Option<String>,
+    pub page: Option<String>,
+    /// What was read, in pages.
+    pub pages: f64,
+    pub stuck: Option<Stuck>,
+    /// A thief has looked at it since its last page, and has found no key to split it at.
+    pub tried: bool,
+    pub barren: bool,
+    /// The pages left, as they were estimated after its last page or split.
+    pub left: Option<f64>,
+    /// How many pages ahead a thief may start.
+    pub ahead: f64,
+    /// The range it was split from, and how many pages ahead.
+    pub parent: Option<(Place, f64)>,
+    /// What the prefix scan does after a page, and how many more pages before it does so.
+    pub step: Option<(Step, u32)>,
+    /// Ranges to be released when this one ends.
+    pub held: Vec<Place>,
+    /// Behind the last row that was committed, and that the consumer is done with.
+    pub committed: Option<Place>,
+    pub delivered: Option<ScanKey>,
+    /// Pages committed that the consumer has not taken, or not done with.
+    pub queue: VecDeque<Batch<T>>,
+    pub unsettled: usize,
+}
+
+impl<T> Range<T> {
+    pub fn new(axis: Axis, end: Option<Place>, request: RowQuery, ahead: f64) -> Self {
+        Self {
+            axis,
+            end,
+            phase: Phase::Waiting,
+            request,
+            first: None,
+            current: None,
+            page: None,
+            pages: 0.0,
+            stuck: None,
+            tried: false,
+            barren: false,
+            left: None,
+            ahead,
+            parent: None,
+            step: None,
+            held: Vec::new(),
+            committed: None,
+            delivered: None,
+            queue: VecDeque::new(),
+            unsettled: 0,
+        }
+    }
+
+    /// The upper bound on the axis; `None` is the end of the table or of the partition.
+    pub fn hi(&self) -> Option<&str> {
+        let end = self.end.as_ref()?;
+        match &self.axis {
+            Axis::Partitions => Some(&end.pk),
+            Axis::Rows(pk) => (end.pk == *pk).then_some(end.rk.as_str()),
+        }
+    }
+
+    /// The partition it lies in, or seems to.
+    pub fn partition(&self) -> Option<&str> {
+        match (&self.axis, &self.stuck) {
+            (Axis::Rows(pk), _) => Some(pk),
+            (Axis::Partitions, Some(stuck)) => Some(&stuck.partition),
+            (Axis::Partitions, None) => None,
+        }
+    }
+
+    /// Whether every row of it was handed out and used.
+    pub fn is_settled(&self) -> bool {
+        self.phase == Phase::Done && self.unsettled == 0
+    }
+}
+
+/// The keys of a range, as a query names them; `rows` are the RowKeys the scan is limited to.
+pub(super) fn keys(
+    axis: &Axis,
+    start: &Place,
+    end: Option<&Place>,
+    rows: &(String, Option<String>),
+) -> KeyRange {
+    match axis {
+        Axis::Partitions => KeyRange {
+            partition: span(&start.pk, end.map(|end| end.pk.as_str())),
+            row: span(&rows.0, rows.1.as_deref()),
+        },
+        Axis::Rows(pk) => {
+            let lo = super::place::max(start.rk.clone(), rows.0.clone());
+            let hi = end.filter(|end| end.pk == *pk).map(|end| end.rk.clone());
+            let hi = super::place::min(hi, rows.1.clone());
+            KeyRange { partition: Span::Exact(pk.clone()), row: span(&lo, hi.as_deref()) }
+        }
+    }
+}
+
+/// The ranges that one query each can read, which together make up what lies between two places.
+pub(super) fn simple(start: Place, end: Option<Place>) -> Vec<(Axis, Place, Option<Place>)> {
+    let mut ranges = Vec::new();
+    let mut start = start;
+    let behind = Place::after_partition(&start.pk);
+    let within = end.as_ref().is_some_and(|end| *end <= behind);
+    if within || !start.rk.is_empty() {
+        let stop = end.clone().filter(|_| within).unwrap_or_else(|| behind.clone());
+        if start < stop {
+            ranges.push((Axis::Rows(start.pk.clone()), start, Some(stop)));
+        }
+        if within {
+            return ranges;
+        }
+        start = behind;
+    }
+    match end {
+        Some(end) if !end.rk.is_empty() => {
+            let last = Place::partition(end.pk.clone());
+            if start < last {
+                ranges.push((Axis::Partitions, start, Some(last.clone())));
+            }
+            ranges.push((Axis::Rows(end.pk.clone()), last, Some(end)));
+        }
+        end if end.as_ref().is_none_or(|end| start < *end) => {
+            ranges.push((Axis::Partitions, start, end));
+        }
+        _ => {}
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_between_two_places_takes_at_most_three_queries() {
+        let rows = |pk: &str, from: &str, to: Place| {
+            (Axis::Rows(pk.to_owned()), Place::new(pk, from), Some(to))
+        };
+        let all = simple(Place::default(), None);
+        assert_eq!(all, [(Axis::Partitions, Place::default(), None)]);
+        let one = simple(Place::partition("a"), Some(Place::after_partition("a")));
+        assert_eq!(one, [rows("a", "", Place::after_partition("a"))]);
+        let three = simple(Place::new("a", "5\0"), Some(Place::new("c", "7")));
+        let between = (Axis::Partitions, Place::partition("a\0"), Some(Place::partition("c")));
+        let [first, last] =
+            [rows("a", "5\0", Place::after_partition("a")), rows("c", "", Place::new("c", "7"))];
+        assert_eq!(three, [first, between, last]);
+        let part = simple(Place::new("a", "5"), Some(Place::new("a", "7")));
+        assert_eq!(part, [rows("a", "5", Place::new("a", "7"))]);
+    }
+}

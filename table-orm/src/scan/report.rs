@@ -1,0 +1,27 @@
+//! What a scan has done.
+
+use std::time::Duration;
+
+/// What a scan has done so far, or in all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ScanReport {
+    /// Rows handed out; partition keys, where those were asked for.
+    pub rows: u64,
+    /// Pages handed out, which are never empty.
+    pub pages: u64,
+    /// Requests sent, refused ones included.
+    pub requests: u64,
+    /// Splits whose upper part held no rows: a request each.
+    pub misses: u64,
+    /// Requests that the service refused with 503 or 429.
+    pub throttled: u64,
+    /// Rows read but left to another range, which was split off while they were on their way.
+    pub dropped: u64,
+    /// Ranges the table was divided into.
+    pub ranges: u64,
+    /// Time since the first request.
+    pub elapsed: Duration,
+    /// Partitions whose rate the service limited.
+    pub hot_partitions: Vec<String>,
+}

@@ -1,0 +1,226 @@
+//! Killed and resumed scans: nothing lost, and nothing twice but the page in flight.
+
+use super::*;
+use crate::Error;
+use crate::query::{Comparison, Filter};
+use crate::scan::{Checkpoint, ScanError};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Scans until `pages` pages were handled, then drops the scan while the next one is. Returns the
+/// keys handled, those of the page in flight, and whether that was all.
+async fn until(scan: Scan<DynamicEntity>, pages: usize) -> (Vec<Key>, Vec<Key>, bool) {
+    let (mut handled, mut flying) = (Vec::new(), Vec::new());
+    let mut left = pages;
+    let ended = scan
+        .on_page(|page| {
+            let go_on = left > 0;
+            if go_on {
+                left -= 1;
+                handled.extend(keys(&page.rows));
+            } else {
+                flying = keys(&page.rows);
+            }
+            // So that pages of one range wait for each other, at times.
+            let busy = Duration::from_millis(if left.is_multiple_of(3) { 40 } else { 0 });
+            async move {
+                tokio::time::sleep(busy).await;
+                if go_on { Ok(()) } else { Err(Error::PageSize(0)) }
+            }
+        })
+        .await;
+    (handled, flying, ended.is_ok())
+}
+
+fn mixed() -> Vec<Key> {
+    let big = (0..60).map(|row| ("m".to_owned(), format!("{row:03}")));
+    let small = (0..60).map(|row| (format!("s{row:02}"), String::new()));
+    let empty = [(String::new(), String::new()), ("\u{FFFF}'%".to_owned(), "\u{1F3C3}".to_owned())];
+    big.chain(small).chain(empty).chain(grid("a", 9, 4)).collect()
+}
+
+#[test]
+fn a_scan_killed_at_any_page_and_resumed_loses_and_doubles_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    for splitter in splitters() {
+        for ordered in [false, true] {
+            for pages in 0..60 {
+                let path = directory.path().join(format!("{splitter:?}{ordered}{pages}"));
+                let service = service(mixed(), 4);
+                let scan = || {
+                    scan(&service)
+                        .split(splitter.clone())
+                        .ordered(ordered)
+                        .concurrency(5)
+                        .checkpoint(path.clone())
+                };
+                let (mut found, flying, ended) = run(until(scan(), pages));
+                assert_eq!(ended, flying.is_empty());
+                let rest = run(scan().collect()).unwrap();
+                let rest: Vec<_> = keys(&rest);
+                // What was in flight comes again.
+                assert!(flying.iter().all(|key| rest.contains(key)));
+                found.extend(rest);
+                assert_eq!(sorted(found), all(&service), "{splitter:?} {ordered} {pages}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scan_killed_again_and_again_comes_to_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scan.json");
+    let service = service(mixed(), 3);
+    let mut found = Vec::new();
+    for kill in 0.. {
+        let scan = scan(&service).concurrency(1 + kill % 9).checkpoint(path.clone());
+        let (handled, _, ended) = run(until(scan, 1 + kill % 3));
+        found.extend(handled);
+        if ended {
+            break;
+        }
+        assert!(kill < 500);
+    }
+    assert_eq!(sorted(found), all(&service));
+    // A scan that has come to its end has nothing left to read.
+    let before = service.figures().requests;
+    assert!(run(scan(&service).checkpoint(path).collect()).unwrap().is_empty());
+    assert_eq!(service.figures().requests, before);
+}
+
+#[test]
+fn a_process_killed_at_any_page_loses_nothing_and_doubles_one_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scan.json");
+    let killed = directory.path().join("killed.json");
+    let service = service(mixed(), 4);
+    let often = |path: &Path| Checkpoint::file(path).every(1, Duration::from_secs(30));
+    let mut files = Vec::new();
+    let mut found: Vec<Key> = Vec::new();
+    run(scan(&service).concurrency(5).checkpoint(often(&path)).on_page(|page| {
+        // What a process that dies while it handles this page leaves behind.
+        files.push((std::fs::read(&path).ok(), found.clone(), page.rows.len()));
+        found.extend(keys(&page.rows));
+        async { Ok::<_, Error>(()) }
+    }))
+    .unwrap();
+    for (file, handled, flying) in files {
+        let Some(file) = file else { continue };
+        std::fs::write(&killed, file).unwrap();
+        let rest = keys(&run(scan(&service).checkpoint(often(&killed)).collect()).unwrap());
+        let both: BTreeSet<_> = handled.iter().chain(&rest).cloned().collect();
+        assert_eq!(both.len(), all(&service).len());
+        assert!(handled.len() + rest.len() <= both.len() + flying);
+        std::fs::remove_file(&killed).unwrap();
+    }
+}
+
+#[test]
+fn partition_keys_are_resumed_behind_the_last_partition() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = service(grid("tenant", 30, 20), 6);
+    let mut expected: Vec<_> = all(&service).into_iter().map(|(pk, _)| pk).collect();
+    expected.dedup();
+    for taken in 0..31 {
+        let path = directory.path().join(format!("{taken}"));
+        let mut found = Vec::new();
+        run(async {
+            // The key that is asked beyond is done with; the last one is not.
+            let mut stream = scan(&service).page_size(1).checkpoint(path.clone()).partition_keys();
+            for _ in 0..taken {
+                found.extend(stream.next().await.unwrap());
+            }
+        });
+        found.pop();
+        run(async {
+            let mut stream = scan(&service).page_size(1).checkpoint(path.clone()).partition_keys();
+            while let Some(key) = stream.next().await.unwrap() {
+                found.push(key);
+            }
+        });
+        found.sort_unstable();
+        let mut expected = expected.clone();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{taken}");
+    }
+}
+
+#[test]
+fn a_checkpoint_is_saved_after_so_many_pages_or_that_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scan.json");
+    let service = service((0..1000).map(|row| (format!("{row:04}"), String::new())), 1);
+    let (mut seen, mut at) = (Vec::new(), 0);
+    run(scan(&service).checkpoint(path.clone()).on_page(|_| {
+        at += 1;
+        if path.exists() && seen.is_empty() {
+            seen.push(at);
+        }
+        async { Ok::<_, Error>(()) }
+    }))
+    .unwrap();
+    assert_eq!(seen, [101]);
+    std::fs::remove_file(&path).unwrap();
+    let (mut seen, mut at) = (Vec::new(), 0);
+    run(scan(&service).checkpoint(path.clone()).on_page(|_| {
+        at += 1;
+        if path.exists() && seen.is_empty() {
+            seen.push(at);
+        }
+        async {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            Ok::<_, Error>(())
+        }
+    }))
+    .unwrap();
+    assert!((3..=5).contains(&seen[0]), "{seen:?}");
+}
+
+#[test]
+fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scan.json");
+    let service = service(mixed(), 4);
+    run(until(scan(&service).checkpoint(path.clone()), 3));
+    let before = service.figures().requests;
+    let refused = |scan: Scan<DynamicEntity>| {
+        let error = run(scan.checkpoint(path.clone()).collect()).unwrap_err();
+        assert_eq!(service.figures().requests, before);
+        match error {
+            Error::Scan(error) => error,
+            error => panic!("{error}"),
+        }
+    };
+    let filter = Filter::compare("N", Comparison::Equal, 1);
+    assert!(matches!(refused(scan(&service).filter(filter)), ScanError::CheckpointQuery));
+    assert!(matches!(refused(scan(&service).prefix("s")), ScanError::CheckpointQuery));
+    assert!(matches!(refused(scan(&service).select(["N"])), ScanError::CheckpointQuery));
+    let other = TableName::new("others").unwrap();
+    let other = Tables::new(service.clone()).scan(other, ScanPermit::because("test"));
+    let error = refused(other);
+    let text = "the checkpoint is of table `things`, not of `others`; give each table its own file";
+    assert_eq!(error.to_string(), text);
+    let saved = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, saved.replace("\"version\":1", "\"version\":7")).unwrap();
+    let error = refused(scan(&service));
+    assert!(matches!(error, ScanError::CheckpointVersion { found: 7, expected: 1 }), "{error}");
+    for broken in
+        ["", "{}", "[1]", "{\"version\":1,\"table\":\"things\"}", &saved[..saved.len() / 2]]
+    {
+        std::fs::write(&path, broken).unwrap();
+        assert!(matches!(refused(scan(&service)), ScanError::CheckpointMalformed(_)), "{broken}");
+    }
+    // Another splitter or number of workers may go on.
+    std::fs::write(&path, &saved).unwrap();
+    let rest = scan(&service).split(Splitter::Serial).checkpoint(path.clone());
+    assert!(run(rest.collect()).is_ok());
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_is_an_error() {
+    let service = service(mixed(), 4);
+    let scan = scan(&service).checkpoint("/nowhere/at/all.json");
+    let error = run(scan.collect()).unwrap_err();
+    assert!(matches!(error, Error::Scan(ScanError::CheckpointUnwritable { .. })), "{error}");
+}

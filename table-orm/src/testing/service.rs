@@ -1,0 +1,497 @@
+//! The fake service: pages, latencies, partition servers, targets.
+
+use super::bucket::Bucket;
+use super::keys::KeySet;
+use super::random::Random;
+use crate::edm::Edm;
+use crate::entity::{ETag, TableName};
+use crate::property::write_string;
+use crate::query::{Comparison, Filter, MAX_COMPARISONS, RowQuery, Span};
+use crate::store::{
+    Continuation, ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, Page, Store, StoreError,
+    StoredRow, Transaction,
+};
+use async_trait::async_trait;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// The most rows one request looks at, however few it returns.
+const MAX_SCANNED: usize = 10_000;
+/// Every so many rows of a page, one is asked which partition it lies in.
+const SAMPLE: usize = 50;
+/// A page takes from a partition's target if it holds this many of its rows.
+const NOTICED: f64 = 200.0;
+const TIMESTAMP: &str = "2026-01-01T00:00:00Z";
+
+/// How a fake service behaves. The default answers at once, without limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServiceSettings {
+    /// The most rows of a page.
+    pub page_rows: usize,
+    /// What a request takes at least and, without its rows, at most.
+    pub latency: (Duration, Duration),
+    /// What each row adds to that.
+    pub latency_per_row: Duration,
+    /// Partition servers, which hold equally many rows; a page ends where a server's rows do.
+    pub servers: usize,
+    /// Every so many requests, an empty page with a continuation.
+    pub empty_every: Option<u64>,
+    /// Every so many requests, a page of half as many rows.
+    pub short_every: Option<u64>,
+    /// Entities a second of the account.
+    pub account_target: Option<f64>,
+    /// Entities a second of each partition.
+    pub partition_target: Option<f64>,
+    /// The most requests it answers; later ones are refused for good. So a test of a client that
+    /// never comes to an end fails.
+    pub most_requests: Option<u64>,
+    /// Whether the queries are kept.
+    pub recorded: bool,
+    /// Of the random latencies.
+    pub seed: u64,
+}
+
+impl Default for ServiceSettings {
+    fn default() -> Self {
+        Self {
+            page_rows: MAX_PAGE_ROWS.into(),
+            latency: (Duration::ZERO, Duration::ZERO),
+            latency_per_row: Duration::ZERO,
+            servers: 1,
+            empty_every: None,
+            short_every: None,
+            account_target: None,
+            partition_target: None,
+            most_requests: None,
+            recorded: false,
+            seed: 1,
+        }
+    }
+}
+
+impl ServiceSettings {
+    /// The latencies that were read from a published scan of 3.5 million rows: 10 to 25 ms a
+    /// request and 70 us a row; a partition server for each 50,000 rows, at most 16.
+    #[must_use]
+    pub fn measured(rows: usize) -> Self {
+        Self {
+            latency: (Duration::from_millis(10), Duration::from_millis(25)),
+            latency_per_row: Duration::from_micros(70),
+            servers: (rows / 50_000).clamp(1, 16),
+            ..Self::default()
+        }
+    }
+
+    /// The same, with the targets that the service documents: 20,000 entities a second for the
+    /// account, 2,000 for a partition.
+    #[must_use]
+    pub const fn with_targets(mut self) -> Self {
+        self.account_target = Some(20_000.0);
+        self.partition_target = Some(2_000.0);
+        self
+    }
+}
+
+/// What a fake service has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ServiceFigures {
+    /// Requests, refused ones included.
+    pub requests: u64,
+    /// Pages without rows.
+    pub empty: u64,
+    /// Requests refused with 503.
+    pub throttled: u64,
+    /// Rows returned.
+    pub rows: u64,
+    /// The most requests that were under way at a time.
+    pub busiest: u64,
+}
+
+/// A read-only [`Store`] of generated rows. Clones are the same service.
+///
+/// Every table has the same rows: their keys, a timestamp, and `N`, the row's number as `Int32`.
+/// Filters may compare `N`.
+#[derive(Clone)]
+pub struct FakeService {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    keys: KeySet,
+    settings: ServiceSettings,
+    state: Mutex<State>,
+}
+
+struct State {
+    started: Option<Instant>,
+    random: Random,
+    account: Option<Bucket>,
+    partitions: HashMap<usize, Bucket>,
+    figures: ServiceFigures,
+    under_way: u64,
+    queries: Vec<RowQuery>,
+}
+
+impl fmt::Debug for FakeService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FakeService").field("rows", &self.inner.keys.len()).finish_non_exhaustive()
+    }
+}
+
+impl FakeService {
+    /// A service whose tables hold these rows.
+    #[must_use]
+    pub fn new(keys: KeySet, settings: ServiceSettings) -> Self {
+        let state = State {
+            started: None,
+            random: Random::new(settings.seed),
+            account: settings.account_target.map(Bucket::new),
+            partitions: HashMap::new(),
+            figures: ServiceFigures::default(),
+            under_way: 0,
+            queries: Vec::new(),
+        };
+        Self { inner: Arc::new(Inner { keys, settings, state: Mutex::new(state) }) }
+    }
+
+    /// The keys of its rows.
+    #[must_use]
+    pub fn keys(&self) -> &KeySet {
+        &self.inner.keys
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn figures(&self) -> ServiceFigures {
+        self.state().figures
+    }
+
+    /// The queries so far, in order, if they are recorded.
+    #[must_use]
+    pub fn queries(&self) -> Vec<RowQuery> {
+        self.state().queries.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer to a query, and how long it takes.
+    fn answer(&self, query: &RowQuery) -> (Result<Page, StoreError>, Duration) {
+        let settings = &self.inner.settings;
+        let mut state = self.state();
+        let started = *state.started.get_or_insert_with(Instant::now);
+        let now = started.elapsed().as_secs_f64();
+        state.figures.requests += 1;
+        if settings.recorded {
+            state.queries.push(query.clone());
+        }
+        let spread = settings.latency.1.saturating_sub(settings.latency.0);
+        let latency = settings.latency.0 + spread.mul_f64(state.random.fraction());
+        if query.comparisons() > MAX_COMPARISONS {
+            let error = StoreError::new(ErrorCode::INVALID_INPUT, "too many comparisons");
+            return (Err(error), latency);
+        }
+        let requests = state.figures.requests;
+        if settings.most_requests.is_some_and(|most| requests > most) {
+            let error = StoreError::new(ErrorCode::INVALID_INPUT, "too many requests in all");
+            return (Err(error), latency);
+        }
+        let every = |count: Option<u64>| count.is_some_and(|count| requests.is_multiple_of(count));
+        let mut most = settings.page_rows.min(query.top.unwrap_or(MAX_PAGE_ROWS).into());
+        if every(settings.short_every) {
+            most = most.div_ceil(2);
+        }
+        let (from, to) = self.bounds(query);
+        if every(settings.empty_every) && from < to {
+            state.figures.empty += 1;
+            return (Ok(page(Vec::new(), Some(self.token(from)), 0)), latency);
+        }
+        let walk = self.walk(query, from, to, most);
+        let scanned = (walk.next - from).max(1) as f64;
+        let hot = self.partitions(from, walk.next);
+        let mut granted = state.account.as_mut().is_none_or(|account| account.holds(now, scanned));
+        if let Some(target) = settings.partition_target {
+            for (partition, rows) in &hot {
+                let bucket =
+                    state.partitions.entry(*partition).or_insert_with(|| Bucket::new(target));
+                granted = granted && bucket.holds(now, *rows);
+            }
+        }
+        if !granted {
+            state.figures.throttled += 1;
+            let busy = "The server is busy.";
+            return (Err(StoreError::new(ErrorCode::SERVER_BUSY, busy)), latency);
+        }
+        if let Some(account) = &mut state.account {
+            account.take(scanned);
+        }
+        for (partition, rows) in &hot {
+            if let Some(bucket) = state.partitions.get_mut(partition) {
+                bucket.take(*rows);
+            }
+        }
+        state.figures.rows += walk.rows.len() as u64;
+        state.figures.empty += u64::from(walk.rows.is_empty());
+        drop(state);
+        let latency =
+            latency + settings.latency_per_row * u32::try_from(walk.rows.len()).unwrap_or(0);
+        let token = (walk.next < to).then(|| self.token(walk.next));
+        (Ok(self.page(query, &walk, from, token)), latency)
+    }
+
+    /// The rows a query has to look at.
+    fn bounds(&self, query: &RowQuery) -> (usize, usize) {
+        let keys = &self.inner.keys;
+        let (mut from, to) = match (&query.keys.partition, &query.keys.row) {
+            (Span::All, _) => (0, keys.len()),
+            (Span::Exact(pk), row) => {
+                let whole = (keys.seek_partition(pk, false), keys.seek_partition(pk, true));
+                match row {
+                    Span::All => whole,
+                    Span::Exact(rk) => (keys.seek(pk, rk, false), keys.seek(pk, rk, true)),
+                    Span::Between(lower, upper) => (
+                        bound(lower).map_or(whole.0, |(rk, included)| keys.seek(pk, rk, !included)),
+                        bound(upper).map_or(whole.1, |(rk, included)| keys.seek(pk, rk, included)),
+                    ),
+                }
+            }
+            (Span::Between(lower, upper), _) => (
+                bound(lower).map_or(0, |(pk, included)| keys.seek_partition(pk, !included)),
+                bound(upper).map_or(keys.len(), |(pk, included)| keys.seek_partition(pk, included)),
+            ),
+        };
+        if let Some(token) = &query.continuation {
+            let part = |text: &Option<String>| text.clone().unwrap_or_default();
+            let next =
+                keys.seek(&part(&token.next_partition_key), &part(&token.next_row_key), false);
+            from = from.max(next);
+        }
+        (from, to.max(from))
+    }
+
+    fn walk(&self, query: &RowQuery, from: usize, to: usize, most: usize) -> Walk {
+        let Inner { keys, settings, .. } = &*self.inner;
+        // Where the rows of the server that holds the first one end.
+        let servers = settings.servers.max(1);
+        let server = (1..=servers).map(|server| keys.len() * server / servers);
+        let wall = server.into_iter().find(|end| *end > from).unwrap_or(to).min(to);
+        let plain = query.filter.is_none()
+            && (query.keys.row == Span::All || matches!(query.keys.partition, Span::Exact(_)));
+        if plain {
+            let next = wall.min(from + most);
+            return Walk { rows: (from..next).collect(), next };
+        }
+        let mut walk = Walk { rows: Vec::new(), next: from };
+        while walk.next < wall && walk.rows.len() < most && walk.next - from < MAX_SCANNED {
+            let row = walk.next;
+            let named = query.keys.row.contains(keys.row_key(row));
+            if named && query.filter.as_ref().is_none_or(|filter| matches(filter, row)) {
+                walk.rows.push(row);
+            }
+            walk.next += 1;
+        }
+        walk
+    }
+
+    /// The partitions that a page reads much of.
+    fn partitions(&self, from: usize, to: usize) -> Vec<(usize, f64)> {
+        if self.inner.settings.partition_target.is_none() {
+            return Vec::new();
+        }
+        let mut found: Vec<(usize, f64)> = Vec::new();
+        for row in (from..to).step_by(SAMPLE) {
+            let partition = self.inner.keys.partition_of(row);
+            let rows = SAMPLE.min(to - row) as f64;
+            match found.last_mut() {
+                Some((last, sum)) if *last == partition => *sum += rows,
+                _ => found.push((partition, rows)),
+            }
+        }
+        found.retain(|(_, rows)| *rows >= NOTICED);
+        found
+    }
+
+    fn token(&self, row: usize) -> Continuation {
+        let (partition_key, row_key) = self.inner.keys.row(row);
+        Continuation {
+            next_partition_key: Some(partition_key.to_owned()),
+            next_row_key: Some(row_key.to_owned()),
+        }
+    }
+
+    fn page(
+        &self,
+        query: &RowQuery,
+        walk: &Walk,
+        from: usize,
+        token: Option<Continuation>,
+    ) -> Page {
+        let rows = &walk.rows;
+        let keys = &self.inner.keys;
+        let select = query.select.as_deref();
+        let selected = |name: &str| select.is_none_or(|names| names.iter().any(|n| n == name));
+        let names = ["PartitionKey", "RowKey", "Timestamp", "N"].map(selected);
+        let mut body = Vec::with_capacity(rows.len() * 64);
+        let mut partition = rows.first().map_or(0, |row| keys.partition_of(*row));
+        for row in rows {
+            while keys.partition_end(partition) <= *row {
+                partition += 1;
+            }
+            if !body.is_empty() {
+                body.push(b',');
+            }
+            write_row(&mut body, keys.partition_key(partition), keys.row_key(*row), *row, names);
+        }
+        page(body, token, u32::try_from(walk.next - from).unwrap_or(u32::MAX))
+    }
+}
+
+struct Walk {
+    rows: Vec<usize>,
+    next: usize,
+}
+
+fn page(rows: Vec<u8>, continuation: Option<Continuation>, scanned: u32) -> Page {
+    let mut body = br#"{"value":["#.to_vec();
+    body.extend(rows);
+    body.extend_from_slice(b"]}");
+    Page { body: body.into(), continuation, scanned: Some(scanned) }
+}
+
+fn write_row(body: &mut Vec<u8>, pk: &str, rk: &str, row: usize, names: [bool; 4]) {
+    let start = body.len();
+    for (name, selected) in ["PartitionKey", "RowKey", "Timestamp", "N"].into_iter().zip(names) {
+        if !selected {
+            continue;
+        }
+        body.push(if body.len() == start { b'{' } else { b',' });
+        write_string(body, name);
+        body.push(b':');
+        match name {
+            "PartitionKey" => write_string(body, pk),
+            "RowKey" => write_string(body, rk),
+            "Timestamp" => write_string(body, TIMESTAMP),
+            _ => body.extend_from_slice(row.to_string().as_bytes()),
+        }
+    }
+    if body.len() == start {
+        body.push(b'{');
+    }
+    body.push(b'}');
+}
+
+fn bound(bound: &Bound<String>) -> Option<(&str, bool)> {
+    match bound {
+        Bound::Included(key) => Some((key, true)),
+        Bound::Excluded(key) => Some((key, false)),
+        Bound::Unbounded => None,
+    }
+}
+
+/// Whether a row meets a condition on its number.
+fn matches(filter: &Filter, row: usize) -> bool {
+    match filter {
+        Filter::Compare { property, comparison, value: Edm::Int32(value) } if property == "N" => {
+            let order = i32::try_from(row).unwrap_or(i32::MAX).cmp(value);
+            match comparison {
+                Comparison::Equal => order.is_eq(),
+                Comparison::NotEqual => order.is_ne(),
+                Comparison::Greater => order.is_gt(),
+                Comparison::GreaterOrEqual => order.is_ge(),
+                Comparison::Less => order.is_lt(),
+                Comparison::LessOrEqual => order.is_le(),
+            }
+        }
+        Filter::Compare { .. } => false,
+        Filter::And(left, right) => matches(left, row) && matches(right, row),
+        Filter::Or(left, right) => matches(left, row) || matches(right, row),
+        Filter::Not(inner) => !matches(inner, row),
+    }
+}
+
+fn read_only() -> StoreError {
+    StoreError::new(ErrorCode::INVALID_INPUT, "A fake service is only read.")
+}
+
+/// A request under way.
+struct UnderWay<'a>(&'a FakeService);
+
+impl<'a> UnderWay<'a> {
+    fn new(service: &'a FakeService) -> Self {
+        let mut state = service.state();
+        state.under_way += 1;
+        state.figures.busiest = state.figures.busiest.max(state.under_way);
+        Self(service)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.state().under_way -= 1;
+    }
+}
+
+#[async_trait]
+impl Store for FakeService {
+    async fn create_table(&self, _table: &TableName) -> Result<(), StoreError> {
+        Err(read_only())
+    }
+
+    async fn delete_table(&self, _table: &TableName) -> Result<(), StoreError> {
+        Err(read_only())
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn get(
+        &self,
+        _table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        _select: Option<&[&str]>,
+        _metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        let keys = &self.inner.keys;
+        let row = keys.seek(partition_key, row_key, false);
+        if row == keys.len() || keys.row(row) != (partition_key, row_key) {
+            return Ok(None);
+        }
+        let mut body = Vec::new();
+        write_row(&mut body, partition_key, row_key, row, [true; 4]);
+        Ok(Some(StoredRow { body: body.into(), header: None }))
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        let _under_way = UnderWay::new(self);
+        let (answer, latency) = self.answer(query);
+        if !latency.is_zero() {
+            sleep(latency).await;
+        }
+        answer
+    }
+
+    async fn write(
+        &self,
+        _table: &TableName,
+        _partition_key: &str,
+        _operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        Err(read_only())
+    }
+
+    async fn commit(
+        &self,
+        _table: &TableName,
+        _transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        Err(read_only())
+    }
+}

@@ -1,0 +1,131 @@
+//! A store that lets transactions arrive as a broken write engine would send them.
+
+use async_trait::async_trait;
+use table_orm::query::RowQuery;
+use table_orm::store::embedded::EmbeddedStore;
+use table_orm::store::{
+    Action, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
+};
+use table_orm::{ETag, TableName};
+
+/// What the write engine forgets.
+#[derive(Debug, Clone, Copy)]
+pub enum Mutation {
+    /// To delete an index row that has moved.
+    OldIndexRow,
+    /// To insert an index row.
+    NewIndexRow,
+    /// To rewrite an index row that stays.
+    StaleIndexRow,
+    /// To delete a guard row.
+    OldGuard,
+    /// To ask for the version that was read.
+    Version,
+}
+
+impl Mutation {
+    pub const ALL: [Self; 5] =
+        [Self::OldIndexRow, Self::NewIndexRow, Self::StaleIndexRow, Self::OldGuard, Self::Version];
+
+    fn forgets(self, operation: &Operation) -> bool {
+        let index = ["AGE:", "CITY:", "SEN:", "SHOW:", "TWIN:"];
+        let guard = ["UNQ:", "NO:"];
+        let is = |starts: &[&str]| starts.iter().any(|start| operation.row_key.starts_with(start));
+        match (self, &operation.action) {
+            (Self::OldIndexRow, Action::Delete(_)) | (Self::NewIndexRow, Action::Insert(_)) => {
+                is(&index)
+            }
+            (Self::StaleIndexRow, Action::InsertOrReplace(_) | Action::InsertOrMerge(_)) => {
+                is(&index)
+            }
+            (Self::OldGuard, Action::Delete(_)) => is(&guard),
+            _ => false,
+        }
+    }
+
+    /// The operation as it is sent.
+    fn sent(self, mut operation: Operation) -> Operation {
+        if let (
+            Self::Version,
+            Action::Replace(_, condition) | Action::Merge(_, condition) | Action::Delete(condition),
+        ) = (self, &mut operation.action)
+        {
+            *condition = IfMatch::Any;
+        }
+        operation
+    }
+}
+
+#[derive(Debug)]
+pub struct Tamper {
+    store: EmbeddedStore,
+    mutation: Mutation,
+}
+
+impl Tamper {
+    pub const fn new(store: EmbeddedStore, mutation: Mutation) -> Self {
+        Self { store, mutation }
+    }
+}
+
+#[async_trait]
+impl Store for Tamper {
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.store.create_table(table).await
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.store.delete_table(table).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        self.store.list_tables().await
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        self.store.get(table, partition_key, row_key, select, metadata).await
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.store.query(query).await
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        self.store.write(table, partition_key, self.mutation.sent(operation)).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let Transaction { partition_key, operations } = transaction;
+        let all = operations.len();
+        let (kept, operations): (Vec<_>, Vec<_>) = operations
+            .into_iter()
+            .enumerate()
+            .filter(|(_, operation)| !self.mutation.forgets(operation))
+            .map(|(index, operation)| (index, self.mutation.sent(operation)))
+            .unzip();
+        let sent = self.store.commit(table, Transaction { partition_key, operations }).await;
+        let etags = sent.map_err(|mut error| {
+            error.operation = error.operation.and_then(|index| kept.get(index).copied());
+            error
+        })?;
+        let mut answers = vec![None; all];
+        kept.into_iter().zip(etags).for_each(|(index, etag)| answers[index] = etag);
+        Ok(answers)
+    }
+}
