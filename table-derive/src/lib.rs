@@ -115,6 +115,24 @@ pub fn properties(input: TokenStream) -> TokenStream {
     expand::properties(&parse_macro_input!(input as DeriveInput)).into()
 }
 
+/// Implements `TableUnion`, for an enum with one entity type in each variant: a partition in which
+/// entities of several types stand is read into it.
+///
+/// ```text
+/// #[derive(TableUnion)]
+/// enum Office { Employee(Employee), Department(Department) }
+/// ```
+///
+/// The types are stored in one table, and no row of one can have the RowKey of a row of another:
+/// their templates start with different literals, or one with digits where the other has another
+/// character.
+///
+/// `#[table(crate = path)]` on the enum says where `table_orm` is, when renamed.
+#[proc_macro_derive(TableUnion, attributes(table))]
+pub fn table_union(input: TokenStream) -> TokenStream {
+    expand::union(&parse_macro_input!(input as DeriveInput)).into()
+}
+
 /// Lets a smaller struct be read from an entity's rows: `#[projection(of = Entity)]`.
 ///
 /// Its fields are named and typed as the entity's. `#[projection(default)]` and

@@ -128,6 +128,21 @@ impl<'a> Part<'a> {
         self.field().filter(|field| kind::option(field.ty).is_some())
     }
 
+    /// How many ASCII digits its text surely starts with.
+    pub fn digits(&self) -> usize {
+        match (self.encoder, self.kind()) {
+            (Encoder::Plain, Kind::Unsigned(_)) => 1,
+            (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Kind::Unsigned(_)) => {
+                digits
+            }
+            (
+                Encoder::Ascending | Encoder::Descending | Encoder::Biased,
+                Kind::Unsigned(digits) | Kind::Signed(digits),
+            ) => digits,
+            _ => 0,
+        }
+    }
+
     /// Whether a stored key gives the value back.
     pub fn is_recoverable(&self) -> bool {
         self.field().is_some() && self.encoder != Encoder::Lower

@@ -40,6 +40,8 @@ pub const ON_FIELD: &[&str] =
     &[RENAME, SKIP, DEFAULT, JSON, SERIES, FLATTEN, KEY_ONLY, MAX_LEN, MAX, ETAG, TIMESTAMP];
 /// In `#[table(..)]` on a struct of properties.
 pub const ON_PROPERTIES: &[&str] = &[CRATE, RENAME_ALL];
+/// In `#[table(..)]` on a union.
+pub const ON_UNION: &[&str] = &[CRATE];
 /// In `#[projection(..)]` on a struct.
 pub const ON_PROJECTION: &[&str] = &[OF, CRATE];
 /// In `#[projection(..)]` on a field.

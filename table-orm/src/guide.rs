@@ -11,3 +11,6 @@ pub mod units {}
 
 #[doc = include_str!("../guide/patches.md")]
 pub mod patches {}
+
+#[doc = include_str!("../guide/out_of_step.md")]
+pub mod out_of_step {}

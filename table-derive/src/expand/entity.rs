@@ -19,8 +19,18 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
         let make = if row.is_full() { quote!(full) } else { quote!(partial) };
         let name = row.name.unraw().to_string();
+        let first = key.parts.first().filter(|_| key.template.start.is_empty());
+        let digits = first.map_or(0, Part::digits);
         let (key, start) = (&key.template.text, &key.template.start);
-        quote!(_orm::RowTemplate::#make(#name, #key, #start))
+        // Without a literal of their own, digits tell a row's keys from other types'.
+        let digits = match digits {
+            0 => None,
+            digits => {
+                let digits = Literal::usize_unsuffixed(digits);
+                Some(quote!(.digits(#digits)))
+            }
+        };
+        quote!(_orm::RowTemplate::#make(#name, #key, #start) #digits)
     });
     let guards = entity.uniques.iter().map(|unique| {
         let Unique { name, template, .. } = unique;

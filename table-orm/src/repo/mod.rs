@@ -1,5 +1,6 @@
 //! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
 
+mod backfill;
 mod bulk;
 mod channel;
 mod get;
@@ -9,12 +10,16 @@ mod load;
 mod merge;
 mod pages;
 mod patch;
+mod repair;
 mod save;
 mod scan;
 mod table;
+mod union;
 mod unit;
+mod verify;
 mod write;
 
+pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
 };
@@ -25,15 +30,22 @@ pub use load::Load;
 pub use merge::{Merge, Update};
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
+pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
+pub use union::{UnionList, UnionPages};
 pub use unit::{Unit, UnitError};
+pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::Write;
+
+pub(crate) use verify::template_of;
 
 use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
-use crate::query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition};
+use crate::query::{
+    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
+};
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
 use crate::store::{IfMatch, Store, Transaction};
@@ -128,7 +140,7 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = query.into_keys().map(|keys| self.channel.query(keys));
+        let query = keys_of(query).map(|keys| self.channel.query(keys));
         List::new(self.channel.clone(), query.map_err(Into::into))
     }
 
@@ -149,7 +161,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
         E: FromRow<Q::Row>,
     {
-        Load { channel: self.channel.clone(), keys: query.into_keys(), read: PhantomData }
+        Load { channel: self.channel.clone(), keys: keys_of(query), read: PhantomData }
     }
 
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
