@@ -8,6 +8,7 @@ mod rows;
 mod tables;
 mod transactions;
 pub mod types;
+mod writes;
 
 use crate::Case;
 
@@ -41,4 +42,6 @@ cases! {
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_refused, of_nothing_are_refused, keep_keys_of_any_characters,
         with_stale_etags_change_nothing;
+    writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
+        commit_units_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke;
 }
