@@ -8,9 +8,8 @@
 #![cfg(all(unix, not(miri)))]
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher as _, RandomState};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -18,6 +17,7 @@ use table_orm::query::{KeyRange, RowQuery, Span};
 use table_orm::store::embedded::EmbeddedStore;
 use table_orm::store::{Action, IfMatch, Operation, Store, Transaction};
 use table_orm::{TableName, Tables};
+use tests::draw;
 use tokio::runtime::Runtime;
 
 const ROUNDS: u64 = 300;
@@ -31,13 +31,6 @@ const CHILD: &str = "TABLE_ORM_CRASH";
 
 /// The rows of one writer in one round, each with its value.
 type Rows = BTreeMap<String, String>;
-
-/// A random number in a range, the same for the same name.
-fn draw(name: impl Hash, range: Range<u64>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    range.start + hasher.finish() % (range.end - range.start)
-}
 
 fn table() -> TableName {
     TableName::new("Crashes").unwrap()

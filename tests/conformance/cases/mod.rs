@@ -2,6 +2,7 @@
 
 mod entities;
 mod filters;
+mod histories;
 mod keys;
 mod pages;
 mod rows;
@@ -41,4 +42,6 @@ cases! {
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_refused, of_nothing_are_refused, keep_keys_of_any_characters,
         with_stale_etags_change_nothing;
+    histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
+        under_faults_lose_no_acknowledged_transaction;
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 /// What an operation did, as its caller was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Did {
+pub enum Did {
     /// Read this value; `None` when there is no row.
     Read(Option<i64>),
     /// Set the register from one value to another: done, refused, or not known.
@@ -15,15 +15,15 @@ pub(super) enum Did {
 
 /// One operation, with the moments of its call and return.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operation {
-    pub(super) called: u64,
+pub struct Operation {
+    pub called: u64,
     /// An operation whose outcome is not known may take effect at any later time.
-    pub(super) returned: u64,
-    pub(super) did: Did,
+    pub returned: u64,
+    pub did: Did,
 }
 
 /// Whether the history of an at first empty register is linearizable.
-pub(super) fn is_linearizable(history: &[Operation]) -> bool {
+pub fn is_linearizable(history: &[Operation]) -> bool {
     assert!(history.len() <= 128);
     let mut visited = HashSet::new();
     let all = history.iter().enumerate();
