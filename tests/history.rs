@@ -4,32 +4,43 @@ use crate::draw;
 use crate::linear::{Did, Operation, is_linearizable};
 use bytes::Bytes;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use table_orm::TableName;
 use table_orm::store::{Action, ErrorCode, IfMatch, Metadata, Store, StoreError, StoredRow};
 
-const ROWS: usize = 2;
+const ROWS: u64 = 2;
 const CLIENTS: i64 = 4;
 
 /// The operations on each row, in the order of their returns, and a clock of events.
 #[derive(Debug, Default)]
-struct Recorder {
+pub struct Recorder {
     clock: AtomicU64,
-    histories: Mutex<[Vec<Operation>; ROWS]>,
+    histories: Mutex<BTreeMap<u64, Vec<Operation>>>,
 }
 
 impl Recorder {
-    fn now(&self) -> u64 {
+    /// The moment of a call.
+    pub fn now(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    fn record(&self, row: usize, called: u64, did: Did) {
-        let returned = match did {
-            Did::Set { done: None, .. } => u64::MAX,
-            _ => self.now(),
-        };
-        self.histories.lock().unwrap()[row].push(Operation { called, returned, did });
+    /// Writes down what a call did, as it was told when it returned.
+    pub fn record(&self, row: u64, called: u64, did: Did) {
+        let returned = if did.is_unknown() { u64::MAX } else { self.now() };
+        let operation = Operation { called, returned, did };
+        self.histories.lock().unwrap().entry(row).or_default().push(operation);
+    }
+
+    /// Checks that there is an order that explains all that was told. Returns how many operations
+    /// that were.
+    pub fn check(&self, seed: u64) -> usize {
+        let histories = self.histories.lock().unwrap();
+        for history in histories.values() {
+            assert!(is_linearizable(history), "seed {seed}: {history:#?}");
+        }
+        histories.values().map(Vec::len).sum()
     }
 }
 
@@ -42,15 +53,15 @@ struct Place {
 }
 
 impl Place {
-    fn row_key(&self, row: usize) -> String {
+    fn row_key(&self, row: u64) -> String {
         format!("{}-{row}", self.seed)
     }
 
-    async fn get(&self, row: usize) -> Result<Option<StoredRow>, StoreError> {
+    async fn get(&self, row: u64) -> Result<Option<StoredRow>, StoreError> {
         self.store.get(&self.table, "p", &self.row_key(row), None, Metadata::None).await
     }
 
-    async fn set(&self, row: usize, over: Option<StoredRow>, to: i64) -> Result<(), StoreError> {
+    async fn set(&self, row: u64, over: Option<StoredRow>, to: i64) -> Result<(), StoreError> {
         let body = Bytes::from(format!("{{\"V\":{to}}}"));
         let action = match over {
             None => Action::Insert(body),
@@ -68,7 +79,7 @@ fn value(row: &StoredRow) -> i64 {
 async fn client(place: Place, name: i64, steps: i64, recorder: Arc<Recorder>) {
     for step in 0..steps {
         let draw = |what, range| draw((place.seed, name, step, what), range);
-        let row = draw("row", 0..ROWS as u64) as usize;
+        let row = draw("row", 0..ROWS);
         let called = recorder.now();
         let Ok(stored) = place.get(row).await else { continue };
         let from = stored.as_ref().map(value);
@@ -85,7 +96,7 @@ async fn client(place: Place, name: i64, steps: i64, recorder: Arc<Recorder>) {
             Err(error) if error.code.status() == Some(503) => continue,
             Err(_) => Some(false),
         };
-        recorder.record(row, called, Did::Set { from, to, done });
+        recorder.record(row, called, Did::Set { from, to: Some(to), done });
     }
 }
 
@@ -99,9 +110,5 @@ pub async fn check(store: Arc<dyn Store>, table: TableName, seed: u64, steps: i6
     for client in clients.collect::<Vec<_>>() {
         client.await.unwrap();
     }
-    let histories = recorder.histories.lock().unwrap();
-    for history in &*histories {
-        assert!(is_linearizable(history), "seed {seed}: {history:#?}");
-    }
-    histories.iter().map(Vec::len).sum()
+    recorder.check(seed)
 }
