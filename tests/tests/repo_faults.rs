@@ -150,9 +150,10 @@ fn index_rows(canonical: &Properties) -> BTreeMap<String, bool> {
 }
 
 /// Checks that there are the canonical rows, what follows from them, and nothing else.
-fn check_index(mut rows: BTreeMap<String, Properties>, seed: u64) {
-    let of_number = |key: &String, _: &mut Properties| key.starts_with("NUM:");
-    let canonical: Vec<_> = rows.extract_if(.., of_number).collect();
+fn check_index(rows: BTreeMap<String, Properties>, seed: u64) {
+    let is_canonical = |(key, _): &(String, Properties)| key.starts_with("NUM:");
+    let (canonical, mut rows): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        rows.into_iter().partition(is_canonical);
     for (key, canonical) in canonical {
         for (index_key, is_full) in index_rows(&canonical) {
             let index = rows.remove(&index_key);
