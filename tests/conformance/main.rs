@@ -14,6 +14,7 @@ mod service;
 mod signatures;
 mod stub;
 mod subject;
+mod tls;
 
 use azurite::Azurite;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -91,6 +92,10 @@ fn main() -> ExitCode {
     for (name, run) in signatures::all() {
         on_azurite(format!("azure::{name}"), Box::new(run));
     }
+    on_azurite(
+        "azure::tls::carries_keys_and_tokens".into(),
+        Box::new(tls::carries_keys_and_tokens),
+    );
     if azurite.is_err() || required || interop::python().is_some() {
         on_azurite("azure::interop::python".into(), Box::new(interop::both_ways));
     } else {

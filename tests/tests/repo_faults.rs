@@ -91,7 +91,7 @@ async fn writer(repo: Repo<Part>, seed: u64, round: u64, writer: u64, recorder: 
 
         let called = recorder.now();
         let set = |from, to, result| told(&result).map(|done| Did::Set { from, to, done });
-        let inserts = round % 2 == 0;
+        let inserts = round.is_multiple_of(2);
         let did = match (draw("call", 0..6), loaded) {
             (_, None) if !inserts => None,
             (0, _) if inserts => set(None, Some(version), repo.insert(&new).await.map(drop)),

@@ -36,6 +36,9 @@ pub enum ConnectError {
     /// A token, which whoever sees it could use, over a connection that anybody can read.
     #[error("tokens are sent over https only, and this endpoint is http")]
     TokenOverHttp,
+    /// Text that holds no certificate, or one that cannot be read.
+    #[error("the root certificates are not PEM text with at least one certificate")]
+    RootCertificates,
     /// The HTTP client cannot start, as when the system has no root certificates.
     #[error("the HTTP client cannot start")]
     Transport(#[source] Box<dyn Error + Send + Sync>),
@@ -51,7 +54,10 @@ pub struct ConnectOptions {
     pub request_timeout: Duration,
     /// The most idle connections that are kept for later requests. 64 unless told.
     pub max_idle_connections: usize,
-    /// Logging, tracing, more policies, or another HTTP client, for which the three settings above
+    /// Certificates, as PEM text, of authorities that are trusted beside the system's, such as that
+    /// of a company's proxy or of an Azurite with `--cert`. Empty unless told.
+    pub root_certificates: String,
+    /// Logging, tracing, more policies, or another HTTP client, for which the four settings above
     /// do nothing. Its retry options are not used.
     pub client: ClientOptions,
 }
@@ -62,6 +68,7 @@ impl Default for ConnectOptions {
             connect_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(60),
             max_idle_connections: 64,
+            root_certificates: String::new(),
             client: ClientOptions::default(),
         }
     }
