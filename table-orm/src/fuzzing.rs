@@ -92,6 +92,14 @@ fn writes_what_it_reads<X, T: KeyPart<X>>(text: &str) {
 mod tests {
     use proptest::prelude::*;
 
+    #[test]
+    fn texts_that_fuzzing_has_found_stay_refused() {
+        // Once read as the ninth of September.
+        for text in ["1999-9-9-9", "1999-09-9-", "999-009-09"] {
+            super::key(text);
+        }
+    }
+
     proptest! {
         #[test]
         fn no_key_panics(
