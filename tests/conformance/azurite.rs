@@ -66,6 +66,11 @@ impl Azurite {
         format!("{}://127.0.0.1:{}/{ACCOUNT}", self.scheme, self.port)
     }
 
+    #[cfg(feature = "azure-data-tables")]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     pub fn connection_string(&self) -> String {
         let endpoint = self.endpoint();
         format!("AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={endpoint};")

@@ -1,7 +1,8 @@
 //! What every store promises, checked against every store.
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
-//! store against Azurite, which is started here. A scripted server stands in for what the service
+//! store against Azurite, which is started here; with the feature `azure-data-tables`, the store
+//! through a client of that crate too. A scripted server stands in for what the service
 //! does and Azurite does not. Without Node, or before `npm ci` in `tests/azurite`, the tests that
 //! need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`: then they fail.
 
@@ -9,6 +10,8 @@
 
 mod azurite;
 mod cases;
+#[cfg(feature = "azure-data-tables")]
+mod data_tables;
 mod interop;
 mod service;
 mod signatures;
@@ -88,6 +91,22 @@ fn main() -> ExitCode {
                 Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
             }),
         );
+    }
+    #[cfg(feature = "azure-data-tables")]
+    {
+        for case in cases::all() {
+            let run = case.run;
+            on_azurite(
+                format!("data-tables::{}", case.name),
+                Box::new(move |azurite| {
+                    let store = data_tables::store(azurite);
+                    Box::pin(async move { run(Subject::new(store.await).await).await })
+                }),
+            );
+        }
+        for (name, run) in data_tables::all() {
+            on_azurite(format!("data-tables::{name}"), Box::new(run));
+        }
     }
     for (name, run) in signatures::all() {
         on_azurite(format!("azure::{name}"), Box::new(run));

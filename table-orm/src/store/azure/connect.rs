@@ -39,6 +39,10 @@ pub enum ConnectError {
     /// Text that holds no certificate, or one that cannot be read.
     #[error("the root certificates are not PEM text with at least one certificate")]
     RootCertificates,
+    /// A client of the `azure_data_tables` crate whose requests cannot be repaired.
+    #[cfg(feature = "azure-data-tables")]
+    #[error("the client was not built with the options of `DataTablesStore::options`")]
+    ClientOptions,
     /// The HTTP client cannot start, as when the system has no root certificates.
     #[error("the HTTP client cannot start")]
     Transport(#[source] Box<dyn Error + Send + Sync>),
@@ -82,17 +86,26 @@ pub(super) fn connect(
     let url = parse_endpoint(endpoint)?;
     let dialect = dialect(&url);
     let authorize = policy(&url, credential, dialect)?;
+    start(&url, vec![authorize], options)
+}
+
+/// The store at an endpoint whose requests these policies authorize.
+pub(in crate::store) fn start(
+    url: &Url,
+    authorize: Vec<Arc<dyn Policy>>,
+    options: ConnectOptions,
+) -> Result<AzureStore, ConnectError> {
     let mut client = options.client.clone();
     client.retry = RetryOptions::none();
     if client.transport.is_none() {
-        client.transport = Some(Transport::new(Arc::new(transport::Http::new(&url, &options)?)));
+        client.transport = Some(Transport::new(Arc::new(transport::Http::new(url, &options)?)));
     }
     let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
-    let pipeline = Pipeline::new(name, version, client, Vec::new(), vec![authorize], None);
-    Ok(AzureStore { service: Service::new(url.as_str(), dialect), pipeline })
+    let pipeline = Pipeline::new(name, version, client, Vec::new(), authorize, None);
+    Ok(AzureStore { service: Service::new(url.as_str(), dialect(url)), pipeline })
 }
 
-fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
+pub(in crate::store) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     let url = Url::parse(endpoint.trim()).map_err(|_| ConnectError::Endpoint)?;
     let plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()
