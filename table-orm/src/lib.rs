@@ -39,6 +39,9 @@ pub mod __private;
 pub mod edm;
 pub mod entity;
 mod error;
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod key;

@@ -2,6 +2,7 @@
 
 mod entities;
 mod filters;
+mod histories;
 mod keys;
 mod pages;
 mod rows;
@@ -44,4 +45,6 @@ cases! {
         with_stale_etags_change_nothing;
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
         commit_units_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke;
+    histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
+        under_faults_lose_no_acknowledged_transaction;
 }
