@@ -44,6 +44,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     }
     parts(model, errors);
     append_only(model, errors);
+    shards(model, errors);
     key_only(model, errors);
     used_components(model, errors);
     type_names(model, errors);
@@ -537,6 +538,9 @@ fn width_holds_max(key: &Key<'_>, part: &Part<'_>, field: &Field<'_>, errors: &m
 
 fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
+    if matches!(part.encoder, Encoder::Shard(_)) {
+        return;
+    }
     if part.kind() == Kind::Instant && !model.entity.allow_append_only {
         errors.push(
             &model.partition.template.literal,
@@ -546,6 +550,27 @@ fn append_only(model: &Model<'_>, errors: &mut Errors) {
                 part.name
             ),
             "start it with a value that spreads, or accept that with `allow_append_only`",
+        );
+    }
+}
+
+/// A shard is a part of the partition, and only one.
+fn shards(model: &Model<'_>, errors: &mut Errors) {
+    let is_shard = |part: &&Part<'_>| matches!(part.encoder, Encoder::Shard(_));
+    for key in model.rows.iter().chain(&model.guards) {
+        if let Some(part) = key.parts.iter().find(is_shard) {
+            errors.push(
+                &key.template.literal,
+                format!("shard `{}` in a RowKey spreads nothing", part.name),
+                format!("write `{{{}}}` in `partition`", part.name),
+            );
+        }
+    }
+    if let Some(second) = model.partition.parts.iter().filter(is_shard).nth(1) {
+        errors.push(
+            &model.partition.template.literal,
+            format!("`{}` is a second shard of one PartitionKey", second.name),
+            "leave one of them out, and give the other more shards",
         );
     }
 }

@@ -64,7 +64,12 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `component(x = asc(f))` | smallest or oldest first, in full width; `{x}` or `{x:0N}` |
 /// | `component(x = biased(f))` | a signed integer that sorts |
 /// | `component(x = lower(f))` | text in lower case |
+/// | `component(x = shard(f, N))` | the number of one of N partitions over which values of `f` spread |
 /// | `component(x = with(path))` | what `fn(&Entity) -> String` computes |
+///
+/// Where a PartitionKey has a shard, `Registration::partition(..)` takes the field's value and finds
+/// its shard, and `Registration::partitions(..)` takes none and gives all of them, to be read by
+/// `Repo::list_many`.
 ///
 /// A template is a format string of fields and components. `{f:05}` writes an unsigned integer in
 /// exactly five digits, and so sorts; `{f}` does not, and is asked for by equality alone. Text sorts

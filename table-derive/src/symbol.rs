@@ -48,7 +48,7 @@ pub const ON_PROJECTION: &[&str] = &[OF, CRATE];
 pub const ON_PROJECTED_FIELD: &[&str] = &[DEFAULT, JSON];
 
 /// Encoders of `#[component(..)]`.
-pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "with"];
+pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with"];
 
 /// Members of every stored row that no property can be called.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];

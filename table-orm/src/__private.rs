@@ -8,7 +8,7 @@ pub use crate::key::IntoValue as Value;
 pub use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
     KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain, PrefixOf,
-    RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
+    RangeOf, RowKey, Shard, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
     Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
@@ -28,6 +28,7 @@ pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
 pub use serde::de::MapAccess;
 pub use std::string::String;
+pub use std::vec::Vec;
 
 use serde::Deserialize;
 use serde::de::{Error, Unexpected};

@@ -6,6 +6,7 @@ mod channel;
 mod get;
 mod guarded;
 mod list;
+mod list_many;
 mod load;
 mod merge;
 mod pages;
@@ -26,6 +27,7 @@ pub use bulk::{
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use guarded::MAX_ATTEMPTS;
 pub use list::List;
+pub use list_many::ListMany;
 pub use load::Load;
 pub use merge::{Merge, Update};
 pub use pages::{Pages, RowPage, RowStream};
@@ -142,6 +144,49 @@ impl<E: TableEntity> Repo<E> {
     {
         let query = keys_of(query).map(|keys| self.channel.query(keys));
         List::new(self.channel.clone(), query.map_err(Into::into))
+    }
+
+    /// Several queries of one kind, such as one for each shard of a load; at most 16 at a time.
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// /// A day's events would all go to one partition; eight share them.
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "events", partition = "{share}__{day:05}", row = "{id:010}")]
+    /// #[component(share = shard(id, 8))]
+    /// struct Event {
+    ///     day: u32,
+    ///     id: u32,
+    ///     text: String,
+    /// }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// let events = Tables::in_memory()?.repo::<Event>();
+    /// events.create_table().await?;
+    /// let today = (0..100).map(|id| Event { day: 20_778, id, text: "started".into() });
+    /// events.insert_many(today).await.all()?;
+    ///
+    /// // One event: its shard is found from its id.
+    /// let one = events.get(Event::partition(7, 20_778).row().id(7)).await?;
+    /// assert_eq!(one.map(|event| event.id), Some(7));
+    ///
+    /// // All of a day: eight queries.
+    /// let day = events.list_many(Event::partitions(20_778)).collect().await?;
+    /// assert_eq!(day.len(), 100);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub fn list_many<Q>(
+        &self,
+        queries: impl IntoIterator<Item = Q>,
+    ) -> ListMany<Q::Row, Q::Class, E>
+    where
+        Q: Query,
+        Q::Row: RowOf<E>,
+    {
+        ListMany(queries.into_iter().map(|query| self.list(query)).collect())
     }
 
     /// Every entity of the table, by its canonical row, read by many workers and in no order.

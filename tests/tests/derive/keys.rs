@@ -3,7 +3,7 @@
 use super::{exact, keys, repo, row_keys};
 use table_orm::query::{QueryClass, Span};
 use table_orm::row::EntityRows;
-use table_orm::{KeyPart, TableEntity};
+use table_orm::{KeyPart, TableEntity, Tables};
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
@@ -281,4 +281,36 @@ fn fixed_widths_need_no_separator_and_braces_are_doubled() {
     assert_eq!(rows.rows[0].row_key, "{007}b.");
     let key = Split::partition(day, Time::MIDNIGHT).row().lap(Lap(7)).split('b');
     assert_eq!(exact(key), "{007}b.");
+}
+
+/// A partition with a shard in front of what only the key stores.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "sharded", partition = "{share}__{tenant}", row = "{id:05}")]
+#[component(share = shard(id, 16))]
+struct Sharded {
+    #[table(key_only)]
+    tenant: String,
+    id: u32,
+}
+
+#[tokio::test]
+async fn a_shard_is_found_from_its_value_and_all_shards_are_read_together() {
+    let repo = Tables::in_memory().unwrap().repo::<Sharded>();
+    repo.create_table().await.unwrap();
+    let entities: Vec<_> = (0..200).map(|id| Sharded { tenant: "acme".to_owned(), id }).collect();
+    repo.insert_many(entities.clone()).await.all().unwrap();
+    for entity in &entities {
+        let key = Sharded::partition(entity.id, "acme").row().id(entity.id);
+        assert_eq!(repo.get(key).await.unwrap().as_ref(), Some(entity));
+    }
+    let partitions = Sharded::partitions("acme");
+    assert_eq!(partitions.len(), 16);
+    let lists = repo.list_many(partitions.iter().map(|shard| shard.row().id_in(50..150)));
+    assert_eq!(lists.plan().unwrap().steps.len(), 16);
+    let mut found: Vec<_> = lists.collect().await.unwrap().into_iter().map(|one| one.id).collect();
+    found.sort_unstable();
+    assert_eq!(found, (50..150).collect::<Vec<_>>());
+    assert_eq!(repo.list_many(Sharded::partitions("other")).count().await.unwrap(), 0);
+    let filtered = repo.list_many(&partitions).filter(|row| row.id.ge(190));
+    assert_eq!(filtered.count().await.unwrap(), 10);
 }
