@@ -42,7 +42,7 @@ pub use write::Write;
 
 pub(crate) use verify::template_of;
 
-use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
+use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
@@ -321,9 +321,48 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::NotFound`].
     pub fn force_replace(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
-            self.blind(entity, replace_all)
+            let canonical = <E::Canonical as Row>::INDEX;
+            self.blind(entity, |rows| replace_all(rows, canonical, &IfMatch::Any))
         } else {
-            self.over_stored(entity, Then::Replace)
+            self.over_stored(entity, Then::Replace(None))
+        }
+    }
+
+    /// Replaces the entity under the same canonical key if it still has that version: for an ETag
+    /// that came from outside, such as the `If-Match` of an app's own client. What `load` gave is
+    /// written by [`save`](Self::save), which may also change the canonical key. Returns the new
+    /// ETag.
+    ///
+    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// let mut note = Note { owner: "ann".into(), id: 1, text: "milk".into() };
+    /// let etag = notes.insert(&note).await?;
+    /// note.text = "bread".into();
+    /// notes.replace(&note, &etag).await?;
+    /// // The version is another one now.
+    /// assert!(matches!(notes.replace(&note, &etag).await, Err(Error::Conflict(_))));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it has another version; [`Error::NotFound`].
+    pub fn replace(&self, entity: &E, etag: &ETag) -> Write<E> {
+        if E::KEYS_FOLLOW_CANONICAL {
+            let canonical = <E::Canonical as Row>::INDEX;
+            let guard = IfMatch::ETag(etag.clone());
+            self.blind(entity, |rows| replace_all(rows, canonical, &guard))
+        } else {
+            self.over_stored(entity, Then::Replace(Some(etag.clone())))
         }
     }
 
