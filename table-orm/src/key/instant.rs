@@ -28,6 +28,10 @@ macro_rules! ascending_as_plain {
                 <Self as KeyPart<Plain>>::encode(self, key)
             }
 
+            fn is_rounded(&self) -> bool {
+                <Self as KeyPart<Plain>>::is_rounded(self)
+            }
+
             fn decode(text: &str) -> Result<Self, KeyFault> {
                 <Self as KeyPart<Plain>>::decode(text)
             }
@@ -99,6 +103,12 @@ macro_rules! instants {
                         Err(KeyFault::OutOfRange)
                     }
                 }
+            }
+
+            fn is_rounded(&self) -> bool {
+                let ticks = DateTime::try_from(self.clone());
+                let back = ticks.ok().and_then(|ticks| Self::try_from(ticks).ok());
+                back.is_some_and(|back| back != *self)
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {
@@ -188,6 +198,10 @@ impl KeyPart<Plain> for Time {
             key.push_plain(then);
         }
         <u32 as KeyPart<Padded<7>>>::encode(&(nanosecond / 100), key)
+    }
+
+    fn is_rounded(&self) -> bool {
+        !self.nanosecond().is_multiple_of(100)
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {
