@@ -59,6 +59,7 @@ pub struct BackfillProgress {
 
 /// What became of a backfill.
 #[derive(Debug, Default)]
+#[must_use = "it may hold failures"]
 pub struct BackfillReport {
     /// How far it came.
     pub progress: BackfillProgress,

@@ -418,7 +418,8 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = E>,
     {
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-        Bulk::new(self.channel.clone(), entities.into_iter(), Grouping::Together(operations))
+        let grouping = Grouping { operations, alone: None };
+        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
     }
 
     /// Inserts or replaces many entities: several of one partition in a transaction where
@@ -430,9 +431,11 @@ impl<E: TableEntity> Repo<E> {
         E: 'static,
     {
         let grouping = if E::KEYS_FOLLOW_CANONICAL {
-            Grouping::Together(|entity: &E| Ok(upsert_all(EntityRows::of(entity)?)))
+            let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
+            Grouping { operations, alone: None }
         } else {
-            Grouping::Each(write::upsert_alone)
+            let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+            Grouping { operations, alone: Some(write::upsert_alone) }
         };
         Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
     }
@@ -443,7 +446,7 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoIterator<Item = Loaded<E>>,
     {
-        let grouping = Grouping::Together(Delete::<E>::prepare);
+        let grouping = Grouping { operations: Delete::<E>::prepare, alone: None };
         Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
     }
 

@@ -1,6 +1,5 @@
 //! Writes of an entity as it is, whatever was loaded before.
 
-use super::bulk::Chunk;
 use super::channel::Channel;
 use super::guarded::{CanonicalKey, Decision, guarded};
 use super::merge::merge_over;
@@ -124,15 +123,13 @@ async fn over_stored<E: TableEntity>(
 pub(super) fn upsert_alone<E: TableEntity + 'static>(
     channel: Channel,
     entity: E,
-) -> BoxFuture<'static, (Chunk<E>, Result<()>)> {
+) -> BoxFuture<'static, (E, Result<()>)> {
     Box::pin(async move {
-        let rows = EntityRows::of(&entity);
-        let count = rows.as_ref().map_or(0, |rows| rows.rows.len());
-        let written = match rows {
+        let written = match EntityRows::of(&entity) {
             Ok(rows) => over_stored::<E>(&channel, &rows, Then::Upsert).await.map(drop),
             Err(invalid) => Err(invalid.into()),
         };
-        (Chunk::single(entity, count), written)
+        (entity, written)
     })
 }
 

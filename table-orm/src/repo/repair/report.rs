@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What became of the findings given to a `repair`: each is in one of these.
+#[must_use = "it may hold failures"]
 pub struct RepairReport<I> {
     /// Mended: the row is now as the canonical row tells.
     pub repaired: Vec<Finding>,

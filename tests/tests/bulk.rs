@@ -1,0 +1,183 @@
+//! Writes of many entities: their order, their failures, and what is left.
+
+#![allow(missing_docs)]
+
+use async_trait::async_trait;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use table_orm::query::RowQuery;
+use table_orm::store::embedded::EmbeddedStore;
+use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::{ETag, Error, ScanPermit, TableEntity, TableName, Tables};
+
+#[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+#[table(name = "values", partition = "{space}", row = "{key:05}")]
+struct Value {
+    space: u8,
+    key: u32,
+    version: u32,
+}
+
+/// An entity whose upsert reads first.
+#[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+#[table(name = "values", partition = "{space}", unique(name))]
+#[row(by_key, key = "K:{key:05}")]
+struct Named {
+    space: u8,
+    key: u32,
+    name: String,
+    version: u32,
+}
+
+/// A store whose earlier transactions take longer than later ones.
+#[derive(Debug)]
+struct EverFaster {
+    store: EmbeddedStore,
+    commits: AtomicU64,
+}
+
+impl EverFaster {
+    fn new() -> Self {
+        Self { store: EmbeddedStore::in_memory().unwrap(), commits: AtomicU64::new(0) }
+    }
+
+    async fn wait(&self) {
+        let commit = self.commits.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(40 - 10 * (commit % 4))).await;
+    }
+}
+
+#[async_trait]
+impl Store for EverFaster {
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.store.create_table(table).await
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.store.delete_table(table).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        self.store.list_tables().await
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        self.store.get(table, partition_key, row_key, select, metadata).await
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.store.query(query).await
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        self.wait().await;
+        self.store.write(table, partition_key, operation).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        self.wait().await;
+        self.store.commit(table, transaction).await
+    }
+}
+
+fn value(key: u32, version: u32) -> Value {
+    Value { space: 1, key, version }
+}
+
+fn named(key: u32, name: &str, version: u32) -> Named {
+    Named { space: 1, key, name: name.to_owned(), version }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_versions_the_later_given_is_stored() {
+    let repo = Tables::new(EverFaster::new()).repo::<Value>();
+    repo.create_table().await.unwrap();
+    let versions = |version| (0..100).map(move |key| value(key, version));
+    let rounds = (1..=4).flat_map(versions);
+    // Side by side as well as a chunk apart.
+    let pairs = (200..260).flat_map(|key| [value(key, 3), value(key, 4)]);
+    let report = repo.upsert_many(rounds.chain(pairs)).await;
+    assert_eq!(report.all().unwrap().entities, 520);
+    let stored = repo.scan(ScanPermit::because("test")).collect().await.unwrap();
+    assert_eq!(stored.len(), 160);
+    assert!(stored.iter().all(|value| value.version == 4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_versions_written_one_by_one_the_later_given_is_stored() {
+    let repo = Tables::new(EverFaster::new()).repo::<Named>();
+    repo.create_table().await.unwrap();
+    let versions =
+        (1..=4).flat_map(|version| (0..10).map(move |key| named(key, &format!("n{key}"), version)));
+    assert_eq!(repo.upsert_many(versions).await.all().unwrap().entities, 40);
+    let stored = repo.scan(ScanPermit::because("test")).collect().await.unwrap();
+    assert!(stored.iter().all(|value| value.version == 4), "{stored:?}");
+}
+
+#[tokio::test]
+async fn a_write_that_continues_reports_each_refused_entity_and_writes_all_others() {
+    let repo = Tables::in_memory().unwrap().repo::<Named>();
+    repo.create_table().await.unwrap();
+    repo.insert(&named(7, "taken", 0)).await.unwrap();
+    let long = "x".repeat(40_000);
+    let input = (0..500).map(|key| match key {
+        // The name of another, of the same input or stored; a key that is there; a value too long.
+        100 => named(key, "n99", 1),
+        200 => named(key, "taken", 1),
+        300 => named(key, &long, 1),
+        _ => named(key, &format!("n{key}"), 1),
+    });
+    let report = repo.insert_many(input).continue_on_failure().await;
+    let mut failed: Vec<_> = report
+        .failures
+        .iter()
+        .map(|failure| (failure.entity.as_ref().unwrap().key, &failure.error))
+        .collect();
+    failed.sort_by_key(|(key, _)| *key);
+    assert!(
+        matches!(
+            failed[..],
+            [
+                (7, Error::AlreadyExists(_)),
+                (100, Error::UniqueViolation { .. }),
+                (200, Error::UniqueViolation { .. }),
+                (300, Error::Property(_)),
+            ]
+        ),
+        "{failed:?}"
+    );
+    assert_eq!((report.written.entities, report.remainder.unsent()), (496, 0));
+    let stored = repo.scan(ScanPermit::because("test")).collect().await.unwrap();
+    assert_eq!(stored.len(), 497);
+}
+
+#[tokio::test]
+async fn a_write_that_stops_gives_back_what_it_has_not_written() {
+    let repo = Tables::in_memory().unwrap().repo::<Value>();
+    repo.create_table().await.unwrap();
+    repo.insert(&value(250, 0)).await.unwrap();
+    let report = repo.insert_many((0..1000).map(|key| value(key, 1))).parallelism(2).await;
+    assert_eq!(report.failures.len(), 1);
+    let written = report.written.entities;
+    let left: Vec<_> = report.remainder.collect();
+    assert_eq!(written + left.len() as u64, 999);
+    repo.insert_many(left).await.all().unwrap();
+    let stored = repo.scan(ScanPermit::because("test")).collect().await.unwrap();
+    assert_eq!(stored.len(), 1000);
+}
