@@ -46,9 +46,12 @@ pub enum Error {
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
     #[error("changed since it was loaded: {0}")]
     Conflict(Box<Refusal>),
-    /// The row or the table is not there. Create the table first, or `insert`.
+    /// The row is not there.
     #[error("not there: {0}")]
     NotFound(Box<Refusal>),
+    /// The table is not there. Create it first: `create_table`.
+    #[error("there is no such table: {0}; create it with `create_table`")]
+    TableNotFound(Box<Refusal>),
     /// A limit of the service: entity, property, key or request too large.
     #[error("too large: {0}")]
     TooLarge(Box<Refusal>),
@@ -186,6 +189,12 @@ pub struct Refusal {
     pub cause: StoreError,
 }
 
+impl Refusal {
+    const fn names_no_row(&self) -> bool {
+        self.partition_key.is_empty() && self.row_key.is_empty()
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.entity.is_empty() {
@@ -203,9 +212,6 @@ impl fmt::Display for Refusal {
         write!(f, ": {}", self.cause.code)?;
         if !self.cause.message.is_empty() {
             write!(f, ": {}", self.cause.message)?;
-        }
-        if self.cause.code == ErrorCode::TABLE_NOT_FOUND {
-            f.write_str("; create it with `create_table`")?;
         }
         if let Some(id) = &self.cause.request_id {
             write!(f, " (request {id})")?;
@@ -232,6 +238,9 @@ impl Error {
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
             409 => Self::AlreadyExists,
             412 => Self::Conflict,
+            404 if *code == ErrorCode::TABLE_NOT_FOUND || refusal.names_no_row() => {
+                Self::TableNotFound
+            }
             404 => Self::NotFound,
             429 | 503 => Self::Throttled,
             0 | 408 | 500.. => Self::Unavailable,
@@ -280,6 +289,7 @@ impl Error {
             | Self::UniqueViolation { refusal, .. }
             | Self::Conflict(refusal)
             | Self::NotFound(refusal)
+            | Self::TableNotFound(refusal)
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
             | Self::Unavailable(refusal)
@@ -297,6 +307,7 @@ impl Error {
             | Self::UniqueViolation { refusal, .. }
             | Self::Conflict(refusal)
             | Self::NotFound(refusal)
+            | Self::TableNotFound(refusal)
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
             | Self::Unavailable(refusal)

@@ -202,7 +202,7 @@ impl Tables {
     /// Deletes a table with all its rows.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// [`Error::TableNotFound`].
     pub async fn delete(&self, table: &TableName) -> Result<()> {
         self.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
     }

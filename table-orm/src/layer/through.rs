@@ -114,6 +114,10 @@ fn body_len(operation: &Operation) -> usize {
 
 #[async_trait]
 impl<A: Around> Store for Through<A> {
+    fn hidden_property(&self) -> Option<&str> {
+        self.inner.hidden_property()
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         let request = on_table("create_table", Some(table));
         self.around.pass(request, self.inner.create_table(table)).await

@@ -109,7 +109,7 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes the table with all its rows.
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// [`Error::TableNotFound`].
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
         self.channel.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))

@@ -61,6 +61,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// When the store cannot be reached or read.
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError>;
 
+    /// The property that the store itself adds to the rows it writes, if it does: no difference
+    /// between rows where they are [verified](crate::Repo::verify). A store around a store passes
+    /// this on.
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     /// Point query: one row by its complete key. `None` when there is no such row.
     ///
     /// `select` names the properties to return (keys and timestamp are named like properties);
@@ -120,6 +127,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
         (**self).list_tables().await
+    }
+
+    fn hidden_property(&self) -> Option<&str> {
+        (**self).hidden_property()
     }
 
     async fn get(

@@ -12,6 +12,7 @@ mod guards;
 mod meanwhile;
 mod random;
 mod repair;
+mod write_id;
 mod writers;
 
 use std::collections::BTreeMap;

@@ -208,7 +208,7 @@ async fn a_failing_store_leaves_a_remainder_that_can_be_given_again() {
     let nowhere = subject.tables.repo_in::<Runner>(TableName::new("nowhere").unwrap());
     let report = nowhere.repair(findings.clone()).parallelism(1).await;
     assert_eq!(report.repaired, []);
-    assert!(matches!(report.failures[0].error, Error::NotFound(_)));
+    assert!(matches!(report.failures[0].error, Error::TableNotFound(_)));
     let failed: Vec<_> = report.failures.into_iter().flat_map(|failure| failure.findings).collect();
     let rest: Vec<_> = failed.into_iter().chain(report.remainder).collect();
     assert_eq!(rest.len(), findings.len());

@@ -349,6 +349,10 @@ fn lower_case(table: &TableName) -> String {
 
 #[async_trait]
 impl Store for FaultStore {
+    fn hidden_property(&self) -> Option<&str> {
+        self.shared.inner.hidden_property()
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         let shared = &self.shared;
         shared.meet(shared.fate(Some(table), None), shared.inner.create_table(table)).await

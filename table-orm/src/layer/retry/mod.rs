@@ -432,6 +432,10 @@ impl Retrying {
 
 #[async_trait]
 impl Store for Retrying {
+    fn hidden_property(&self) -> Option<&str> {
+        self.write_id.as_ref().map(WriteIdProperty::name).or_else(|| self.inner.hidden_property())
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         self.change(|| self.inner.create_table(table)).await
     }

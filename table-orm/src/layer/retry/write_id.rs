@@ -27,6 +27,10 @@ impl WriteIdProperty {
         if valid { Ok(Self(name)) } else { Err(LayerError::WriteIdName(name.into_owned())) }
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.0
+    }
+
     /// A new id: random, 32 hexadecimal digits.
     pub(super) fn new_id() -> String {
         Uuid::new_v4().simple().to_string()

@@ -8,13 +8,22 @@ use crate::error::Result;
 use crate::row::read_row;
 use std::collections::BTreeMap;
 
-/// What is wrong with `stored`; `None` when it stores what it should.
-pub(in crate::repo) fn differences(expected: &[u8], stored: &[u8]) -> Result<Option<Problem>> {
-    let expected = read_row::<DynamicEntity>(0, expected)?.properties;
+/// What is wrong with `stored`; `None` when it stores what it should. The property that a store
+/// adds for itself is no difference.
+pub(in crate::repo) fn differences(
+    expected: &[u8],
+    stored: &[u8],
+    hidden: Option<&str>,
+) -> Result<Option<Problem>> {
+    let visible = |mut properties: BTreeMap<String, Edm>| {
+        hidden.map(|name| properties.remove(name));
+        properties
+    };
+    let expected = visible(read_row::<DynamicEntity>(0, expected)?.properties);
     // A value that is not of the type it says differs from every value.
     let stored = read_row::<DynamicEntity>(0, stored);
     let stored = match stored {
-        Ok(stored) => stored.properties,
+        Ok(stored) => visible(stored.properties),
         Err(_) => {
             return Ok(Some(Problem::Stale { properties: expected.into_keys().collect() }));
         }
@@ -56,7 +65,7 @@ mod tests {
 
     fn problem(expected: &str, stored: &str) -> Option<Problem> {
         let row = |members: &str| format!(r#"{{"PartitionKey":"p","RowKey":"r"{members}}}"#);
-        differences(row(expected).as_bytes(), row(stored).as_bytes()).unwrap()
+        differences(row(expected).as_bytes(), row(stored).as_bytes(), Some("Hidden")).unwrap()
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(super) struct Partition<E> {
     met: HashMap<String, Met>,
     /// Canonical rows of which it is not known what they tell.
     silent: HashSet<String>,
+    /// The property that the store adds to rows.
+    hidden: Option<String>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -55,9 +57,10 @@ pub(super) enum Kind {
 }
 
 impl<E: TableEntity> Partition<E> {
-    pub fn new(key: String) -> Self {
+    /// `hidden` is the property that the store adds to rows.
+    pub fn new(key: String, hidden: Option<String>) -> Self {
         let (told, met) = (HashMap::new(), HashMap::new());
-        Self { key, told, met, silent: HashSet::new(), entity: PhantomData }
+        Self { key, told, met, silent: HashSet::new(), hidden, entity: PhantomData }
     }
 
     /// Takes the next row, and appends what is found by it.
@@ -152,7 +155,7 @@ impl<E: TableEntity> Partition<E> {
         etag: &ETag,
         stored: &[u8],
     ) -> Result<Option<Finding>> {
-        let problem = differences(&told.body, stored)?;
+        let problem = differences(&told.body, stored, self.hidden.as_deref())?;
         Ok(problem.map(|problem| {
             self.finding(told.index, row_key, Some(&told.canonical), Some(etag), problem)
         }))

@@ -161,10 +161,7 @@ impl Writer {
 
 /// The error of a request to a table that is not there.
 pub(super) fn table_not_found(table: &str) -> StoreError {
-    StoreError::new(
-        ErrorCode::TABLE_NOT_FOUND,
-        format!("The table `{table}` does not exist; create it first."),
-    )
+    StoreError::new(ErrorCode::TABLE_NOT_FOUND, format!("The table `{table}` does not exist."))
 }
 
 type RowsTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
