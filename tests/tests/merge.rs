@@ -324,3 +324,53 @@ async fn a_replace_takes_the_version_it_was_given_and_no_other() {
     repo.replace(&load, &etag).await.unwrap();
     assert!(matches!(repo.replace(&load, &etag).await, Err(Error::Conflict(_))));
 }
+
+#[derive(Debug, thiserror::Error)]
+enum VoteError {
+    #[error("closed")]
+    Closed,
+    #[error(transparent)]
+    Table(#[from] Error),
+}
+
+#[tokio::test]
+async fn a_change_that_refuses_writes_nothing_and_gives_its_own_error() {
+    let (tables, repo) = repo::<Ticket>().await;
+    repo.insert(&Ticket { closed: true, ..ticket(1) }).await.unwrap();
+    let before = rows(&tables, "tickets").await;
+    let key = Ticket::partition("orm").by_id().id(1);
+    let vote = |ticket: &mut Ticket| {
+        ticket.votes += 1;
+        if ticket.closed { Err(VoteError::Closed) } else { Ok(()) }
+    };
+    assert!(matches!(repo.try_update(&key, vote).await, Err(VoteError::Closed)));
+    assert_eq!(rows(&tables, "tickets").await, before);
+    let absent = repo.try_update(Ticket::partition("orm").by_id().id(2), vote).await;
+    assert!(matches!(absent, Err(VoteError::Table(Error::NotFound(_)))));
+}
+
+#[tokio::test]
+async fn a_change_may_borrow_and_is_made_as_often_as_told() {
+    let (_tables, repo) = repo::<Ticket>().await;
+    repo.insert(&ticket(1)).await.unwrap();
+    let key = Ticket::partition("orm").by_id().id(1);
+    let owner = "bob".to_owned();
+    repo.update(&key, |ticket| ticket.owner.clone_from(&owner)).await.unwrap();
+
+    // Another writer comes between each time.
+    let other = repo.clone();
+    let mut tried = 0;
+    let outcome = repo
+        .update(&key, |ticket| {
+            tried += 1;
+            let other = other.update(&key, |ticket| ticket.votes += 10).into_future();
+            futures_util::future::FutureExt::now_or_never(other).unwrap().unwrap();
+            ticket.votes += 1;
+        })
+        .attempts(3)
+        .await;
+    assert!(matches!(outcome, Err(Error::Conflict(_))), "{outcome:?}");
+    assert_eq!(tried, 3);
+    let stored = repo.get(&key).await.unwrap().unwrap();
+    assert_eq!((stored.votes, stored.owner), (30, owner));
+}

@@ -1,7 +1,7 @@
 //! Read, decide, write under the version that was read.
 //!
 //! Invariant: nothing is written over a version that the decision has not seen; when another writer
-//! came between, the decision is made again, at most [`MAX_ATTEMPTS`] times in all.
+//! came between, the decision is made again, at most so many times in all.
 
 use super::channel::Channel;
 use crate::entity::{ETag, Loaded, TableEntity};
@@ -34,17 +34,13 @@ impl CanonicalKey {
     }
 
     /// A read of it, then the difference; `absent` is what is written when nothing is there.
-    pub fn plan(&self, channel: &Channel, absent: Option<Transaction>) -> Plan {
+    pub fn plan(&self, channel: &Channel, absent: Option<Transaction>, attempts: usize) -> Plan {
         let keys = KeyRange {
             partition: Span::Exact(self.partition_key.clone()),
             row: Span::Exact(self.row_key.clone()),
         };
         let mut plan = Plan::read(channel.query(keys));
-        plan.steps.push(Step::CommitChanges {
-            table: channel.table.clone(),
-            absent,
-            attempts: MAX_ATTEMPTS,
-        });
+        plan.steps.push(Step::CommitChanges { table: channel.table.clone(), absent, attempts });
         plan
     }
 }
@@ -60,11 +56,12 @@ pub(super) struct Decision {
 pub(super) type Outcome = Option<(EntityRow, ETag)>;
 
 /// Reads the canonical row and writes what `decide` makes of it under its ETag.
-pub(super) async fn guarded<E: TableEntity>(
+pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
     channel: &Channel,
     key: &CanonicalKey,
-    mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision>,
-) -> Result<Outcome> {
+    attempts: usize,
+    mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
+) -> Result<Outcome, X> {
     let CanonicalKey { partition_key, row_key } = key;
     let mut attempt = 0;
     loop {
@@ -88,8 +85,8 @@ pub(super) async fn guarded<E: TableEntity>(
                 return Ok(canonical.zip(etag));
             }
             Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
-                if attempt < MAX_ATTEMPTS => {}
-            Err(error) => return Err(error),
+                if attempt < attempts => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Writes that keep what they do not name: a patch of a stored entity, and a change of it.
 
 use super::channel::Channel;
-use super::guarded::{CanonicalKey, Decision, Outcome, guarded};
+use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, Outcome, guarded};
 use super::patch::Patch;
 use super::save::prepare;
 use crate::entity::{ETag, Loaded, TableEntity};
@@ -13,7 +13,7 @@ use crate::row::{EntityRows, overlay, read_row};
 use crate::store::{Action, IfMatch, Operation, Transaction};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
-use std::marker::PhantomData;
+use std::fmt;
 
 /// A merge of a patch: `.await` sends it and gives the new ETag, `.plan()` shows it.
 #[must_use = "nothing is sent until this is awaited"]
@@ -49,7 +49,7 @@ impl<E: TableEntity> Merge<E> {
             return Ok(Plan::write(&self.channel.table, self.one_row(&key)?));
         }
         let absent = if self.insert { Some(insert_all(self.whole(&key)?)) } else { None };
-        Ok(key.plan(&self.channel, absent))
+        Ok(key.plan(&self.channel, absent, MAX_ATTEMPTS))
     }
 
     fn key(&self) -> Result<CanonicalKey> {
@@ -116,7 +116,7 @@ pub(super) async fn merge_over<E: TableEntity>(
     absent: Option<&EntityRows>,
 ) -> Result<ETag> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let written = guarded::<E>(channel, key, |stored| {
+    let written = guarded::<E, Error>(channel, key, MAX_ATTEMPTS, |stored| {
         let Some(loaded) = stored else {
             let rows = absent.cloned();
             let rows = rows.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))?;
@@ -148,52 +148,65 @@ impl<E: TableEntity + 'static> IntoFuture for Merge<E> {
     }
 }
 
+/// What becomes of a stored entity, or why nothing does.
+pub(super) type Change<'a, E, X> = Box<dyn FnMut(&mut E) -> Result<(), X> + Send + 'a>;
+
 /// A change of a stored entity: `.await` reads it, changes it and saves it, `.plan()` shows that.
 #[must_use = "nothing is sent until this is awaited"]
-#[derive(Debug)]
-pub struct Update<E, F> {
+pub struct Update<'a, E, X = Error> {
     pub(super) channel: Channel,
     pub(super) keys: Result<KeyRange, KeyError>,
-    pub(super) change: F,
-    pub(super) entity: PhantomData<fn() -> E>,
+    pub(super) change: Change<'a, E, X>,
+    pub(super) attempts: usize,
 }
 
-impl<E: TableEntity, F: FnMut(&mut E)> Update<E, F> {
+impl<E, X> fmt::Debug for Update<'_, E, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Update").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
+
+impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
+    /// Tries at most so often when other writers come between, instead of [`MAX_ATTEMPTS`] times;
+    /// 0 counts as 1.
+    pub fn attempts(mut self, attempts: usize) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
     /// What it will send.
     ///
     /// # Errors
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(CanonicalKey::of(self.keys.clone()?).plan(&self.channel, None))
+        Ok(CanonicalKey::of(self.keys.clone()?).plan(&self.channel, None, self.attempts))
     }
 
     /// Reads, changes and saves it.
-    async fn run(self) -> Result<Loaded<E>> {
-        let Self { channel, keys, mut change, .. } = self;
-        let key = CanonicalKey::of(keys?);
-        let written = guarded::<E>(&channel, &key, |stored| {
-            let Some(loaded) = stored else {
-                return Err(channel.not_found(&key.partition_key, &key.row_key));
-            };
-            change(loaded);
+    async fn run(self) -> Result<Loaded<E>, X> {
+        let Self { channel, keys, mut change, attempts } = self;
+        let key = CanonicalKey::of(keys.map_err(Error::from)?);
+        let absent = || channel.not_found(&key.partition_key, &key.row_key);
+        let written = guarded::<E, X>(&channel, &key, attempts, |stored| {
+            let loaded = stored.ok_or_else(absent)?;
+            change(loaded)?;
             let (transaction, rows) = prepare(loaded)?;
-            Ok(Decision { transaction, canonical: rows.row(<E::Canonical as Row>::INDEX).cloned() })
+            let canonical = rows.row(<E::Canonical as Row>::INDEX).cloned();
+            Ok(Decision { transaction, canonical })
         })
         .await?;
-        match written {
-            Some((row, etag)) => Loaded::read(row.body, Some(etag)),
-            None => Err(channel.not_found(&key.partition_key, &key.row_key)),
-        }
+        let (row, etag) = written.ok_or_else(absent)?;
+        Ok(Loaded::read(row.body, Some(etag))?)
     }
 }
 
-impl<E, F> IntoFuture for Update<E, F>
+impl<'a, E, X> IntoFuture for Update<'a, E, X>
 where
-    E: TableEntity + 'static,
-    F: FnMut(&mut E) + Send + 'static,
+    E: TableEntity + 'a,
+    X: From<Error> + Send + 'a,
 {
-    type Output = Result<Loaded<E>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
+    type Output = Result<Loaded<E>, X>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())

@@ -305,12 +305,61 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
     /// [`Error::PartitionChanged`].
-    pub fn update<Q, F>(&self, key: Q, change: F) -> Update<E, F>
+    pub fn update<'a, Q>(&self, key: Q, mut change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
-        F: FnMut(&mut E),
     {
-        Update { channel: self.channel.clone(), keys: key.into_keys(), change, entity: PhantomData }
+        self.try_update(key, move |entity| {
+            change(entity);
+            Ok(())
+        })
+    }
+
+    /// As [`update`](Self::update), for a change that may find that it is not to be made: then its
+    /// error is given back, and nothing is written.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{shop}", row = "{id:05}")]
+    /// # struct Order { shop: String, id: u32, shipped: bool, cancelled: bool }
+    /// #[derive(Debug, thiserror::Error)]
+    /// enum CancelError {
+    ///     #[error("it has left the house")]
+    ///     Shipped,
+    ///     #[error(transparent)]
+    ///     Table(#[from] table_orm::Error),
+    /// }
+    ///
+    /// # async fn run() -> Result<(), CancelError> {
+    /// # let orders = Tables::in_memory()?.repo::<Order>();
+    /// # orders.create_table().await?;
+    /// # orders.insert(&Order { shop: "a".into(), id: 1, shipped: true, cancelled: false }).await?;
+    /// let cancel = orders.try_update(Order::partition("a").row().id(1), |order| {
+    ///     if order.shipped {
+    ///         return Err(CancelError::Shipped);
+    ///     }
+    ///     order.cancelled = true;
+    ///     Ok(())
+    /// });
+    /// assert!(matches!(cancel.await, Err(CancelError::Shipped)));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// What `change` gives, and as `update`.
+    pub fn try_update<'a, Q, X: From<Error>>(
+        &self,
+        key: Q,
+        change: impl FnMut(&mut E) -> Result<(), X> + Send + 'a,
+    ) -> Update<'a, E, X>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        let (channel, keys) = (self.channel.clone(), key.into_keys());
+        Update { channel, keys, change: Box::new(change), attempts: MAX_ATTEMPTS }
     }
 
     /// Replaces the entity under the same canonical key, whatever its version. Returns its ETag.

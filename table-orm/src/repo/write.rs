@@ -1,10 +1,10 @@
 //! Writes of an entity as it is, whatever was loaded before.
 
 use super::channel::Channel;
-use super::guarded::{CanonicalKey, Decision, guarded};
+use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, guarded};
 use super::merge::merge_over;
 use crate::entity::{ETag, TableEntity};
-use crate::error::{Invalid, Result};
+use crate::error::{Error, Invalid, Result};
 use crate::plan::{InPlace, Plan, changes, delete_all, insert_all};
 use crate::query::Row;
 use crate::row::EntityRows;
@@ -60,7 +60,7 @@ impl<E: TableEntity, T> Write<E, T> {
                 };
                 let key = CanonicalKey::in_partition(&rows.partition_key, row);
                 let inserts = matches!(then, Then::Upsert | Then::Merge);
-                key.plan(&self.channel, inserts.then(|| insert_all(rows)))
+                key.plan(&self.channel, inserts.then(|| insert_all(rows)), MAX_ATTEMPTS)
             }
         })
     }
@@ -96,7 +96,7 @@ async fn over_stored<E: TableEntity>(
     if then == Then::Merge {
         return merge_over::<E>(channel, &key, &row.body, Some(rows)).await.map(Some);
     }
-    let written = guarded::<E>(channel, &key, |stored| match stored {
+    let written = guarded::<E, Error>(channel, &key, MAX_ATTEMPTS, |stored| match stored {
         None if then == Then::Upsert => {
             Ok(Decision { transaction: insert_all(rows.clone()), canonical: Some(row.clone()) })
         }
