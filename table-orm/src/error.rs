@@ -30,7 +30,10 @@ pub enum Error {
     #[error(transparent)]
     TableName(#[from] TableNameError),
     /// `insert` found the row there already. Load and `save` it, or `upsert`.
-    #[error("already there: {0}")]
+    ///
+    /// Where [`index_row`](Refusal::index_row) names one, another entity has the same index key: let
+    /// its template end with what tells entities apart.
+    #[error("already there: {0}{advice}", advice = taken_text(.0))]
     AlreadyExists(Box<Refusal>),
     /// Another entity of the partition has the same value of a `unique(..)`. Nothing was written.
     #[error("another entity has the same `{unique}`: {refusal}")]
@@ -164,6 +167,17 @@ pub struct Unexpected {
     pub found: usize,
 }
 
+fn taken_text(refusal: &Refusal) -> String {
+    let row = refusal.index_row;
+    row.map(|row| {
+        format!(
+            "; another entity has the same key in row `{row}`: end its template with what tells \
+             entities apart"
+        )
+    })
+    .unwrap_or_default()
+}
+
 fn found_text(found: usize) -> String {
     match found {
         0 => "none".to_owned(),
@@ -183,6 +197,8 @@ pub struct Refusal {
     pub partition_key: String,
     /// The RowKey of the failed operation, where there is one.
     pub row_key: String,
+    /// The name of the index row that failed, such as `by_age`; `None` for the canonical row.
+    pub index_row: Option<&'static str>,
     /// The failed operation's name and index in its transaction.
     pub operation: Option<(usize, &'static str)>,
     /// What the store answered: code, status, message, request id.

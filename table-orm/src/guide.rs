@@ -1,4 +1,12 @@
-//! The user guide, whose examples compile as tests.
+//! The user guide, whose examples compile as tests. Its chapters, in the order of reading:
+//!
+//! 1. [Keys that cannot be wrong](keys): templates, encoders, and what the compiler refuses.
+//! 2. [Index rows](rows): copies of an entity under other keys, and what each call sends.
+//! 3. [One unit, one transaction](units): several entities together, and many one after another.
+//! 4. [Series and patches](patches): many values in one row, and setting some of them.
+//! 5. [When a copy is out of step](out_of_step): verify, repair, backfill.
+//! 6. "When the service says no" (with the feature `testing`): retries, lost answers, limits, and a
+//!    store that fails on purpose.
 
 #[doc = include_str!("../guide/keys.md")]
 pub mod keys {}
@@ -14,3 +22,7 @@ pub mod patches {}
 
 #[doc = include_str!("../guide/out_of_step.md")]
 pub mod out_of_step {}
+
+#[cfg(feature = "testing")]
+#[doc = include_str!("../guide/faults.md")]
+pub mod faults {}

@@ -71,7 +71,3 @@ pub use tables::Tables;
 #[cfg(all(doctest, feature = "embedded"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
-
-#[cfg(all(doctest, feature = "embedded", feature = "testing"))]
-#[doc = include_str!("../guide/faults.md")]
-struct GuideToFaults;

@@ -215,6 +215,7 @@ pub(crate) fn refused(table: &str, cause: StoreError) -> Error {
         table: table.to_owned(),
         partition_key: String::new(),
         row_key: String::new(),
+        index_row: None,
         operation: None,
         cause,
     })

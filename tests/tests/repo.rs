@@ -521,3 +521,26 @@ async fn a_property_given_twice_by_flattened_groups_is_a_typed_error() {
         assert_eq!(error.property, name);
     }
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "events", partition = "{day}")]
+#[row(by_id, key = "ID:{id:05}")]
+#[row(by_kind, key = "KIND:{kind}")]
+struct Event {
+    day: u32,
+    id: u32,
+    kind: String,
+}
+
+#[tokio::test]
+async fn an_index_key_of_two_entities_is_an_error_that_names_the_row() {
+    let repo = Tables::in_memory().unwrap().repo::<Event>();
+    repo.create_table().await.unwrap();
+    repo.insert(&Event { day: 1, id: 1, kind: "a".to_owned() }).await.unwrap();
+    let second = repo.insert(&Event { day: 1, id: 2, kind: "a".to_owned() }).await.unwrap_err();
+    let Error::AlreadyExists(refusal) = &second else { panic!("{second}") };
+    assert_eq!(refusal.index_row, Some("by_kind"));
+    assert!(second.to_string().contains("end its template with what tells entities apart"));
+    let same = repo.insert(&Event { day: 1, id: 1, kind: "b".to_owned() }).await.unwrap_err();
+    assert_eq!(same.refusal().unwrap().index_row, None);
+}

@@ -2,7 +2,7 @@
 
 use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
-use crate::query::{KeyRange, MAX_COMPARISONS, RowQuery, Span};
+use crate::query::{KeyRange, MAX_COMPARISONS, Row, RowQuery, Span};
 use crate::store::{
     Action, ErrorCode, IfMatch, MAX_TRANSACTION_BYTES, Metadata, Page, Store, StoreError,
     StoredRow, Transaction,
@@ -18,17 +18,31 @@ pub(crate) struct Channel {
     pub entity: &'static str,
     /// By which a refused insert is told from another entity's claim.
     pub guards: &'static [GuardTemplate],
+    /// Its rows other than the canonical one.
+    pub index_rows: fn(&str) -> Option<&'static str>,
+}
+
+/// The name of the index row that a RowKey belongs to.
+fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
+    let mut rows = E::ROWS.iter().enumerate();
+    let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
+    (index != <E::Canonical as Row>::INDEX).then_some(template.name)
 }
 
 impl Channel {
     /// That table, on behalf of `E`.
     pub fn new<E: TableEntity>(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { store, table, entity: E::NAME, guards: E::GUARDS }
+        Self { store, table, entity: E::NAME, guards: E::GUARDS, index_rows: index_row::<E> }
     }
 
     /// A query of these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)
+    }
+
+    /// That table, on behalf of tools that know no entity of it.
+    pub fn untyped(store: Arc<dyn Store>, table: TableName, entity: &'static str) -> Self {
+        Self { store, table, entity, guards: &[], index_rows: |_| None }
     }
 
     pub async fn get(
@@ -163,6 +177,7 @@ impl Channel {
             table: self.table.as_str().to_owned(),
             partition_key: partition_key.to_owned(),
             row_key: row_key.to_owned(),
+            index_row: (self.index_rows)(row_key).filter(|_| !row_key.is_empty()),
             operation,
             cause,
         })

@@ -137,7 +137,8 @@ impl<R: Row, C, T> List<R, C, T> {
         Pages::new(self.channel, R::INDEX, query, self.limit, size)
     }
 
-    /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
+    /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token. The rows of
+    /// [`take`](Self::take) are counted from where it resumes.
     pub fn pages(self, size: usize) -> Pages<T>
     where
         T: FromRow<R>,

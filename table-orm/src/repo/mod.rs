@@ -236,7 +236,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
     ///
-    /// A property is removed by `save`, `update`, or `upsert`, which replace.
+    /// A property is removed by `save`, `update`, or `upsert`, which replace. A series that is a
+    /// `Vec` has no empty slots: its values are merged one by one, so that of a longer stored one
+    /// the rest stays.
     pub fn insert_or_merge(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, merge_all)

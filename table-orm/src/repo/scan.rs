@@ -10,6 +10,6 @@ impl<T: ReadRow, R> Scan<T, R> {
     /// one request after the other, whatever else was said of workers and checkpoints.
     pub fn pages(self, size: usize) -> Pages<T> {
         let Serial { store, table, entity, row, query, limit } = self.serial();
-        Pages::of(Channel { store, table, entity, guards: &[] }, row, query, limit, Some(size))
+        Pages::of(Channel::untyped(store, table, entity), row, query, limit, Some(size))
     }
 }

@@ -24,7 +24,7 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { channel: Channel { store, table, entity: "DynamicEntity", guards: &[] } }
+        Self { channel: Channel::untyped(store, table, "DynamicEntity") }
     }
 
     /// Point query.

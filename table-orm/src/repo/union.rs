@@ -46,7 +46,7 @@ impl<U: TableUnion> UnionList<U> {
         Q: WholePartition,
         <Q::Row as Row>::Entity: MemberOf<U>,
     {
-        let channel = Channel { store, table, entity: U::NAME, guards: &[] };
+        let channel = Channel::untyped(store, table, U::NAME);
         let canonical = U::MEMBERS.iter().filter_map(|member| member.rows.get(member.canonical));
         let row = canonical.map(|row| row.span()).reduce(Span::hull).unwrap_or(Span::All);
         let query = partition

@@ -153,6 +153,7 @@ impl<'a> Unit<'a> {
         };
         // Told for each operation by its owner.
         channel.guards = &[];
+        channel.index_rows = |_| None;
         Self {
             channel,
             table: <Q::Row as Row>::Entity::TABLE,

@@ -224,6 +224,7 @@ fn error<T>(shared: &Shared<T>, request: &RowQuery, cause: StoreError) -> Error 
         table: request.table.as_str().to_owned(),
         partition_key,
         row_key: String::new(),
+        index_row: None,
         operation: None,
         cause,
     })

@@ -250,6 +250,7 @@ async fn what_cannot_be_told_is_ambiguous_with_all_that_is_known() {
         table: "People".into(),
         partition_key: "p".into(),
         row_key: "r".into(),
+        index_row: None,
         operation: None,
         cause: error,
     };
