@@ -9,6 +9,11 @@
 
 mod azurite;
 mod cases;
+#[path = "../../examples/table_copy/content.rs"]
+mod content;
+mod copies;
+#[path = "../../examples/table_copy/copy.rs"]
+mod copy;
 mod interop;
 mod service;
 mod signatures;
@@ -87,6 +92,9 @@ fn main() -> ExitCode {
                 Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
             }),
         );
+    }
+    for (name, run) in copies::all() {
+        on_azurite(format!("azure::copies::{name}"), Box::new(run));
     }
     for (name, run) in signatures::all() {
         on_azurite(format!("azure::{name}"), Box::new(run));
