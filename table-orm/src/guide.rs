@@ -2,3 +2,6 @@
 
 #[doc = include_str!("../guide/keys.md")]
 pub mod keys {}
+
+#[doc = include_str!("../guide/scans.md")]
+pub mod scans {}
