@@ -18,6 +18,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use location::{Location, LocationError};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use table_orm::entity::TableNameError;
@@ -122,10 +123,15 @@ async fn run(parser: lexopt::Parser, stop: impl Future<Output = ()>) -> Result<(
     if !resumed && !arguments.over && holds_rows(&copying.target).await? {
         return Err(Failure::NotEmpty(arguments.to_table));
     }
-    copy(&arguments, &copying, resumed, stop).await?;
+    let mut stop = pin!(stop);
+    copy(&arguments, &copying, resumed, stop.as_mut()).await?;
     let verified = match arguments.no_verify {
         true => Ok(()),
-        false => verify(&copying).await,
+        false => tokio::select! {
+            verified = verify(&copying) => verified,
+            // The checkpoint says that all is copied: what is left is to check it.
+            () = stop => Err(Failure::Stopped(copying.checkpoint.clone())),
+        },
     };
     // A copy that differs is made anew, too.
     if matches!(verified, Ok(()) | Err(Failure::Different { .. })) {

@@ -1,7 +1,8 @@
 use super::*;
 use std::cell::Cell;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::path::Path;
+use std::task::Poll;
 use table_orm::DynamicEntity;
 use table_orm::edm::{DateTime, Edm};
 use tokio::runtime::Runtime;
@@ -88,10 +89,39 @@ async fn a_copy_that_is_interrupted_again_and_again_becomes_whole() {
 
 /// Runs the program; when it has ended, nothing holds its files any more.
 fn command(text: &[&str], directory: &Path) -> Result<(), Failure> {
+    command_until(text, directory, pending())
+}
+
+fn command_until(
+    text: &[&str],
+    directory: &Path,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
     let checkpoint = directory.join("checkpoint.json");
     let checkpoint = ["--checkpoint", checkpoint.to_str().unwrap()];
     let parser = lexopt::Parser::from_args(text.iter().chain(&checkpoint));
-    Runtime::new().unwrap().block_on(run(parser, pending()))
+    Runtime::new().unwrap().block_on(run(parser, stop))
+}
+
+#[test]
+fn a_program_stopped_at_any_moment_is_completed_by_the_next_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let text = ["--from", "sample:5000", "--to", path.to_str().unwrap(), "--readers", "2"];
+    // So many times the program asks whether it is to stop: in the copy, then in the check.
+    for asked in 0.. {
+        let mut left = asked;
+        let stop = poll_fn(|_| {
+            left -= 1;
+            if left < 0 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        match command_until(&text, directory.path(), stop) {
+            Ok(()) => break,
+            Err(Failure::Stopped(_)) => assert!(asked < 1000),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    assert!(!directory.path().join("checkpoint.json").exists());
 }
 
 #[test]
