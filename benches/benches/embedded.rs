@@ -3,8 +3,10 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod finisher;
 mod ratio;
 
+use finisher::Finisher;
 use redb::backends::InMemoryBackend;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::cell::Cell;
@@ -13,28 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use table_orm::row::EntityRows;
-use table_orm::{Repo, TableEntity, Tables};
+use table_orm::{Repo, Tables};
 use time::OffsetDateTime;
 use tokio::runtime::Runtime;
 
 const ROWS: u32 = 20_000;
 const WRITERS: usize = 64;
 const RAW: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "finishers", partition = "{event}", row = "{bib:08}")]
-struct Finisher {
-    event: String,
-    bib: u32,
-    name: String,
-    city: Option<String>,
-    age: u8,
-    rank: i32,
-    seconds: f64,
-    official: bool,
-    club: String,
-    registered_at: OffsetDateTime,
-}
 
 fn finisher(bib: u32) -> Finisher {
     Finisher {

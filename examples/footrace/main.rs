@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --example footrace
 //! cargo run --release --example footrace -- --csv results.csv --db race.redb
+//! cargo run --example footrace --features azure -- --azure "UseDevelopmentStorage=true"
 //! ```
 
 mod entity;
@@ -32,6 +33,8 @@ usage: cargo run --example footrace -- [options]
 
   --csv FILE     the results to load; without it, a small sample
   --db PATH      the database file to keep them in, created if it is not there; without it, memory
+  --azure TEXT   keep them in the storage account of this connection string instead; Azurite's is
+                 UseDevelopmentStorage=true
   --event NAME   what to call the race of FILE; without it, the file's name
   --bib BIB      the runner to ask for: 1234 (the default), W1, F3
   --help         this text
@@ -90,9 +93,10 @@ async fn run() -> Result<(), Failure> {
     let results = Results::new(&input.event, bar.wrap_read(reader))
         .map_err(|source| Failure::Results { path: input.path.clone(), source })?;
 
-    let tables = match &arguments.db {
-        Some(path) => Tables::open(path)?,
-        None => Tables::in_memory()?,
+    let (tables, place) = match (&arguments.azure, &arguments.db) {
+        (Some(text), _) => (azure(text)?, "the storage account".to_owned()),
+        (None, Some(path)) => (Tables::open(path)?, path.display().to_string()),
+        (None, None) => (Tables::in_memory()?, "memory".to_owned()),
     };
     let finishers = tables.repo::<Finisher>();
     match finishers.create_table().await {
@@ -107,15 +111,25 @@ async fn run() -> Result<(), Failure> {
         LoadError::Store(error) => Failure::Store(error),
         LoadError::Read(line) => Failure::Broken { path: input.path.clone(), line: Box::new(line) },
     })?;
-    let place = match &arguments.db {
-        Some(path) => path.display().to_string(),
-        None => "memory".to_owned(),
-    };
     report.title(&format!("{}, from {} into {place}", input.event, input.path.display()))?;
     describe(&mut report, &loading)?;
     let mut office = Office { repo: &finishers, race: &race, report: &mut report };
     office.answer_all(arguments.bib).await?;
     Ok(())
+}
+
+/// A storage account, with retries, and no more requests at once than it can take.
+#[cfg(feature = "azure")]
+fn azure(connection_string: &str) -> Result<Tables, Failure> {
+    use table_orm::layer::{Limit, Retry};
+    let tables = Tables::from_connection_string(connection_string)?;
+    Ok(tables.layer(Limit::default())?.layer(Retry::interactive())?)
+}
+
+#[cfg(not(feature = "azure"))]
+fn azure(_: &str) -> Result<Tables, Failure> {
+    let message = "--azure is not in this build: run it with `--features azure`";
+    Err(Failure::Arguments(message.to_owned()))
 }
 
 /// What was loaded, how fast, and what was left out.
@@ -145,6 +159,7 @@ fn describe<W: Write>(report: &mut Report<W>, loading: &Loading) -> io::Result<(
 struct Arguments {
     csv: Option<PathBuf>,
     db: Option<PathBuf>,
+    azure: Option<String>,
     event: Option<String>,
     bib: Bib,
 }
@@ -154,7 +169,7 @@ impl Arguments {
     fn read(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
         let wrong = |error: lexopt::Error| Failure::Arguments(error.to_string());
         let bib = Bib { wave: entity::Wave::Open, number: 1234 };
-        let mut arguments = Self { csv: None, db: None, event: None, bib };
+        let mut arguments = Self { csv: None, db: None, azure: None, event: None, bib };
         while let Some(argument) = parser.next().map_err(wrong)? {
             match argument {
                 lexopt::Arg::Long("csv") => {
@@ -162,6 +177,10 @@ impl Arguments {
                 }
                 lexopt::Arg::Long("db") => {
                     arguments.db = Some(parser.value().map_err(wrong)?.into());
+                }
+                lexopt::Arg::Long("azure") => {
+                    let text = parser.value().and_then(|text| text.string());
+                    arguments.azure = Some(text.map_err(wrong)?);
                 }
                 lexopt::Arg::Long("event") => {
                     let event = parser.value().and_then(|event| event.string());
@@ -177,6 +196,10 @@ impl Arguments {
         }
         if arguments.event.is_some() && arguments.csv.is_none() {
             let message = "--event names the race of a --csv file, and there is none";
+            return Err(Failure::Arguments(message.to_owned()));
+        }
+        if arguments.azure.is_some() && arguments.db.is_some() {
+            let message = "--db and --azure are two places for the results; give one";
             return Err(Failure::Arguments(message.to_owned()));
         }
         Ok(Some(arguments))
@@ -246,7 +269,15 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_one_line_that_says_what_to_do() {
-        for wrong in ["--bogus", "extra", "--csv", "--bib Q7", "--bib 123456", "--event X"] {
+        for wrong in [
+            "--bogus",
+            "extra",
+            "--csv",
+            "--bib Q7",
+            "--bib 123456",
+            "--event X",
+            "--db x --azure y",
+        ] {
             let line = arguments(wrong).unwrap_err().one_line();
             assert!(line.ends_with("; --help lists the options"), "{line}");
             assert!(!line.contains('\n'), "{line}");

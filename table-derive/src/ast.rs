@@ -71,6 +71,7 @@ pub enum Named {
     Ascending(Ident),
     Biased(Ident),
     Lower(Ident),
+    Shard(Ident, u32),
     With(Path),
 }
 
@@ -80,7 +81,8 @@ impl Named {
             Self::Descending(field)
             | Self::Ascending(field)
             | Self::Biased(field)
-            | Self::Lower(field) => Some(field),
+            | Self::Lower(field)
+            | Self::Shard(field, _) => Some(field),
             Self::With(_) => None,
         }
     }
@@ -391,6 +393,7 @@ impl Component {
             "asc" => field(Named::Ascending),
             "biased" => field(Named::Biased),
             "lower" => field(Named::Lower),
+            "shard" => shard(&encoder, argument),
             "with" => syn::parse2(argument).map(Named::With).map_err(|_| {
                 error(
                     &encoder,
@@ -405,6 +408,28 @@ impl Component {
             )),
         };
         Ok(Self { name, encoder: encoder? })
+    }
+}
+
+/// `shard(field, N)`.
+fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<Named> {
+    let parse = |input: syn::parse::ParseStream<'_>| {
+        let field = Ident::parse_any(input)?;
+        input.parse::<Token![,]>()?;
+        Ok((field, input.parse::<LitInt>()?))
+    };
+    let wrong = |at: &dyn ToTokens| {
+        error(
+            at,
+            "`shard` spreads the values of one field over 2 to 10000 partitions",
+            "write `shard(field, N)`, such as `shard(id, 16)`",
+        )
+    };
+    let (field, number) =
+        syn::parse::Parser::parse2(parse, argument).map_err(|_| wrong(encoder))?;
+    match number.base10_parse() {
+        Ok(shards @ 2..=10_000) => Ok(Named::Shard(field, shards)),
+        _ => Err(wrong(&number)),
     }
 }
 

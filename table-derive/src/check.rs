@@ -14,6 +14,8 @@ use syn::ext::IdentExt;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
+/// A series of more takes the better part of a row.
+const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 /// The most operations of one transaction, which writes all rows of an entity.
 const MAX_ROWS: usize = 100;
 /// The most UTF-16 units of a key: 1 KiB.
@@ -42,6 +44,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     }
     parts(model, errors);
     append_only(model, errors);
+    shards(model, errors);
     key_only(model, errors);
     used_components(model, errors);
     type_names(model, errors);
@@ -181,13 +184,23 @@ fn property_names(fields: &[Field<'_>], errors: &mut Errors) {
             taken.insert(property, &field.name);
         }
     }
+    let series = fields.iter().find(|field| {
+        field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
+    });
+    let help = match series {
+        Some(_) => {
+            "cut the series into rows: a shorter array, and the part's number in the row's key, \
+             such as `row = \"{part:02}\"`"
+        }
+        None => "store some as one: `#[table(json)]`, or in an entity of their own",
+    };
     if count > MAX_PROPERTIES
-        && let Some(field) = fields.last()
+        && let Some(field) = series.or(fields.last())
     {
         errors.push(
             field.ident,
             format!("{count} properties; a row can have {MAX_PROPERTIES}"),
-            "store some as one: `#[table(json)]`, or in an entity of their own",
+            help,
         );
     }
 }
@@ -525,6 +538,9 @@ fn width_holds_max(key: &Key<'_>, part: &Part<'_>, field: &Field<'_>, errors: &m
 
 fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
+    if matches!(part.encoder, Encoder::Shard(_)) {
+        return;
+    }
     if part.kind() == Kind::Instant && !model.entity.allow_append_only {
         errors.push(
             &model.partition.template.literal,
@@ -534,6 +550,27 @@ fn append_only(model: &Model<'_>, errors: &mut Errors) {
                 part.name
             ),
             "start it with a value that spreads, or accept that with `allow_append_only`",
+        );
+    }
+}
+
+/// A shard is a part of the partition, and only one.
+fn shards(model: &Model<'_>, errors: &mut Errors) {
+    let is_shard = |part: &&Part<'_>| matches!(part.encoder, Encoder::Shard(_));
+    for key in model.rows.iter().chain(&model.guards) {
+        if let Some(part) = key.parts.iter().find(is_shard) {
+            errors.push(
+                &key.template.literal,
+                format!("shard `{}` in a RowKey spreads nothing", part.name),
+                format!("write `{{{}}}` in `partition`", part.name),
+            );
+        }
+    }
+    if let Some(second) = model.partition.parts.iter().filter(is_shard).nth(1) {
+        errors.push(
+            &model.partition.template.literal,
+            format!("`{}` is a second shard of one PartitionKey", second.name),
+            "leave one of them out, and give the other more shards",
         );
     }
 }

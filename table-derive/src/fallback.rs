@@ -1,7 +1,7 @@
 //! What stands in for an entity after a mistake: every name that the rest of the app may use, of
 //! types that fit everywhere, so that the mistake is the only error.
 
-use crate::ast::{Entity, Role, Row};
+use crate::ast::{Entity, Named, Role, Row};
 use crate::expand::{Expansion, anonymous, names};
 use crate::kind;
 use crate::template::Template;
@@ -29,6 +29,21 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let row_types = rows.iter().map(|(name, ..)| {
         let params = expansion.params_and(quote!(__S = ()));
         quote!(#[allow(missing_docs)] #[derive(::core::fmt::Debug, ::core::clone::Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
+    });
+    let shards: BTreeSet<_> = entity
+        .components
+        .iter()
+        .filter(|component| matches!(component.encoder, Named::Shard(..)))
+        .map(|component| component.name.unraw().to_string())
+        .collect();
+    let partitions = (!shards.is_empty()).then(|| {
+        let slots = entity.partition.iter().flat_map(slots);
+        let arguments = idents(slots.filter(|slot| !shards.contains(slot)));
+        quote! {
+            #vis fn partitions(#(#arguments: impl Sized),*) -> ::std::vec::Vec<#partition #args> {
+                loop {}
+            }
+        }
     });
     let arguments = entity.partition.iter().flat_map(|template| idents(slots(template)));
     let row_methods = rows.iter().filter_map(|(name, row)| {
@@ -70,6 +85,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let impls = quote! {
         impl #params #ty #where_clause {
             #vis fn partition(#(#arguments: impl Sized),*) -> #partition #args { loop {} }
+            #partitions
         }
         impl #params #partition #args #where_clause { #(#row_methods)* }
         impl #params _orm::Query for #partition #args #where_clause {

@@ -64,7 +64,12 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `component(x = asc(f))` | smallest or oldest first, in full width; `{x}` or `{x:0N}` |
 /// | `component(x = biased(f))` | a signed integer that sorts |
 /// | `component(x = lower(f))` | text in lower case |
+/// | `component(x = shard(f, N))` | the number of one of N partitions over which values of `f` spread |
 /// | `component(x = with(path))` | what `fn(&Entity) -> String` computes |
+///
+/// Where a PartitionKey has a shard, `Registration::partition(..)` takes the field's value and finds
+/// its shard, and `Registration::partitions(..)` takes none and gives all of them, to be read by
+/// `Repo::list_many`.
 ///
 /// A template is a format string of fields and components. `{f:05}` writes an unsigned integer in
 /// exactly five digits, and so sorts; `{f}` does not, and is asked for by equality alone. Text sorts
@@ -113,6 +118,24 @@ pub fn key_part(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Properties, attributes(table))]
 pub fn properties(input: TokenStream) -> TokenStream {
     expand::properties(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `TableUnion`, for an enum with one entity type in each variant: a partition in which
+/// entities of several types stand is read into it.
+///
+/// ```text
+/// #[derive(TableUnion)]
+/// enum Office { Employee(Employee), Department(Department) }
+/// ```
+///
+/// The types are stored in one table, and no row of one can have the RowKey of a row of another:
+/// their templates start with different literals, or one with digits where the other has another
+/// character.
+///
+/// `#[table(crate = path)]` on the enum says where `table_orm` is, when renamed.
+#[proc_macro_derive(TableUnion, attributes(table))]
+pub fn table_union(input: TokenStream) -> TokenStream {
+    expand::union(&parse_macro_input!(input as DeriveInput)).into()
 }
 
 /// Lets a smaller struct be read from an entity's rows: `#[projection(of = Entity)]`.

@@ -58,6 +58,7 @@ pub enum Encoder {
     DescendingPadded(usize),
     Biased,
     Lower,
+    Shard(u32),
 }
 
 /// How long a component's text is, as far as the derive can tell.
@@ -87,6 +88,8 @@ impl Encoder {
             }
             Self::Biased => quote!(_orm::Biased),
             Self::Lower => quote!(_orm::Lower),
+            // Of another type, in the plain encoding.
+            Self::Shard(_) => quote!(_orm::Plain),
         }
     }
 }
@@ -111,6 +114,10 @@ impl<'a> Part<'a> {
     pub fn tokens(&self) -> TokenStream {
         let (ty, encoder) = (self.value_type(), self.encoder.tokens());
         match self.encoder {
+            Encoder::Shard(shards) => {
+                let shards = proc_macro2::Literal::u32_unsuffixed(shards);
+                quote!(<_orm::Shard<#shards> as _orm::Part>)
+            }
             Encoder::Plain => quote!(<#ty as _orm::Part>),
             _ => quote!(<#ty as _orm::Part<#encoder>>),
         }
@@ -128,14 +135,30 @@ impl<'a> Part<'a> {
         self.field().filter(|field| kind::option(field.ty).is_some())
     }
 
+    /// How many ASCII digits its text surely starts with.
+    pub fn digits(&self) -> usize {
+        match (self.encoder, self.kind()) {
+            (Encoder::Plain, Kind::Unsigned(_)) => 1,
+            (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Kind::Unsigned(_)) => {
+                digits
+            }
+            (
+                Encoder::Ascending | Encoder::Descending | Encoder::Biased,
+                Kind::Unsigned(digits) | Kind::Signed(digits),
+            ) => digits,
+            _ => 0,
+        }
+    }
+
     /// Whether a stored key gives the value back.
     pub fn is_recoverable(&self) -> bool {
-        self.field().is_some() && self.encoder != Encoder::Lower
+        self.field().is_some() && !matches!(self.encoder, Encoder::Lower | Encoder::Shard(_))
     }
 
     pub fn width(&self, escaped: bool) -> Width {
         let field = self.field();
         match (self.encoder, self.kind()) {
+            (Encoder::Shard(shards), _) => Width::Fixed(digits_of(u64::from(shards) - 1)),
             (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Kind::Unsigned(_)) => {
                 Width::Fixed(digits)
             }
@@ -335,8 +358,12 @@ impl<'a> Part<'a> {
             (Some(Named::Descending(_)), Some(digits)) => Encoder::DescendingPadded(digits),
             (Some(Named::Biased(_)), None) => Encoder::Biased,
             (Some(Named::Lower(_)), None) => Encoder::Lower,
+            (Some(Named::Shard(_, shards)), None) => Encoder::Shard(*shards),
             (Some(Named::With(_)), None) => Encoder::Plain,
-            (Some(Named::Biased(_) | Named::Lower(_) | Named::With(_)), Some(_)) => {
+            (
+                Some(Named::Biased(_) | Named::Lower(_) | Named::Shard(..) | Named::With(_)),
+                Some(_),
+            ) => {
                 errors.push(
                     &template.literal,
                     format!("component `{name}` takes no width"),

@@ -40,13 +40,15 @@ pub const ON_FIELD: &[&str] =
     &[RENAME, SKIP, DEFAULT, JSON, SERIES, FLATTEN, KEY_ONLY, MAX_LEN, MAX, ETAG, TIMESTAMP];
 /// In `#[table(..)]` on a struct of properties.
 pub const ON_PROPERTIES: &[&str] = &[CRATE, RENAME_ALL];
+/// In `#[table(..)]` on a union.
+pub const ON_UNION: &[&str] = &[CRATE];
 /// In `#[projection(..)]` on a struct.
 pub const ON_PROJECTION: &[&str] = &[OF, CRATE];
 /// In `#[projection(..)]` on a field.
 pub const ON_PROJECTED_FIELD: &[&str] = &[DEFAULT, JSON];
 
 /// Encoders of `#[component(..)]`.
-pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "with"];
+pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with"];
 
 /// Members of every stored row that no property can be called.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];

@@ -1,12 +1,14 @@
 //! What generated code needs: one short path for every name it writes. Not for use by hand.
 
 pub use crate::edm::Edm;
-pub use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
+pub use crate::entity::{
+    GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
+};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
     KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain, PrefixOf,
-    RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
+    RangeOf, RowKey, Shard, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
     Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
@@ -26,6 +28,7 @@ pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
 pub use serde::de::MapAccess;
 pub use std::string::String;
+pub use std::vec::Vec;
 
 use serde::Deserialize;
 use serde::de::{Error, Unexpected};
@@ -210,4 +213,37 @@ pub const fn assert_fixed_width(width: Width) {
         "two components need a literal between them unless the first is of fixed width; write a \
          separator such as `__` between them"
     );
+}
+
+/// What generated code does with an entity type in a union. Named as `<T as Variant>` throughout, so
+/// that a type that is no entity is one error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a table entity",
+    label = "not an entity",
+    note = "derive it: `#[derive(TableEntity)]`"
+)]
+pub trait Variant: Sized {
+    /// The type, as a union sees it.
+    const MEMBER: UnionMember;
+
+    /// Reads its canonical row.
+    ///
+    /// # Errors
+    /// When a property is missing or is not a value of its field's type.
+    fn read(row: &[u8]) -> Result<Self, PropertyError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: TableEntity> Variant for E {
+    const MEMBER: UnionMember = UnionMember::of::<E>();
+
+    fn read(row: &[u8]) -> Result<Self, PropertyError> {
+        crate::row::read_row(<E::Canonical as Row>::INDEX, row)
+    }
+}
+
+/// Fails to compile, with that message, when a rule of unions does not hold.
+#[track_caller]
+pub const fn assert_union(holds: bool, message: &'static str) {
+    assert!(holds, "{}", message);
 }

@@ -3,5 +3,17 @@
 #[doc = include_str!("../guide/keys.md")]
 pub mod keys {}
 
+#[doc = include_str!("../guide/rows.md")]
+pub mod rows {}
+
+#[doc = include_str!("../guide/units.md")]
+pub mod units {}
+
+#[doc = include_str!("../guide/patches.md")]
+pub mod patches {}
+
+#[doc = include_str!("../guide/out_of_step.md")]
+pub mod out_of_step {}
+
 #[doc = include_str!("../guide/scans.md")]
 pub mod scans {}

@@ -39,6 +39,9 @@ pub mod __private;
 pub mod edm;
 pub mod entity;
 mod error;
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod key;
@@ -56,13 +59,13 @@ mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName};
+pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName, TableUnion};
 pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};
 pub use key::KeyPart;
 pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;
-pub use table_derive::{KeyPart, Projection, Properties, TableEntity};
+pub use table_derive::{KeyPart, Projection, Properties, TableEntity, TableUnion};
 pub use tables::Tables;
 
 #[cfg(all(doctest, feature = "embedded"))]

@@ -1,10 +1,10 @@
 //! A store and the typed repositories of its tables.
 
-use crate::entity::{DynamicEntity, TableEntity, TableName};
+use crate::entity::{DynamicEntity, MemberOf, TableEntity, TableName, TableUnion};
 use crate::error::{Error, Refusal, Result};
 use crate::layer::Layer;
 use crate::query::{Row, ScanPermit, WholePartition};
-use crate::repo::{Channel, Repo, Table, Unit};
+use crate::repo::{Channel, Repo, Table, UnionList, Unit};
 use crate::scan::Scan;
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
@@ -105,6 +105,58 @@ impl Tables {
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
         Repo::new(Arc::clone(&self.store), table)
+    }
+
+    /// The entities of one partition that are of one of the types of `U`, an enum with
+    /// `#[derive(TableUnion)]`: one query, whatever the number of types. The partition is given as
+    /// that of any of them.
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, TableUnion, Tables};
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "staff", partition = "{department}", row = "{number:05}")]
+    /// struct Employee { department: String, number: u32, name: String }
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "staff", partition = "{name}", row = "Department")]
+    /// struct Department { name: String, employees: u32 }
+    ///
+    /// #[derive(Debug, PartialEq, TableUnion)]
+    /// enum Office { Employee(Employee), Department(Department) }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// let (staff, departments) = (tables.repo::<Employee>(), tables.repo::<Department>());
+    /// staff.create_table().await?;
+    /// let ann = Employee { department: "Marketing".into(), number: 1, name: "Ann".into() };
+    /// staff.insert(&ann).await?;
+    /// departments.insert(&Department { name: "Marketing".into(), employees: 1 }).await?;
+    ///
+    /// // RowKeys `00001` and `Department`, in one partition query.
+    /// let office = tables.union::<Office>(Employee::partition("Marketing")).collect().await?;
+    /// assert!(matches!(&office[0], Office::Employee(employee) if employee.name == "Ann"));
+    /// assert!(matches!(&office[1], Office::Department(department) if department.employees == 1));
+    /// // A list of one type is not bothered by the other.
+    /// assert_eq!(staff.list(Employee::partition("Marketing")).collect().await?, [ann]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn union<U: TableUnion>(
+        &self,
+        partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
+    ) -> UnionList<U> {
+        self.union_in(TableName::checked(U::TABLE), partition)
+    }
+
+    /// The same in a table of another name.
+    pub fn union_in<U: TableUnion>(
+        &self,
+        table: TableName,
+        partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
+    ) -> UnionList<U> {
+        UnionList::new(Arc::clone(&self.store), table, partition)
     }
 
     /// Writes of several entities of one partition, of one type or more, in one transaction.

@@ -17,6 +17,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// A running Azurite; clones are the same one.
 #[derive(Clone)]
 pub struct Azurite {
+    scheme: &'static str,
     port: u16,
     process: Arc<Mutex<Child>>,
 }
@@ -24,6 +25,16 @@ pub struct Azurite {
 impl Azurite {
     /// Starts the version that `tests/azurite/package.json` pins; the error says what it lacks.
     pub fn start() -> Result<Self, String> {
+        Self::start_with("http", &[])
+    }
+
+    /// Starts one that speaks TLS with this certificate, and takes Entra ID's tokens.
+    pub fn start_with_tls(certificate: &Path, key: &Path) -> Result<Self, String> {
+        let (certificate, key) = (certificate.to_string_lossy(), key.to_string_lossy());
+        Self::start_with("https", &["--cert", &certificate, "--key", &key, "--oauth", "basic"])
+    }
+
+    fn start_with(scheme: &'static str, options: &[&str]) -> Result<Self, String> {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("azurite");
         if !directory.join("node_modules/azurite").is_dir() {
             return Err("Azurite is not installed; run `npm ci` in `tests/azurite`".into());
@@ -35,13 +46,14 @@ impl Azurite {
             .args(["--tableHost", "127.0.0.1", "--tablePort", &port.to_string()])
             .args(["--inMemoryPersistence", "--silent", "--disableTelemetry"])
             .arg("--skipApiVersionCheck")
+            .args(options)
             // Azurite ends when this pipe closes, however the tests end.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("Node cannot be started: {error}"))?;
         let output = process.stdout.take().expect("a pipe");
-        let azurite = Self { port, process: Arc::new(Mutex::new(process)) };
+        let azurite = Self { scheme, port, process: Arc::new(Mutex::new(process)) };
         if wait_until_ready(output) {
             Ok(azurite)
         } else {
@@ -51,7 +63,12 @@ impl Azurite {
     }
 
     pub fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}/{ACCOUNT}", self.port)
+        format!("{}://127.0.0.1:{}/{ACCOUNT}", self.scheme, self.port)
+    }
+
+    #[cfg(feature = "azure-data-tables")]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     pub fn connection_string(&self) -> String {

@@ -1,7 +1,8 @@
 //! What every store promises, checked against every store.
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
-//! store against Azurite, which is started here. A scripted server stands in for what the service
+//! store against Azurite, which is started here; with the feature `azure-data-tables`, the store
+//! through a client of that crate too. A scripted server stands in for what the service
 //! does and Azurite does not. Without Node, or before `npm ci` in `tests/azurite`, the tests that
 //! need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`: then they fail.
 
@@ -14,11 +15,14 @@ mod content;
 mod copies;
 #[path = "../../examples/table_copy/copy.rs"]
 mod copy;
+#[cfg(feature = "azure-data-tables")]
+mod data_tables;
 mod interop;
 mod service;
 mod signatures;
 mod stub;
 mod subject;
+mod tls;
 
 use azurite::Azurite;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -96,9 +100,29 @@ fn main() -> ExitCode {
     for (name, run) in copies::all() {
         on_azurite(format!("azure::copies::{name}"), Box::new(run));
     }
+    #[cfg(feature = "azure-data-tables")]
+    {
+        for case in cases::all() {
+            let run = case.run;
+            on_azurite(
+                format!("data-tables::{}", case.name),
+                Box::new(move |azurite| {
+                    let store = data_tables::store(azurite);
+                    Box::pin(async move { run(Subject::new(store.await).await).await })
+                }),
+            );
+        }
+        for (name, run) in data_tables::all() {
+            on_azurite(format!("data-tables::{name}"), Box::new(run));
+        }
+    }
     for (name, run) in signatures::all() {
         on_azurite(format!("azure::{name}"), Box::new(run));
     }
+    on_azurite(
+        "azure::tls::carries_keys_and_tokens".into(),
+        Box::new(tls::carries_keys_and_tokens),
+    );
     if azurite.is_err() || required || interop::python().is_some() {
         on_azurite("azure::interop::python".into(), Box::new(interop::both_ways));
     } else {

@@ -144,6 +144,12 @@ async fn a_table_being_deleted_is_unavailable() {
 async fn a_busy_service_says_how_long_to_wait_and_is_asked_once() {
     for (answer, wait) in [
         (Answer::error(503, "ServerBusy", "Busy.").with("Retry-After", "7"), 7_000),
+        (
+            Answer::error(503, "ServerBusy", "Busy.")
+                .with("Date", "Wed, 21 Oct 2026 23:59:58 GMT")
+                .with("Retry-After", "Thu, 22 Oct 2026 00:00:01 GMT"),
+            3_000,
+        ),
         (Answer::error(429, "TooManyRequests", "m").with("x-ms-retry-after-ms", "40"), 40),
     ] {
         let (store, stub) = answered(answer).await;

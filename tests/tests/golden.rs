@@ -99,6 +99,30 @@ struct Escaped {
     kind: String,
 }
 
+/// A shard of each kind of value.
+#[derive(Debug, TableEntity)]
+#[table(name = "sharded", partition = "{few}__{name}", row = "{id}")]
+#[component(few = shard(id, 16))]
+struct ShardedByNumber {
+    id: u64,
+    name: String,
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "sharded", partition = "{kind}__{many}", row = "{name}")]
+#[component(many = shard(name, 1000))]
+struct ShardedByText {
+    kind: Distance,
+    name: String,
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "sharded", partition = "{two}", row = "{guid}")]
+#[component(two = shard(guid, 2))]
+struct ShardedByGuid {
+    guid: Uuid,
+}
+
 struct Written(Vec<String>);
 
 impl Written {
@@ -199,6 +223,14 @@ fn cases() -> Vec<String> {
         kind: "under_score".to_owned(),
     };
     written.add("escaped", &escaped);
+    for id in [0, 1, i64::MAX as u64] {
+        written.add(&format!("shard{id}"), &ShardedByNumber { id, name: "N".to_owned() });
+    }
+    for name in ["", "a", "Émma 🏃"] {
+        let name = name.to_owned();
+        written.add(&format!("shard-{name}"), &ShardedByText { kind: Distance::Full, name });
+    }
+    written.add("shard-guid", &ShardedByGuid { guid: Uuid::from_u128(7) });
     written.0
 }
 

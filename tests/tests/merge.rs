@@ -298,3 +298,29 @@ async fn an_update_of_what_is_not_there_or_of_the_partition_is_refused() {
     let moved = repo.update(&key, |ticket| ticket.project = "other".to_owned()).await;
     assert!(matches!(moved, Err(Error::PartitionChanged { .. })));
 }
+
+#[tokio::test]
+async fn a_replace_takes_the_version_it_was_given_and_no_other() {
+    let (tables, repo) = repo::<Ticket>().await;
+    let first = repo.insert(&ticket(1)).await.unwrap();
+    let moved = Ticket { owner: "bob".to_owned(), due: None, ..ticket(1) };
+    let second = repo.replace(&moved, &first).await.unwrap();
+    let stored = rows(&tables, "tickets").await;
+    assert_eq!(stored.len(), 5);
+    assert_eq!(property(&stored, "OWN:bob", "Owner").as_deref(), Some("bob"));
+
+    let stale = repo.replace(&ticket(1), &first).await;
+    assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
+    assert_eq!(rows(&tables, "tickets").await, stored);
+    assert!(matches!(repo.replace(&ticket(2), &second).await, Err(Error::NotFound(_))));
+
+    // Blindly, where the keys follow.
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<Load>();
+    repo.create_table().await.unwrap();
+    let load = Load { host: "a".into(), day: 1, percent: [None; 24], note: None, tags: None };
+    let etag = repo.insert(&load).await.unwrap();
+    assert_eq!(repo.replace(&load, &etag).plan().unwrap().class(), None);
+    repo.replace(&load, &etag).await.unwrap();
+    assert!(matches!(repo.replace(&load, &etag).await, Err(Error::Conflict(_))));
+}

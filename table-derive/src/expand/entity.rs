@@ -3,7 +3,7 @@
 use super::{Expansion, codec, located, names};
 use crate::ast::{Field, Unique};
 use crate::check::known_units;
-use crate::model::{Key, Model, Part, Source, Width};
+use crate::model::{Encoder, Key, Model, Part, Source, Width};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Path;
@@ -19,8 +19,18 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
         let make = if row.is_full() { quote!(full) } else { quote!(partial) };
         let name = row.name.unraw().to_string();
+        let first = key.parts.first().filter(|_| key.template.start.is_empty());
+        let digits = first.map_or(0, Part::digits);
         let (key, start) = (&key.template.text, &key.template.start);
-        quote!(_orm::RowTemplate::#make(#name, #key, #start))
+        // Without a literal of their own, digits tell a row's keys from other types'.
+        let digits = match digits {
+            0 => None,
+            digits => {
+                let digits = Literal::usize_unsuffixed(digits);
+                Some(quote!(.digits(#digits)))
+            }
+        };
+        quote!(_orm::RowTemplate::#make(#name, #key, #start) #digits)
     });
     let guards = entity.uniques.iter().map(|unique| {
         let Unique { name, template, .. } = unique;
@@ -203,6 +213,9 @@ fn part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
+        Source::Field(Field { ident, .. }) if matches!(part.encoder, Encoder::Shard(_)) => {
+            write(quote!(&_orm::Shard::of(&self.#ident)))
+        }
         Source::Field(Field { ident, .. }) => write(quote!(&self.#ident)),
     }
 }
@@ -225,10 +238,17 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
         quote!(#ident: impl _orm::Value<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
-        let Part { ident, name, then, .. } = part;
-        let part = part.tokens();
-        quote!(let #key = #part::give_partition(#key, #name, #ident, #then);)
+        let ident = &part.ident;
+        match part.encoder {
+            Encoder::Shard(_) => {
+                let ty = part.value_type();
+                let value = quote!(_orm::Value::<#ty>::into_value(#ident));
+                give(part, &key, &quote!(_orm::Shard::of(&#value)))
+            }
+            _ => give(part, &key, &quote!(#ident)),
+        }
     });
+    let partitions = partitions_fn(model, expansion);
     let phantom = expansion.phantom_value();
     let doc = super::doc(format!(
         "The partition `{}` of the entity, whose rows can be asked for by key. Sends nothing.",
@@ -242,6 +262,61 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
                 #(#parts)*
                 #partition(#key #phantom)
             }
+            #partitions
         }
     }
+}
+
+fn give(part: &Part<'_>, key: &Ident, value: &TokenStream) -> TokenStream {
+    let Part { name, then, .. } = part;
+    let part = part.tokens();
+    quote!(let #key = #part::give_partition(#key, #name, #value, #then);)
+}
+
+/// `Entity::partitions(..)`, where the partition has a shard: one for each of them.
+fn partitions_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenStream> {
+    let parts = &model.partition.parts;
+    let shards = parts.iter().find_map(|part| match part.encoder {
+        Encoder::Shard(shards) => Some(shards),
+        _ => None,
+    })?;
+    let entity = model.entity;
+    let (vis, partition) = (&entity.input.vis, names::partition(entity));
+    let name = entity.input.ident.unraw().to_string();
+    let (escape, start) = (escape(model), &model.partition.template.start);
+    let (args, phantom) = (expansion.args(), expansion.phantom_value());
+    let [key, shard] = ["key", "shard"].map(|name| Ident::new(name, Span::mixed_site()));
+    let others = parts.iter().filter(|part| !matches!(part.encoder, Encoder::Shard(_)));
+    let parameters = others.clone().map(|part| {
+        let (ident, ty) = (&part.ident, part.value_type());
+        quote!(#ident: impl _orm::Value<#ty>)
+    });
+    let values = others.map(|part| {
+        let (ident, ty) = (&part.ident, part.value_type());
+        quote!(let #ident = _orm::Value::<#ty>::into_value(#ident);)
+    });
+    let parts = parts.iter().map(|part| match part.encoder {
+        Encoder::Shard(_) => give(part, &key, &quote!(#shard)),
+        _ => {
+            let ident = &part.ident;
+            give(part, &key, &quote!(&#ident))
+        }
+    });
+    let doc = super::doc(format!(
+        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
+        model.partition.template.text
+    ));
+    Some(quote! {
+        #doc
+        #vis fn partitions(#(#parameters),*) -> _orm::Vec<#partition #args> {
+            #(#values)*
+            _orm::Shard::all()
+                .map(|#shard| {
+                    let #key = _orm::PartitionKey::new(#name, #escape, #start);
+                    #(#parts)*
+                    #partition(#key #phantom)
+                })
+                .collect()
+        }
+    })
 }

@@ -224,6 +224,9 @@ fn newtype_impls(input: &DeriveInput, field: &Field, member: Option<Member>) -> 
             fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
                 #key_part::encode(&self.#member, key)
             }
+            fn is_rounded(&self) -> bool {
+                #key_part::is_rounded(&self.#member)
+            }
             fn decode(text: &str) -> _orm::Result<Self, _orm::KeyFault> {
                 _orm::Ok(Self { #member: #key_part::decode(text)? })
             }

@@ -11,10 +11,12 @@ mod properties;
 mod query;
 #[cfg(test)]
 mod tests;
+mod union;
 
 pub use key_part::key_part;
 pub use projection::projection;
 pub use properties::properties;
+pub use union::union;
 
 use crate::ast::{Entity, Row};
 use crate::check;

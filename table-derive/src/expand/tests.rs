@@ -86,6 +86,16 @@ fn generic() -> syn::DeriveInput {
     }
 }
 
+fn office() -> syn::DeriveInput {
+    parse_quote! {
+        enum Office {
+            Employee(Employee),
+            Department(directory::Department),
+            Guest(Guest<'static, u8>),
+        }
+    }
+}
+
 #[test]
 fn the_reference_entity_expands_to_what_was_reviewed() {
     expect_file!["snapshots/reference.rs"].assert_eq(&formatted(super::entity(&reference())));
@@ -99,6 +109,11 @@ fn a_sparse_entity_expands_to_what_was_reviewed() {
 #[test]
 fn a_generic_entity_expands_to_what_was_reviewed() {
     expect_file!["snapshots/generic.rs"].assert_eq(&formatted(super::entity(&generic())));
+}
+
+#[test]
+fn a_union_expands_to_what_was_reviewed() {
+    expect_file!["snapshots/union.rs"].assert_eq(&formatted(super::union(&office())));
 }
 
 #[test]

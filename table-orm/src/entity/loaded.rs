@@ -11,7 +11,9 @@ use std::ops::{Deref, DerefMut};
 ///
 /// Dereferences to the entity. Beside it stand the canonical row as it is stored, from which
 /// `save` finds the index rows to move, and the ETag that guards them.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Two are equal when their entities and versions are.
+#[derive(Debug, Clone)]
 pub struct Loaded<E> {
     entity: E,
     stored: Bytes,
@@ -55,6 +57,12 @@ impl<E> Loaded<E> {
     #[must_use]
     pub fn into_inner(self) -> E {
         self.entity
+    }
+}
+
+impl<E: PartialEq> PartialEq for Loaded<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.entity == other.entity && self.etag == other.etag
     }
 }
 

@@ -4,11 +4,14 @@ mod dynamic;
 mod etag;
 mod loaded;
 mod name;
+mod template;
+mod union;
 
 pub use dynamic::DynamicEntity;
 pub use etag::ETag;
 pub use loaded::{AsLoaded, Loaded, LoadedSet};
 pub use name::{TableName, TableNameError};
+pub use union::{MemberOf, TableUnion, UnionMember};
 
 use crate::key::{Escape, KeyError, KeyText};
 use crate::property::{PropertiesWriter, PropertyError};
@@ -35,19 +38,22 @@ pub struct RowTemplate {
     pub start: &'static str,
     /// How much it stores.
     pub copy: CopyKind,
+    /// How many ASCII digits surely follow the start, where that is empty: what tells its keys from
+    /// those of other types in the same partition.
+    pub digits: usize,
 }
 
 impl RowTemplate {
     /// A row with every property.
     #[must_use]
     pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Full }
+        Self { name, key, start, copy: CopyKind::Full, digits: 0 }
     }
 
     /// A row with some of the properties.
     #[must_use]
     pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Partial }
+        Self { name, key, start, copy: CopyKind::Partial, digits: 0 }
     }
 }
 

@@ -5,7 +5,8 @@
 //! the service's design guide).
 
 use super::{
-    Ascending, Descending, KeyFault, KeyPart, KeyText, Padded, Plain, Sorted, SortedLast, Width,
+    Ascending, Descending, Escape, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain,
+    Sorted, SortedLast, Width,
 };
 use crate::edm::DateTime;
 use time::{Date, Month, OffsetDateTime, Time};
@@ -25,6 +26,10 @@ macro_rules! ascending_as_plain {
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 <Self as KeyPart<Plain>>::encode(self, key)
+            }
+
+            fn is_rounded(&self) -> bool {
+                <Self as KeyPart<Plain>>::is_rounded(self)
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {
@@ -100,6 +105,12 @@ macro_rules! instants {
                 }
             }
 
+            fn is_rounded(&self) -> bool {
+                let ticks = DateTime::try_from(self.clone());
+                let back = ticks.ok().and_then(|ticks| Self::try_from(ticks).ok());
+                back.is_some_and(|back| back != *self)
+            }
+
             fn decode(text: &str) -> Result<Self, KeyFault> {
                 let instant = <DateTime as KeyPart<$encoder>>::decode(text)?;
                 instant.try_into().map_err(|_| KeyFault::OutOfRange)
@@ -132,16 +143,21 @@ impl KeyPart<Plain> for Date {
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {
-        let mut parts = text.split('-');
-        let year = parts.next().ok_or(KeyFault::Malformed)?;
-        let year = <u16 as KeyPart<Padded<4>>>::decode(year)?;
-        let mut two = || {
-            let text = parts.next().ok_or(KeyFault::Malformed)?;
-            <u8 as KeyPart<Padded<2>>>::decode(text)
-        };
-        let month = Month::try_from(two()?).map_err(|_| KeyFault::Malformed)?;
-        Self::from_calendar_date(year.into(), month, two()?).map_err(|_| KeyFault::Malformed)
+        let (year, month, day) = year_month_day(text).map_err(|_| KeyFault::Malformed)?;
+        let month = Month::try_from(month).map_err(|_| KeyFault::Malformed)?;
+        Self::from_calendar_date(year.into(), month, day).map_err(|_| KeyFault::Malformed)
     }
+}
+
+fn year_month_day(text: &str) -> Result<(u16, u8, u8), KeyError> {
+    let mut reader = KeyReader::new("Date", Escape::Reject, text);
+    let year = reader.part::<Padded<4>, u16>("year", "")?;
+    reader.literal("-")?;
+    let month = reader.part::<Padded<2>, u8>("month", "")?;
+    reader.literal("-")?;
+    let day = reader.part::<Padded<2>, u8>("day", "")?;
+    reader.finish()?;
+    Ok((year, month, day))
 }
 
 /// The days from it to the end of 9999, in 7 digits.
@@ -182,6 +198,10 @@ impl KeyPart<Plain> for Time {
             key.push_plain(then);
         }
         <u32 as KeyPart<Padded<7>>>::encode(&(nanosecond / 100), key)
+    }
+
+    fn is_rounded(&self) -> bool {
+        !self.nanosecond().is_multiple_of(100)
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {

@@ -19,6 +19,7 @@ pub mod order;
 mod part;
 mod query;
 mod reader;
+mod shard;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -36,5 +37,6 @@ pub use part::{
 };
 pub use query::KeyBuilder;
 pub use reader::KeyReader;
+pub use shard::Shard;
 pub use value::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub use writer::{Escape, KeyText};

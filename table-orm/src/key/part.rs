@@ -68,6 +68,12 @@ pub trait KeyPart<X = Plain>: Sized {
     /// When the value has no text the service accepts here.
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault>;
 
+    /// Whether the text is that of a smaller value, for it holds less than this one: an instant
+    /// between two of the service's ticks.
+    fn is_rounded(&self) -> bool {
+        false
+    }
+
     /// Reads the text back.
     ///
     /// # Errors

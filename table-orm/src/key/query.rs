@@ -71,6 +71,18 @@ impl KeyBuilder {
         component: &'static str,
         (lower, upper): (Bound<T>, Bound<T>),
     ) -> Result<KeyRange, KeyError> {
+        let lower = match lower {
+            Bound::Included(value) if value.is_rounded() => Bound::Excluded(value),
+            bound => bound,
+        };
+        let upper = match upper {
+            Bound::Excluded(value) if value.is_rounded() => Bound::Included(value),
+            // Above all that the width can hold.
+            Bound::Included(value) | Bound::Excluded(value) if self.is_too_wide::<X, T>(&value) => {
+                Bound::Unbounded
+            }
+            bound => bound,
+        };
         let (lower, upper) = if T::REVERSED { (upper, lower) } else { (lower, upper) };
         self.keys(|row_key| {
             let text = |value: &T| {
@@ -128,6 +140,11 @@ impl KeyBuilder {
                 (start, end) => Span::Between(start, end),
             })
         })
+    }
+
+    fn is_too_wide<X, T: KeyPart<X>>(&self, value: &T) -> bool {
+        let written = self.row_key.clone().part::<X, T>("", value, "");
+        written.is_err_and(|error| matches!(error.fault, KeyFault::Width(_)))
     }
 
     /// The rows whose next component, which is text, starts with `prefix`. `then` is the literal

@@ -24,17 +24,27 @@ pub(crate) fn merge_all(rows: EntityRows) -> Transaction {
     all(rows, Action::InsertOrMerge)
 }
 
-/// Every row replaced, whatever its version. Right only where the row keys follow from the
-/// canonical key.
-pub(crate) fn replace_all(rows: EntityRows) -> Transaction {
-    all(rows, |body| Action::Replace(body, IfMatch::Any))
+/// Every row replaced; the canonical row only in the given version. Right only where the row keys
+/// follow from the canonical key.
+pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
+    guarded(rows, canonical, guard, |row, condition| Action::Replace(row.body.clone(), condition))
 }
 
 /// Every row deleted; the canonical row only in the given version.
 pub(crate) fn delete_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
+    guarded(rows, canonical, guard, |_, condition| Action::Delete(condition))
+}
+
+fn guarded(
+    rows: EntityRows,
+    canonical: usize,
+    guard: &IfMatch,
+    action: impl Fn(&EntityRow, IfMatch) -> Action,
+) -> Transaction {
     let operation = |row: EntityRow| {
         let condition = if row.index == canonical { guard.clone() } else { IfMatch::Any };
-        Operation { row_key: row.row_key, action: Action::Delete(condition) }
+        let action = action(&row, condition);
+        Operation { row_key: row.row_key, action }
     };
     Transaction {
         partition_key: rows.partition_key,

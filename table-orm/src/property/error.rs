@@ -53,6 +53,9 @@ pub enum PropertyFault {
     /// A value that `json` could not write.
     #[error("cannot be written as JSON: {0}")]
     Json(String),
+    /// A value that could not be compressed.
+    #[error("cannot be compressed: {0}")]
+    Compression(String),
     /// A dynamic property whose name the service refuses.
     #[error(
         "has a name the service refuses: use at most 255 letters, digits and `_`, not starting \

@@ -15,7 +15,11 @@ mod series;
 #[cfg(test)]
 mod tests;
 mod writer;
+#[cfg(feature = "zstd")]
+mod zstd;
 
+#[cfg(feature = "zstd")]
+pub use self::zstd::{MAX_UNCOMPRESSED_BYTES, Zstd};
 pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;

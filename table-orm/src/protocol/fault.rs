@@ -170,7 +170,18 @@ mod tests {
         assert_eq!(wait(&[("Retry-After", "3")]), Some(Duration::from_secs(3)));
         let both = [("x-ms-retry-after-ms", "250"), ("retry-after", "1")];
         assert_eq!(wait(&both), Some(Duration::from_millis(250)));
+        // A date is a wait from the date of the answer on, in whatever order the two come.
+        let (retry_at, now) = (
+            ("Retry-After", "Wed, 21 Oct 2026 07:28:05 GMT"),
+            ("Date", "Wed, 21 Oct 2026 07:27:58 GMT"),
+        );
+        assert_eq!(wait(&[retry_at, now]), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&[now, retry_at]), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&[("Retry-After", now.1), ("Date", retry_at.1)]), Some(Duration::ZERO));
+        let millis = ("x-ms-retry-after-ms", "250");
+        assert_eq!(wait(&[retry_at, now, millis]), Some(Duration::from_millis(250)));
         assert_eq!(wait(&[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")]), None);
+        assert_eq!(wait(&[("retry-after", "soon"), now]), None);
         assert_eq!(wait(&[]), None);
     }
 

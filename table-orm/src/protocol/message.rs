@@ -1,5 +1,6 @@
 //! Requests and responses as values.
 
+use super::http_date;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -70,9 +71,18 @@ impl Response {
         body: Bytes,
     ) -> Self {
         let mut response = Self { status, body, ..Self::default() };
+        let (mut now, mut retry_at) = (None, None);
         for (name, value) in headers {
             response.take_header(name, value);
+            if name.eq_ignore_ascii_case("date") {
+                now = http_date::parse(value);
+            } else if name.eq_ignore_ascii_case("retry-after") {
+                retry_at = http_date::parse(value);
+            }
         }
+        // By the clock that both dates are of.
+        let wait = now.zip(retry_at).map(|(now, at)| (at - now).try_into().unwrap_or_default());
+        response.retry_after = response.retry_after.or(wait);
         response
     }
 
@@ -92,7 +102,6 @@ impl Response {
             &mut self.next_table_name
         } else {
             if is("retry-after") {
-                // The form with a date would need a clock; the service sends seconds.
                 let seconds = value.trim().parse().ok().map(Duration::from_secs);
                 self.retry_after = self.retry_after.or(seconds);
             } else if is("x-ms-retry-after-ms") || is("retry-after-ms") {

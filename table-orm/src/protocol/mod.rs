@@ -10,6 +10,7 @@
 mod batch;
 mod encode;
 mod fault;
+mod http_date;
 mod message;
 mod read;
 mod row_keys;

@@ -21,7 +21,7 @@ pub use typed::{
 pub use typed::{Field, Stores};
 
 pub(crate) use token::fingerprint;
-pub(crate) use typed::canonical_rows;
+pub(crate) use typed::{canonical_rows, keys_of};
 
 use crate::entity::TableName;
 use crate::store::{Continuation, Metadata};

@@ -56,6 +56,40 @@ impl Span {
         Self::Between(Bound::Included(prefix), upper)
     }
 
+    /// The part of the range that lies within `other`, where this one has no bound of its own.
+    pub(crate) fn bounded_by(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::All, other) => other.clone(),
+            (Self::Between(lower, upper), Self::Between(lowest, highest)) => {
+                let or = |bound, other: &Bound<String>| match bound {
+                    Bound::Unbounded => other.clone(),
+                    bound => bound,
+                };
+                Self::Between(or(lower, lowest), or(upper, highest))
+            }
+            (own, _) => own,
+        }
+    }
+
+    /// The smallest range that holds both.
+    pub(crate) fn hull(self, other: Self) -> Self {
+        let (lower, upper) = self.into_bounds();
+        let (other_lower, other_upper) = other.into_bounds();
+        let lower = outer(lower, other_lower, Ordering::Less);
+        match (lower, outer(upper, other_upper, Ordering::Greater)) {
+            (Bound::Unbounded, Bound::Unbounded) => Self::All,
+            (lower, upper) => Self::Between(lower, upper),
+        }
+    }
+
+    fn into_bounds(self) -> (Bound<String>, Bound<String>) {
+        match self {
+            Self::All => (Bound::Unbounded, Bound::Unbounded),
+            Self::Exact(key) => (Bound::Included(key.clone()), Bound::Included(key)),
+            Self::Between(lower, upper) => (lower, upper),
+        }
+    }
+
     /// Whether `key` lies in the range.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
@@ -95,6 +129,22 @@ impl Span {
                     Bound::Unbounded => None,
                 };
                 both(lower, upper)
+            }
+        }
+    }
+}
+
+/// Of two bounds on one side, the one further out, which lies `outwards` of the other.
+fn outer(left: Bound<String>, right: Bound<String>, outwards: Ordering) -> Bound<String> {
+    use Bound::{Excluded, Included, Unbounded};
+    match (&left, &right) {
+        (Unbounded, _) | (_, Unbounded) => Unbounded,
+        (Included(one) | Excluded(one), Included(other) | Excluded(other)) => {
+            match order::compare(one, other) {
+                Ordering::Equal if matches!(left, Included(_)) => left,
+                Ordering::Equal => right,
+                side if side == outwards => left,
+                _ => right,
             }
         }
     }
@@ -151,5 +201,30 @@ impl<R: IntoRange<String>> IntoSpan for R {
             (Bound::Unbounded, Bound::Unbounded) => Span::All,
             (lower, upper) => Span::Between(lower, upper),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hull_holds_both_ranges_and_nothing_outside_of_their_ends() {
+        let hull = Span::prefix("B").hull(Span::Exact("E".to_owned())).hull(Span::prefix("D"));
+        let expected =
+            Span::Between(Bound::Included("B".to_owned()), Bound::Included("E".to_owned()));
+        assert_eq!(hull, expected);
+        assert_eq!(hull.hull(Span::prefix("E")), Span::prefix("B").hull(Span::prefix("E")));
+        assert_eq!(Span::prefix("B").hull(Span::All), Span::All);
+    }
+
+    #[test]
+    fn a_range_takes_the_bounds_it_lacks() {
+        let digits = Span::Between(Bound::Included("0".into()), Bound::Excluded(":".into()));
+        let from = Span::Between(Bound::Included("5".into()), Bound::Unbounded);
+        let expected = Span::Between(Bound::Included("5".into()), Bound::Excluded(":".into()));
+        assert_eq!(from.bounded_by(&digits), expected);
+        assert_eq!(Span::All.bounded_by(&digits), digits);
+        assert_eq!(Span::Exact("x".into()).bounded_by(&digits), Span::Exact("x".into()));
     }
 }

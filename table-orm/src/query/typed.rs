@@ -190,7 +190,19 @@ impl<R: Row> Query for RowRange<R> {
 
 /// The canonical rows of `E`, in any partition.
 pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
-    Span::prefix(E::ROWS[<E::Canonical as Row>::INDEX].start)
+    row_span::<E::Canonical>()
+}
+
+/// The rows of kind `R`, in any partition.
+fn row_span<R: Row>() -> Span {
+    R::Entity::ROWS.get(R::INDEX).map_or(Span::All, |template| template.span())
+}
+
+/// The keys of a query. Where its row starts with no literal, but with digits, they leave out what
+/// starts otherwise: rows of other types may stand in the same partition.
+pub(crate) fn keys_of<Q: Query>(query: Q) -> Result<KeyRange, KeyError> {
+    let KeyRange { partition, row } = query.into_keys()?;
+    Ok(KeyRange { partition, row: row.bounded_by(&row_span::<Q::Row>()) })
 }
 
 /// A property of entity `Self`, by the hash of its field's name and its type; written by the derive.

@@ -80,6 +80,12 @@ pub struct Remainder<E, I> {
     input: I,
 }
 
+impl<E, I> Remainder<E, I> {
+    pub(super) fn new(unsent: Vec<E>, input: I) -> Self {
+        Self { unsent: unsent.into_iter(), input }
+    }
+}
+
 impl<E, I: Iterator<Item = E>> Iterator for Remainder<E, I> {
     type Item = E;
 
@@ -190,7 +196,7 @@ impl<E> Chunk<E> {
 }
 
 /// About what the operations take in a request: bodies, keys, and the parts around them.
-fn bytes(operations: &[Operation]) -> usize {
+pub(super) fn bytes(operations: &[Operation]) -> usize {
     const PART: usize = 512;
     let of = |operation: &Operation| {
         PART + operation.row_key.len() + operation.action.body().map_or(0, bytes::Bytes::len)
@@ -226,7 +232,7 @@ impl<E: Send + 'static, I: Iterator<Item = E>> Run<'_, E, I> {
         BulkReport {
             written: self.written,
             failures: self.failures,
-            remainder: Remainder { unsent: self.unsent.into_iter(), input: self.bulk.input },
+            remainder: Remainder::new(self.unsent, self.bulk.input),
         }
     }
 

@@ -142,6 +142,15 @@ impl Channel {
         self.refused(partition_key, row_key, None, cause)
     }
 
+    /// The service's 412 for an update of a row in another version.
+    pub fn changed(&self, partition_key: &str, row_key: &str) -> Error {
+        let cause = StoreError::new(
+            ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
+            "the row has another version than the one asked for",
+        );
+        self.refused(partition_key, row_key, None, cause)
+    }
+
     fn refused(
         &self,
         partition_key: &str,

@@ -7,9 +7,8 @@ use crate::error::{Error, Invalid, Result, Unexpected};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, Row, RowQuery};
-use crate::row::{FromRow, Members, ReadRow};
+use crate::row::{AnyRow, FromRow};
 use futures_core::future::BoxFuture;
-use serde::de::MapAccess;
 use std::marker::PhantomData;
 
 /// A query of rows of kind `R`, of class `C`, read as `T`. One of the last methods sends it.
@@ -102,7 +101,7 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         R: 'static,
     {
-        let mut pages = self.cast::<C, Key>().ask(None);
+        let mut pages = self.cast::<C, AnyRow>().ask(None);
         let mut rows = 0;
         while let Some(page) = pages.next().await? {
             rows += page.len();
@@ -204,23 +203,3 @@ impl<R: Row, C, T> List<R, C, T> {
         })
     }
 }
-
-/// A row of which nothing but its being there is of interest.
-struct Key;
-
-impl ReadRow for Key {
-    const NAME: &'static str = "row";
-    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
-
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
-        while let Some(member) = members.next_name()? {
-            members.other(&member)?;
-        }
-        Ok(Self)
-    }
-}
-
-impl<R: Row> FromRow<R> for Key {}

@@ -1,39 +1,53 @@
 //! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
 
+mod backfill;
 mod bulk;
 mod channel;
 mod get;
 mod guarded;
 mod list;
+mod list_many;
 mod load;
 mod merge;
 mod pages;
 mod patch;
+mod repair;
 mod save;
 mod scan;
 mod table;
+mod union;
 mod unit;
+mod verify;
 mod write;
 
+pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
 };
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use guarded::MAX_ATTEMPTS;
 pub use list::List;
+pub use list_many::ListMany;
 pub use load::Load;
 pub use merge::{Merge, Update};
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
+pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
+pub use union::{UnionList, UnionPages};
 pub use unit::{Unit, UnitError};
+pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::Write;
 
-use crate::entity::{AsLoaded, Loaded, TableEntity, TableName};
+pub(crate) use verify::template_of;
+
+use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
-use crate::query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition};
+use crate::query::{
+    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
+};
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
 use crate::store::{IfMatch, Store, Transaction};
@@ -128,8 +142,51 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = query.into_keys().map(|keys| self.channel.query(keys));
+        let query = keys_of(query).map(|keys| self.channel.query(keys));
         List::new(self.channel.clone(), query.map_err(Into::into))
+    }
+
+    /// Several queries of one kind, such as one for each shard of a load; at most 16 at a time.
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// /// A day's events would all go to one partition; eight share them.
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "events", partition = "{share}__{day:05}", row = "{id:010}")]
+    /// #[component(share = shard(id, 8))]
+    /// struct Event {
+    ///     day: u32,
+    ///     id: u32,
+    ///     text: String,
+    /// }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// let events = Tables::in_memory()?.repo::<Event>();
+    /// events.create_table().await?;
+    /// let today = (0..100).map(|id| Event { day: 20_778, id, text: "started".into() });
+    /// events.insert_many(today).await.all()?;
+    ///
+    /// // One event: its shard is found from its id.
+    /// let one = events.get(Event::partition(7, 20_778).row().id(7)).await?;
+    /// assert_eq!(one.map(|event| event.id), Some(7));
+    ///
+    /// // All of a day: eight queries.
+    /// let day = events.list_many(Event::partitions(20_778)).collect().await?;
+    /// assert_eq!(day.len(), 100);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub fn list_many<Q>(
+        &self,
+        queries: impl IntoIterator<Item = Q>,
+    ) -> ListMany<Q::Row, Q::Class, E>
+    where
+        Q: Query,
+        Q::Row: RowOf<E>,
+    {
+        ListMany(queries.into_iter().map(|query| self.list(query)).collect())
     }
 
     /// Every entity of the table, by its canonical row, read by many workers and in no order.
@@ -149,7 +206,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
         E: FromRow<Q::Row>,
     {
-        Load { channel: self.channel.clone(), keys: query.into_keys(), read: PhantomData }
+        Load { channel: self.channel.clone(), keys: keys_of(query), read: PhantomData }
     }
 
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
@@ -264,9 +321,48 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::NotFound`].
     pub fn force_replace(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
-            self.blind(entity, replace_all)
+            let canonical = <E::Canonical as Row>::INDEX;
+            self.blind(entity, |rows| replace_all(rows, canonical, &IfMatch::Any))
         } else {
-            self.over_stored(entity, Then::Replace)
+            self.over_stored(entity, Then::Replace(None))
+        }
+    }
+
+    /// Replaces the entity under the same canonical key if it still has that version: for an ETag
+    /// that came from outside, such as the `If-Match` of an app's own client. What `load` gave is
+    /// written by [`save`](Self::save), which may also change the canonical key. Returns the new
+    /// ETag.
+    ///
+    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// let mut note = Note { owner: "ann".into(), id: 1, text: "milk".into() };
+    /// let etag = notes.insert(&note).await?;
+    /// note.text = "bread".into();
+    /// notes.replace(&note, &etag).await?;
+    /// // The version is another one now.
+    /// assert!(matches!(notes.replace(&note, &etag).await, Err(Error::Conflict(_))));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it has another version; [`Error::NotFound`].
+    pub fn replace(&self, entity: &E, etag: &ETag) -> Write<E> {
+        if E::KEYS_FOLLOW_CANONICAL {
+            let canonical = <E::Canonical as Row>::INDEX;
+            let guard = IfMatch::ETag(etag.clone());
+            self.blind(entity, |rows| replace_all(rows, canonical, &guard))
+        } else {
+            self.over_stored(entity, Then::Replace(Some(etag.clone())))
         }
     }
 

@@ -152,11 +152,11 @@ impl<T: ReadRow> Pages<T> {
             };
             stream::iter(items.into_iter().map(Ok).chain(error.map(Err)))
         });
-        RowStream(rows.boxed())
+        RowStream::new(rows)
     }
 }
 
-fn page_size(size: usize) -> Result<u16> {
+pub(super) fn page_size(size: usize) -> Result<u16> {
     match u16::try_from(size) {
         Ok(size @ 1..=MAX_PAGE_ROWS) => Ok(size),
         _ => Err(Error::PageSize(size)),
@@ -167,6 +167,10 @@ fn page_size(size: usize) -> Result<u16> {
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
+    pub(super) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
+        Self(rows.boxed())
+    }
+
     /// The next row; `None` at the end, or after an error.
     ///
     /// # Errors

@@ -32,12 +32,12 @@ pub(super) enum Change {
 }
 
 /// What happens over the stored rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Then {
     /// They become the new rows; inserted when nothing is there.
     Upsert,
-    /// They become the new rows; an error when nothing is there.
-    Replace,
+    /// They become the new rows; an error when nothing is there, or another version than given.
+    Replace(Option<ETag>),
     /// The new properties are set in them.
     Merge,
     /// They go; an error when nothing is there.
@@ -106,6 +106,9 @@ async fn over_stored<E: TableEntity>(
             let guard = IfMatch::ETag(loaded.etag().clone());
             let transaction = delete_all(loaded.stored_rows()?, canonical, &guard);
             Ok(Decision { transaction, canonical: None })
+        }
+        Some(loaded) if matches!(&then, Then::Replace(Some(etag)) if etag != loaded.etag()) => {
+            Err(channel.changed(&key.partition_key, &key.row_key))
         }
         Some(loaded) => {
             let (stored, etag) = (loaded.stored_rows()?, loaded.etag());

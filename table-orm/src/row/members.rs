@@ -81,6 +81,14 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
         self.map.next_key_seed(Text)
     }
 
+    /// Takes every member that is left, of which only the keys, timestamp and ETag are kept.
+    pub(crate) fn skip(&mut self) -> Result<(), A::Error> {
+        while let Some(name) = self.next_name()? {
+            self.other(&name)?;
+        }
+        Ok(())
+    }
+
     /// Reads the value of `property` into `slot`; `null` leaves it empty.
     ///
     /// # Errors

@@ -13,5 +13,5 @@ pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};
 
 pub(crate) use overlay::overlay;
-pub(crate) use read::{read_etag, read_page, read_row, read_versioned_row, split_page};
+pub(crate) use read::{AnyRow, read_etag, read_page, read_row, read_versioned_row, split_page};
 pub(crate) use write::body;

@@ -58,14 +58,19 @@ pub(crate) fn read_versioned_row<T: ReadRow>(
 
 /// The version that a row's timestamp tells.
 pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
-    let (Head, etag) = read_versioned_row(0, json, None)?;
-    Ok(etag)
+    let mut context = RowContext::new(AnyRow::NAME);
+    let AnyRow = read_in(&mut context, 0, json)?;
+    if context.timestamp.is_empty() {
+        context.fault = Some(("Timestamp".to_owned(), PropertyFault::Missing));
+        return Err(context.error(&serde_json::Error::custom("no timestamp")));
+    }
+    Ok(context.etag())
 }
 
-/// A row of which only the keys and the timestamp are of interest.
-struct Head;
+/// A row of which nothing but its being there is of interest.
+pub(crate) struct AnyRow;
 
-impl ReadRow for Head {
+impl ReadRow for AnyRow {
     const NAME: &'static str = "row";
     const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
 
@@ -73,15 +78,11 @@ impl ReadRow for Head {
         _row: usize,
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
-        while let Some(name) = members.next_name()? {
-            members.other(&name)?;
-        }
-        match members.timestamp() {
-            Some(_) => Ok(Self),
-            None => Err(members.fail("Timestamp", PropertyFault::Missing)),
-        }
+        members.skip().map(|()| Self)
     }
 }
+
+impl<R: Row> FromRow<R> for AnyRow {}
 
 fn read_in<'de, T: ReadRow>(
     context: &mut RowContext<'de>,

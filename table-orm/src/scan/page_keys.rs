@@ -72,9 +72,7 @@ impl ReadRow for ScanKey {
         _row: usize,
         mut members: Members<'_, 'de, A>,
     ) -> Result<Self, A::Error> {
-        while let Some(name) = members.next_name()? {
-            members.other(&name)?;
-        }
+        members.skip()?;
         Ok(Self {
             partition_key: members.partition_key().into_owned(),
             row_key: members.row_key().into_owned(),

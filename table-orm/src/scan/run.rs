@@ -43,10 +43,11 @@ impl<T: Send + 'static> Run<T> {
             self.settle().await?;
         }
         let page = self.take().await;
-        if !matches!(page, Ok(Some(_))) {
-            self.end().await?;
+        if matches!(page, Ok(Some(_))) {
+            return page;
         }
-        page
+        let ended = self.end().await;
+        page.and_then(|page| ended.map(|()| page))
     }
 
     /// The next page, for a consumer that may be at work on others.

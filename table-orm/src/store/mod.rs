@@ -13,6 +13,8 @@ mod page;
 
 #[cfg(feature = "azure")]
 pub mod azure;
+#[cfg(feature = "azure-data-tables")]
+pub mod data_tables;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 

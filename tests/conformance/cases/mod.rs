@@ -2,12 +2,14 @@
 
 mod entities;
 mod filters;
+mod histories;
 mod keys;
 mod pages;
 mod rows;
 mod tables;
 mod transactions;
 pub mod types;
+mod writes;
 
 use crate::Case;
 
@@ -41,4 +43,8 @@ cases! {
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_refused, of_nothing_are_refused, keep_keys_of_any_characters,
         with_stale_etags_change_nothing;
+    writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
+        commit_units_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke;
+    histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
+        under_faults_lose_no_acknowledged_transaction;
 }

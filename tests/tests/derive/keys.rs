@@ -1,10 +1,11 @@
 //! Encoders, sparse rows, and what of a key depends on what.
 
 use super::{exact, keys, repo, row_keys};
+use std::ops::Bound;
 use table_orm::query::{QueryClass, Span};
 use table_orm::row::EntityRows;
-use table_orm::{KeyPart, TableEntity};
-use time::{Date, OffsetDateTime, Time};
+use table_orm::{KeyPart, TableEntity, Tables};
+use time::{Date, Duration, OffsetDateTime, Time};
 use uuid::Uuid;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -281,4 +282,116 @@ fn fixed_widths_need_no_separator_and_braces_are_doubled() {
     assert_eq!(rows.rows[0].row_key, "{007}b.");
     let key = Split::partition(day, Time::MIDNIGHT).row().lap(Lap(7)).split('b');
     assert_eq!(exact(key), "{007}b.");
+}
+
+/// A partition with a shard in front of what only the key stores.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "sharded", partition = "{share}__{tenant}", row = "{id:05}")]
+#[component(share = shard(id, 16))]
+struct Sharded {
+    #[table(key_only)]
+    tenant: String,
+    id: u32,
+}
+
+#[tokio::test]
+async fn a_shard_is_found_from_its_value_and_all_shards_are_read_together() {
+    let repo = Tables::in_memory().unwrap().repo::<Sharded>();
+    repo.create_table().await.unwrap();
+    let entities: Vec<_> = (0..200).map(|id| Sharded { tenant: "acme".to_owned(), id }).collect();
+    repo.insert_many(entities.clone()).await.all().unwrap();
+    for entity in &entities {
+        let key = Sharded::partition(entity.id, "acme").row().id(entity.id);
+        assert_eq!(repo.get(key).await.unwrap().as_ref(), Some(entity));
+    }
+    let partitions = Sharded::partitions("acme");
+    assert_eq!(partitions.len(), 16);
+    let lists = repo.list_many(partitions.iter().map(|shard| shard.row().id_in(50..150)));
+    assert_eq!(lists.plan().unwrap().steps.len(), 16);
+    let mut found: Vec<_> = lists.collect().await.unwrap().into_iter().map(|one| one.id).collect();
+    found.sort_unstable();
+    assert_eq!(found, (50..150).collect::<Vec<_>>());
+    assert_eq!(repo.list_many(Sharded::partitions("other")).count().await.unwrap(), 0);
+    let filtered = repo.list_many(&partitions).filter(|row| row.id.ge(190));
+    assert_eq!(filtered.count().await.unwrap(), 10);
+}
+
+#[derive(Debug, Clone, PartialEq, KeyPart)]
+struct Moment(OffsetDateTime);
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "moments", partition = "{one}")]
+#[row(oldest, key = "A:{at}")]
+#[row(newest, key = "B:{newest_first}")]
+#[row(by_moment, key = "C:{moment}")]
+#[row(by_clock, key = "D:{clock}")]
+#[row(by_width, key = "E:{tick:01}")]
+#[component(newest_first = desc(at))]
+struct Tick {
+    one: u8,
+    tick: u8,
+    at: OffsetDateTime,
+    moment: Moment,
+    clock: Time,
+}
+
+/// Bounds between two ticks of 100 ns, of which the key text holds only the tick.
+#[tokio::test]
+async fn ranges_of_instants_are_exact_to_the_nanosecond() {
+    let repo = Tables::in_memory().unwrap().repo::<Tick>();
+    repo.create_table().await.unwrap();
+    let at = |nanoseconds: i64| OffsetDateTime::UNIX_EPOCH + Duration::nanoseconds(nanoseconds);
+    for tick in 0..5 {
+        let at = at(i64::from(tick) * 100);
+        let entity = Tick { one: 1, tick, at, moment: Moment(at), clock: at.time() };
+        repo.insert(&entity).await.unwrap();
+    }
+    let one = Tick::partition(1);
+    let bounds = [0, 50, 100, 199, 200, 201, 399, 400, 450];
+    for (from, to) in bounds.iter().flat_map(|from| bounds.map(|to| (*from, to))) {
+        if from > to {
+            continue;
+        }
+        let inside = |range: &dyn Fn(i64) -> bool| (0..5).filter(|tick| range(tick * 100)).count();
+        let (exclusive, inclusive) = (at(from)..at(to), at(from)..=at(to));
+        let wanted = inside(&|nanoseconds| (from..to).contains(&nanoseconds));
+        let wanted_inclusive = inside(&|nanoseconds| (from..=to).contains(&nanoseconds));
+        for (range, wanted) in [
+            ((Bound::Included(exclusive.start), Bound::Excluded(exclusive.end)), wanted),
+            (
+                (Bound::Included(*inclusive.start()), Bound::Included(*inclusive.end())),
+                wanted_inclusive,
+            ),
+        ] {
+            let moments = (range.0.map(Moment), range.1.map(Moment));
+            let clocks = (range.0.map(|at| at.time()), range.1.map(|at| at.time()));
+            let found = [
+                repo.list(one.oldest().at_in(range)).count().await.unwrap(),
+                repo.list(one.newest().newest_first_in(range)).count().await.unwrap(),
+                repo.list(one.by_moment().moment_in(moments)).count().await.unwrap(),
+                repo.list(one.by_clock().clock_in(clocks)).count().await.unwrap(),
+            ];
+            assert_eq!(found, [wanted; 4], "{from} to {to}: {range:?}");
+        }
+        let after = inside(&|nanoseconds| nanoseconds > from);
+        let range = (Bound::Excluded(at(from)), Bound::<OffsetDateTime>::Unbounded);
+        assert_eq!(repo.list(one.oldest().at_in(range)).count().await.unwrap(), after);
+        assert_eq!(repo.list(one.newest().newest_first_in(range)).count().await.unwrap(), after);
+    }
+}
+
+#[tokio::test]
+async fn a_range_may_end_above_what_its_width_holds() {
+    let repo = Tables::in_memory().unwrap().repo::<Tick>();
+    repo.create_table().await.unwrap();
+    let at = OffsetDateTime::UNIX_EPOCH;
+    for tick in [0, 5, 9] {
+        let at = at + Duration::seconds(tick.into());
+        let entity = Tick { one: 1, tick, at, moment: Moment(at), clock: at.time() };
+        repo.insert(&entity).await.unwrap();
+    }
+    let one = Tick::partition(1);
+    assert_eq!(repo.list(one.by_width().tick_in(5..10)).count().await.unwrap(), 2);
+    assert_eq!(repo.list(one.by_width().tick_in(..=200)).count().await.unwrap(), 3);
+    assert!(repo.list(one.by_width().tick_in(10..)).count().await.is_err());
 }

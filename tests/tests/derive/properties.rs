@@ -204,7 +204,7 @@ async fn a_key_that_is_no_key_of_the_entity_is_a_typed_error() {
     let tables = Tables::in_memory().unwrap();
     let repo = tables.repo::<Fields>();
     repo.create_table().await.unwrap();
-    let row = DynamicEntity::new(Uuid::nil().to_string(), "x");
+    let row = DynamicEntity::new(Uuid::nil().to_string(), "0x");
     tables.table(table_orm::TableName::new("fields").unwrap()).insert(&row).await.unwrap();
     let error = repo.list(Fields::partition(Uuid::nil())).collect().await.unwrap_err();
     assert!(error.to_string().contains("`id`"), "{error}");

@@ -11,7 +11,7 @@ mod reader;
 mod tamper;
 
 use calls::Ledger;
-use entities::{Lap, Runner};
+use entities::{EVENTS, Lap, Runner};
 use fastrand::Rng;
 use std::sync::Arc;
 use table_orm::{TableName, Tables};
@@ -50,8 +50,16 @@ async fn run(tables: &Tables, seed: u64, rounds: usize, calls: usize) -> Result<
             made += task.await.map_err(|panic| format!("seed {seed}, round {round}: {panic}"))?;
         }
         let stored = reader::read(&table).await;
-        reader::check(&stored, &ledger)
-            .map_err(|wrong| format!("seed {seed}, round {round}: {wrong}"))?;
+        let wrong = |wrong| format!("seed {seed}, round {round}: {wrong}");
+        reader::check(&stored, &ledger).map_err(wrong)?;
+        // What others may call sees it the same way.
+        for event in EVENTS {
+            let runners = runners.verify(Runner::partition(event)).await.unwrap().findings;
+            let laps = laps.verify(Lap::partition(event)).await.unwrap().findings;
+            if !(runners.is_empty() && laps.is_empty()) {
+                return Err(wrong(format!("verify finds {runners:?} {laps:?}")));
+            }
+        }
     }
     Ok(made)
 }

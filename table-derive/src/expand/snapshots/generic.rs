@@ -54,7 +54,8 @@ const _: () = {
         const TABLE: &'static str = "measures";
         const PARTITION: &'static str = "{type}";
         const ESCAPE: _orm::Escape = _orm::Escape::Reject;
-        const ROWS: &'static [_orm::RowTemplate] = &[_orm::RowTemplate::full("row", "{at}", "")];
+        const ROWS: &'static [_orm::RowTemplate] =
+            &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
         const KEYS_FOLLOW_CANONICAL: bool = true;
         const PATCHES_ONE_ROW: bool = true;

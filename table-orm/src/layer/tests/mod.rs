@@ -3,8 +3,6 @@
 mod bench;
 mod chains;
 mod faults;
-mod histories;
-mod linear;
 mod lists;
 mod load;
 #[cfg(any(feature = "metrics", feature = "tracing"))]

@@ -36,6 +36,13 @@ pub enum ConnectError {
     /// A token, which whoever sees it could use, over a connection that anybody can read.
     #[error("tokens are sent over https only, and this endpoint is http")]
     TokenOverHttp,
+    /// Text that holds no certificate, or one that cannot be read.
+    #[error("the root certificates are not PEM text with at least one certificate")]
+    RootCertificates,
+    /// A client of the `azure_data_tables` crate whose requests cannot be repaired.
+    #[cfg(feature = "azure-data-tables")]
+    #[error("the client was not built with the options of `DataTablesStore::options`")]
+    ClientOptions,
     /// The HTTP client cannot start, as when the system has no root certificates.
     #[error("the HTTP client cannot start")]
     Transport(#[source] Box<dyn Error + Send + Sync>),
@@ -51,7 +58,10 @@ pub struct ConnectOptions {
     pub request_timeout: Duration,
     /// The most idle connections that are kept for later requests. 64 unless told.
     pub max_idle_connections: usize,
-    /// Logging, tracing, more policies, or another HTTP client, for which the three settings above
+    /// Certificates, as PEM text, of authorities that are trusted beside the system's, such as that
+    /// of a company's proxy or of an Azurite with `--cert`. Empty unless told.
+    pub root_certificates: String,
+    /// Logging, tracing, more policies, or another HTTP client, for which the four settings above
     /// do nothing. Its retry options are not used.
     pub client: ClientOptions,
 }
@@ -62,6 +72,7 @@ impl Default for ConnectOptions {
             connect_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(60),
             max_idle_connections: 64,
+            root_certificates: String::new(),
             client: ClientOptions::default(),
         }
     }
@@ -75,17 +86,26 @@ pub(super) fn connect(
     let url = parse_endpoint(endpoint)?;
     let dialect = dialect(&url);
     let authorize = policy(&url, credential, dialect)?;
+    start(&url, vec![authorize], options)
+}
+
+/// The store at an endpoint whose requests these policies authorize.
+pub(in crate::store) fn start(
+    url: &Url,
+    authorize: Vec<Arc<dyn Policy>>,
+    options: ConnectOptions,
+) -> Result<AzureStore, ConnectError> {
     let mut client = options.client.clone();
     client.retry = RetryOptions::none();
     if client.transport.is_none() {
-        client.transport = Some(Transport::new(Arc::new(transport::Http::new(&url, &options)?)));
+        client.transport = Some(Transport::new(Arc::new(transport::Http::new(url, &options)?)));
     }
     let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
-    let pipeline = Pipeline::new(name, version, client, Vec::new(), vec![authorize], None);
-    Ok(AzureStore { service: Service::new(url.as_str(), dialect), pipeline })
+    let pipeline = Pipeline::new(name, version, client, Vec::new(), authorize, None);
+    Ok(AzureStore { service: Service::new(url.as_str(), dialect(url)), pipeline })
 }
 
-fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
+pub(in crate::store) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     let url = Url::parse(endpoint.trim()).map_err(|_| ConnectError::Endpoint)?;
     let plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()

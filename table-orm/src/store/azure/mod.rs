@@ -13,7 +13,7 @@
 //! ```
 
 mod authorize;
-mod connect;
+pub(in crate::store) mod connect;
 mod connection_string;
 mod credential;
 mod sas;

@@ -5,8 +5,10 @@ use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
 use azure_core::http::headers::Headers;
 use azure_core::http::{AsyncRawResponse, Body, HttpClient, Method, Request, Url};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use rustls_platform_verifier::{BuilderVerifierExt as _, Verifier};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +28,8 @@ impl Http {
         options: &ConnectOptions,
     ) -> std::result::Result<Self, ConnectError> {
         let secure = endpoint.scheme() == "https";
-        let tls = tls(secure).map_err(|error| ConnectError::Transport(error.into()))?;
+        let roots = certificates(&options.root_certificates)?;
+        let tls = tls(secure, roots).map_err(|error| ConnectError::Transport(error.into()))?;
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .tcp_nodelay(true)
@@ -44,15 +47,31 @@ impl Http {
     }
 }
 
-/// TLS that trusts what the system trusts; nothing at all where it is not used.
-fn tls(secure: bool) -> std::result::Result<ClientConfig, rustls::Error> {
+/// The certificates of a PEM text, which holds one at least unless it is empty.
+fn certificates(text: &str) -> std::result::Result<Vec<CertificateDer<'static>>, ConnectError> {
+    let certificates: std::result::Result<Vec<_>, _> =
+        CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    match certificates {
+        Ok(certificates) if text.is_empty() || !certificates.is_empty() => Ok(certificates),
+        _ => Err(ConnectError::RootCertificates),
+    }
+}
+
+/// TLS that trusts what the system trusts, and those roots; nothing at all where it is not used.
+fn tls(
+    secure: bool,
+    roots: Vec<CertificateDer<'static>>,
+) -> std::result::Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let builder = if secure {
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
+    let builder = if !secure {
+        builder.with_root_certificates(RootCertStore::empty())
+    } else if roots.is_empty() {
         builder.with_platform_verifier()?
     } else {
-        builder.with_root_certificates(RootCertStore::empty())
+        let verifier = Verifier::new_with_extra_roots(roots, provider)?;
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
     };
     Ok(builder.with_no_client_auth())
 }

@@ -81,23 +81,9 @@ impl Writer {
         Ok(Self { tables: BTreeSet::new(), clock: Clock::after(0) })
     }
 
-    /// Carries out the requests in order; an error means that none took effect.
+    /// Carries out the requests in order. After an error, which is the database's, this writer may
+    /// be ahead of it: start another.
     pub(super) fn apply<'r>(
-        &mut self,
-        database: &Database,
-        requests: impl Iterator<Item = &'r Request> + Clone,
-    ) -> Result<Vec<Answer>, redb::Error> {
-        let changes_tables =
-            requests.clone().any(|request| !matches!(request, Request::Write { .. }));
-        let tables = changes_tables.then(|| self.tables.clone());
-        let result = self.transact(database, requests);
-        if let (Err(_), Some(tables)) = (&result, tables) {
-            self.tables = tables;
-        }
-        result
-    }
-
-    fn transact<'r>(
         &mut self,
         database: &Database,
         requests: impl Iterator<Item = &'r Request>,

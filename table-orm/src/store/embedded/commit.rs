@@ -6,7 +6,9 @@
 //! dropped future loses nothing but its answer.
 
 use super::Inner;
-use super::apply::{Answer, Request, Writer};
+use super::apply::{Answer, Request};
+use super::engine::Failure;
+use super::open;
 use crate::store::{ErrorCode, StoreError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
@@ -131,19 +133,8 @@ impl Leader {
         leader
     }
 
-    fn apply(&self) -> Result<Vec<Answer>, redb::Error> {
-        let Inner { database, writer, .. } = &*self.inner;
-        let mut current = match writer.lock() {
-            Ok(current) => current,
-            Err(poisoned) => {
-                // A panic may have left it ahead of the database.
-                let mut current = poisoned.into_inner();
-                *current = Writer::start(database)?;
-                writer.clear_poison();
-                current
-            }
-        };
-        current.apply(database, self.group.iter().map(|submission| &submission.request))
+    fn apply(&self) -> Result<Vec<Answer>, Failure> {
+        self.inner.engine.apply(self.group.iter().map(|submission| &submission.request))
     }
 }
 
@@ -162,7 +153,7 @@ impl Drop for Leader {
 /// What became of a group.
 struct Outcome {
     group: Group,
-    result: Result<Vec<Answer>, redb::Error>,
+    result: Result<Vec<Answer>, Failure>,
 }
 
 impl Outcome {
@@ -184,8 +175,19 @@ impl Outcome {
     }
 }
 
-fn failed(error: Arc<redb::Error>) -> StoreError {
-    let message = "The database could not commit, and nothing of the request was applied; check the \
-                   disk, then open the store again.";
+fn failed(error: Arc<Failure>) -> StoreError {
+    let message = match &*error {
+        Failure::Io(error) if open::is_full(error) => {
+            "The disk is full and the database could not commit: free some space, then look whether \
+             the request took effect before sending it again."
+                .to_owned()
+        }
+        Failure::Io(_) | Failure::Database(_) => "The database could not commit: check the disk, then look whether \
+                                 the request took effect before sending it again."
+            .to_owned(),
+        Failure::Closed(error) => {
+            format!("Nothing was applied; the database is closed since its disk failed: {error}.")
+        }
+    };
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }

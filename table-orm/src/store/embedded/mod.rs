@@ -3,7 +3,8 @@
 //! It keeps the service's rules and limits: row order, ETags, entity group transactions, and the
 //! error codes for what does not fit. Commits are durable when they are answered; reads see
 //! committed rows only. Invariant: this process is the only one that has the file open, and one
-//! writer at a time changes it.
+//! writer at a time changes it. After a disk that was full, or failed otherwise, the same store goes
+//! on as soon as the disk does.
 //!
 //! A write goes `admit` (the rules, on the caller's task), `commit` (group commit), `apply` (one
 //! transaction); a read goes `seek` (where to start), `read` (what to return).
@@ -12,6 +13,7 @@ mod admit;
 mod apply;
 mod clock;
 mod commit;
+mod engine;
 mod filter_eval;
 mod key_bytes;
 mod layout;
@@ -30,12 +32,12 @@ pub use open::OpenError;
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
 use crate::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction, limits};
-use apply::{Request, Writer};
+use apply::Request;
 use async_trait::async_trait;
 use commit::Queue;
-use redb::Database;
+use engine::{Engine, Reopen};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// The most rows one page request looks at. A page whose filter leaves out most of them may
@@ -50,8 +52,7 @@ pub struct EmbeddedStore {
 
 #[derive(Debug)]
 struct Inner {
-    database: Database,
-    writer: Mutex<Writer>,
+    engine: Engine,
     queue: Queue,
     /// The database file; `None` in memory.
     path: Option<PathBuf>,
@@ -60,6 +61,10 @@ struct Inner {
 impl Inner {
     const fn in_memory(&self) -> bool {
         self.path.is_none()
+    }
+
+    fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.engine.read(|database| read::query(database, query))
     }
 }
 
@@ -73,7 +78,9 @@ impl EmbeddedStore {
     /// [`OpenError`], which says what to do.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        Ok(Self::new(open::file(path)?, Some(path.to_owned())))
+        let owned = path.to_owned();
+        let reopen: Reopen = Box::new(move || open::existing(&owned));
+        Ok(Self::new(Engine::new(open::file(path)?, Some(reopen)), Some(path.to_owned())))
     }
 
     /// Creates an empty store in memory, gone with its last clone.
@@ -81,7 +88,7 @@ impl EmbeddedStore {
     /// # Errors
     /// Not in practice.
     pub fn in_memory() -> Result<Self, OpenError> {
-        Ok(Self::new(open::in_memory()?, None))
+        Ok(Self::new(Engine::new(open::in_memory()?, None), None))
     }
 
     /// The database file; `None` in memory.
@@ -90,9 +97,8 @@ impl EmbeddedStore {
         self.inner.path.as_deref()
     }
 
-    fn new((database, writer): (Database, Writer), path: Option<PathBuf>) -> Self {
-        let writer = Mutex::new(writer);
-        Self { inner: Arc::new(Inner { database, writer, queue: Queue::default(), path }) }
+    fn new(engine: Engine, path: Option<PathBuf>) -> Self {
+        Self { inner: Arc::new(Inner { engine, queue: Queue::default(), path }) }
     }
 }
 
@@ -107,7 +113,7 @@ impl Store for EmbeddedStore {
     }
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        let names = read::table_names(&self.inner.database)?;
+        let names = self.inner.engine.read(read::table_names)?;
         names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
     }
 
@@ -124,17 +130,17 @@ impl Store for EmbeddedStore {
         limits::check_key("PartitionKey", partition_key)?;
         limits::check_key("RowKey", row_key)?;
         let key = key_bytes::row(partition_key, row_key);
-        read::get(&self.inner.database, table.as_str(), &key, select)
+        self.inner.engine.read(|database| read::get(database, table.as_str(), &key, select))
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
         match Handle::try_current() {
             Ok(runtime) if !self.inner.in_memory() => {
                 let (inner, query) = (Arc::clone(&self.inner), query.clone());
-                let page = runtime.spawn_blocking(move || read::query(&inner.database, &query));
+                let page = runtime.spawn_blocking(move || inner.query(&query));
                 page.await.unwrap_or_else(|error| Err(read::abandoned(error)))
             }
-            _ => read::query(&self.inner.database, query),
+            _ => self.inner.query(query),
         }
     }
 

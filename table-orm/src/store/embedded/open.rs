@@ -7,10 +7,11 @@ use super::apply::Writer;
 use super::layout;
 use redb::backends::InMemoryBackend;
 use redb::{
-    Database, DatabaseError, MultimapTableHandle, ReadOnlyDatabase, ReadableDatabase, StorageError,
-    TableHandle,
+    Builder, Database, DatabaseError, MultimapTableHandle, ReadOnlyDatabase, ReadableDatabase,
+    StorageError, TableHandle,
 };
 use std::io;
+use std::panic::UnwindSafe;
 use std::path::{Path, PathBuf};
 
 /// Why a database file cannot be opened.
@@ -71,6 +72,14 @@ pub enum OpenError {
         /// What the system says.
         source: io::Error,
     },
+    /// There is no space left on the disk.
+    #[error("there is no space left for `{path}` ({source}): free some, then open it again")]
+    DiskFull {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The file is a database, but damaged.
     #[error("`{path}` is damaged ({reason}): restore it from a backup")]
     Damaged {
@@ -98,27 +107,42 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Opens or creates a database file.
 pub(super) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
-    // The engine panics on some files that are damaged behind a sound header.
-    std::panic::catch_unwind(|| open_file(path)).unwrap_or_else(|_| {
+    caught(path, || {
+        inspect(path)?;
+        let database = builder().create(path).map_err(|error| database_error(path, error))?;
+        start(path, database)
+    })
+}
+
+/// Opens a database file that was open before, also after a crash; creates none.
+pub(super) fn existing(path: &Path) -> Result<(Database, Writer), OpenError> {
+    caught(path, || {
+        let database = builder().open(path).map_err(|error| database_error(path, error))?;
+        start(path, database)
+    })
+}
+
+/// redb panics on some files that are damaged behind a sound header.
+fn caught<T>(
+    path: &Path,
+    open: impl FnOnce() -> Result<T, OpenError> + UnwindSafe,
+) -> Result<T, OpenError> {
+    std::panic::catch_unwind(open).unwrap_or_else(|_| {
         let reason = "its pages do not hang together".to_owned();
         Err(OpenError::Damaged { path: path.to_owned(), reason })
     })
 }
 
-fn open_file(path: &Path) -> Result<(Database, Writer), OpenError> {
-    inspect(path)?;
-    let database = Database::builder()
-        .set_cache_size(CACHE_BYTES)
-        .create(path)
-        .map_err(|error| database_error(path, error))?;
-    start(path, database)
+fn builder() -> Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
 }
 
 /// Creates a database in memory.
 pub(super) fn in_memory() -> Result<(Database, Writer), OpenError> {
     let path = Path::new(IN_MEMORY);
-    let database = Database::builder()
-        .set_cache_size(CACHE_BYTES)
+    let database = builder()
         .create_with_backend(InMemoryBackend::new())
         .map_err(|error| database_error(path, error))?;
     start(path, database)
@@ -207,6 +231,14 @@ fn io_error(path: &Path, source: io::Error) -> OpenError {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             OpenError::NotWritable { path, source }
         }
+        _ if is_full(&source) => OpenError::DiskFull { path, source },
         _ => OpenError::Io { path, source },
     }
+}
+
+/// Whether the system says that there is no space left.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    let full =
+        [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
+    full.contains(&error.kind())
 }

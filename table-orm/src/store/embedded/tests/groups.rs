@@ -1,12 +1,8 @@
-use super::super::apply::Writer;
-use super::super::commit::Queue;
-use super::super::{Inner, open};
+use super::super::open;
+use super::disk::{Disk, on};
 use super::*;
-use redb::backends::InMemoryBackend;
-use std::io;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const WRITERS: usize = 64;
@@ -73,66 +69,6 @@ async fn concurrent_writers_in_memory_are_as_if_alone() {
 async fn concurrent_writers_of_a_file_are_as_if_alone() {
     let directory = tempfile::tempdir().unwrap();
     race(EmbeddedStore::open(directory.path().join("race.redb")).unwrap()).await;
-}
-
-/// A disk in memory that counts its syncs, can hold them up, and can fail.
-#[derive(Debug, Default, Clone)]
-struct Disk {
-    memory: Arc<InMemoryBackend>,
-    syncs: Arc<AtomicUsize>,
-    held: Arc<AtomicBool>,
-    broken: Arc<AtomicBool>,
-    panics: Arc<AtomicBool>,
-}
-
-impl Disk {
-    fn hold(&self, held: bool) {
-        self.held.store(held, Ordering::Relaxed);
-    }
-}
-
-impl redb::StorageBackend for Disk {
-    fn len(&self) -> io::Result<u64> {
-        self.memory.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.memory.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.memory.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        while self.held.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert!(!self.panics.swap(false, Ordering::Relaxed), "the disk panics");
-        self.syncs.fetch_add(1, Ordering::Relaxed);
-        if self.broken.load(Ordering::Relaxed) {
-            return Err(io::Error::other("the disk is broken"));
-        }
-        self.memory.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.memory.write(offset, data)
-    }
-}
-
-/// A store that works as one in a file does.
-fn on(disk: &Disk) -> EmbeddedStore {
-    let database = redb::Database::builder().create_with_backend(disk.clone()).unwrap();
-    let writer = Writer::start(&database).unwrap();
-    EmbeddedStore {
-        inner: Arc::new(Inner {
-            database,
-            writer: Mutex::new(writer),
-            queue: Queue::default(),
-            path: Some(PathBuf::from("disk")),
-        }),
-    }
 }
 
 /// Starts a write of each row in a task of its own.

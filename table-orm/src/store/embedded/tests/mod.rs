@@ -1,5 +1,9 @@
 //! What the embedded store promises, through the [`Store`] trait.
 
+mod disk;
+#[cfg(target_os = "linux")]
+mod exhausted;
+mod failures;
 mod files;
 mod groups;
 mod limits;

@@ -6,29 +6,38 @@ use std::collections::HashSet;
 
 /// What an operation did, as its caller was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Did {
+pub enum Did {
     /// Read this value; `None` when there is no row.
     Read(Option<i64>),
     /// Set the register from one value to another: done, refused, or not known.
-    Set { from: Option<i64>, to: i64, done: Option<bool> },
+    Set { from: Option<i64>, to: Option<i64>, done: Option<bool> },
+    /// Set the register whatever its value: done, or not known.
+    Put { to: Option<i64>, done: Option<()> },
+}
+
+impl Did {
+    /// Whether the caller does not know its outcome.
+    pub const fn is_unknown(self) -> bool {
+        matches!(self, Self::Set { done: None, .. } | Self::Put { done: None, .. })
+    }
 }
 
 /// One operation, with the moments of its call and return.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operation {
-    pub(super) called: u64,
+pub struct Operation {
+    pub called: u64,
     /// An operation whose outcome is not known may take effect at any later time.
-    pub(super) returned: u64,
-    pub(super) did: Did,
+    pub returned: u64,
+    pub did: Did,
 }
 
 /// Whether the history of an at first empty register is linearizable.
-pub(super) fn is_linearizable(history: &[Operation]) -> bool {
+pub fn is_linearizable(history: &[Operation]) -> bool {
     assert!(history.len() <= 128);
     let mut visited = HashSet::new();
     let all = history.iter().enumerate();
     let must = all
-        .filter(|(_, operation)| !matches!(operation.did, Did::Set { done: None, .. }))
+        .filter(|(_, operation)| !operation.did.is_unknown())
         .fold(0_u128, |must, (index, _)| must | 1 << index);
     explains(history, must, 0, None, &mut visited)
 }
@@ -52,7 +61,8 @@ fn explains(
     open().filter(|&index| history[index].called <= first_return).any(|index| {
         let after = match history[index].did {
             Did::Read(read) => (read == value).then_some(value),
-            Did::Set { from, to, done: Some(true) | None } => (from == value).then_some(Some(to)),
+            Did::Set { from, to, done: Some(true) | None } => (from == value).then_some(to),
+            Did::Put { to, .. } => Some(to),
             Did::Set { from, done: Some(false), .. } => (from != value).then_some(value),
         };
         after.is_some_and(|after| explains(history, must, placed | 1 << index, after, visited))
@@ -69,7 +79,7 @@ mod tests {
     }
 
     const fn set(from: Option<i64>, to: i64, done: Option<bool>) -> Did {
-        Did::Set { from, to, done }
+        Did::Set { from, to: Some(to), done }
     }
 
     #[test]
@@ -90,6 +100,31 @@ mod tests {
         ];
         assert!(is_linearizable(&history(&unknown)));
         assert!(is_linearizable(&history(&unknown[..2])));
+    }
+
+    #[test]
+    fn deletes_and_blind_writes_have_their_place() {
+        let delete = |from, done| Did::Set { from: Some(from), to: None, done };
+        let put = |to, done| Did::Put { to: Some(to), done };
+        let possible = [
+            (0, 1, put(1, Some(()))),
+            (2, 9, put(2, Some(()))),
+            (3, 8, delete(1, Some(true))),
+            (10, 11, Did::Read(Some(2))),
+        ];
+        assert!(is_linearizable(&history(&possible)));
+        let lost = [
+            (0, 1, put(1, Some(()))),
+            (2, 3, delete(1, Some(true))),
+            (4, 5, put(2, Some(()))),
+            (6, 7, Did::Read(None)),
+        ];
+        assert!(!is_linearizable(&history(&lost)));
+        let unknown = [(0, 1, put(1, Some(()))), (2, u64::MAX, put(2, None))];
+        for (read, expected) in [(1, true), (2, true), (3, false)] {
+            let read = (4, 5, Did::Read(Some(read)));
+            assert_eq!(is_linearizable(&history(&[&unknown[..], &[read]].concat())), expected);
+        }
     }
 
     #[test]

@@ -1,0 +1,137 @@
+//! A store around a store that writes down when each request is sent and how it ends.
+
+use async_trait::async_trait;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use table_orm::query::RowQuery;
+use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::{ETag, TableName};
+use tokio::time::Instant;
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// The app has made a call.
+    Called,
+    /// The call has returned.
+    Returned,
+    /// A request was sent.
+    Sent,
+    /// It was answered.
+    Answered,
+    /// It was throttled: 429 or 503.
+    Throttled,
+    /// It failed otherwise, or no answer came.
+    Failed,
+}
+
+/// Something that happened, and when, from the start.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    /// When.
+    pub at: Duration,
+    /// What.
+    pub what: What,
+}
+
+/// Writes down what happens. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Meter {
+    inner: Arc<dyn Store>,
+    log: Arc<Mutex<Log>>,
+}
+
+#[derive(Debug)]
+struct Log {
+    start: Instant,
+    events: Vec<Event>,
+}
+
+impl Meter {
+    /// Around a store.
+    pub fn around(inner: Arc<dyn Store>) -> Self {
+        let log = Log { start: Instant::now(), events: Vec::new() };
+        Self { inner, log: Arc::new(Mutex::new(log)) }
+    }
+
+    fn with_log<T>(&self, change: impl FnOnce(&mut Log) -> T) -> T {
+        change(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Forgets what was, and starts now.
+    pub fn start(&self) {
+        self.with_log(|log| *log = Log { start: Instant::now(), events: Vec::new() });
+    }
+
+    /// Writes down what happens now.
+    pub fn record(&self, what: What) {
+        self.with_log(|log| log.events.push(Event { at: log.start.elapsed(), what }));
+    }
+
+    /// All that happened so far, in order.
+    pub fn events(&self) -> Vec<Event> {
+        self.with_log(|log| log.events.clone())
+    }
+
+    async fn watch<T>(
+        &self,
+        request: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.record(What::Sent);
+        let answer = request.await;
+        self.record(match &answer {
+            Err(error) if matches!(error.status, 429 | 503) => What::Throttled,
+            Err(error) if matches!(error.status, 0 | 408 | 500..) => What::Failed,
+            _ => What::Answered,
+        });
+        answer
+    }
+}
+
+#[async_trait]
+impl Store for Meter {
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.watch(self.inner.create_table(table)).await
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.watch(self.inner.delete_table(table)).await
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        self.watch(self.inner.list_tables()).await
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        self.watch(self.inner.get(table, partition_key, row_key, select, metadata)).await
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.watch(self.inner.query(query)).await
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        self.watch(self.inner.write(table, partition_key, operation)).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        self.watch(self.inner.commit(table, transaction)).await
+    }
+}

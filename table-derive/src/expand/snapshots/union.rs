@@ -1,0 +1,54 @@
+#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
+#[allow(unused_imports, unused_mut, unused_variables)]
+const _: () = {
+    use ::table_orm::__private as _orm;
+    const _: () = _orm::assert_union(
+        <Employee as _orm::Variant>::MEMBER
+            .shares_table(&<directory::Department as _orm::Variant>::MEMBER),
+        "`Employee` and `Department` are stored in different tables; a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
+    );
+    const _: () = _orm::assert_union(
+        <Employee as _orm::Variant>::MEMBER
+            .differs(&<directory::Department as _orm::Variant>::MEMBER),
+        "`Employee` and `Department` can have the same RowKey, so no row tells which of them it is; start the rows of each with a literal of its own, such as `A:`",
+    );
+    const _: () = _orm::assert_union(
+        <Employee as _orm::Variant>::MEMBER
+            .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        "`Employee` and `Guest` are stored in different tables; a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
+    );
+    const _: () = _orm::assert_union(
+        <Employee as _orm::Variant>::MEMBER.differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        "`Employee` and `Guest` can have the same RowKey, so no row tells which of them it is; start the rows of each with a literal of its own, such as `A:`",
+    );
+    const _: () = _orm::assert_union(
+        <directory::Department as _orm::Variant>::MEMBER
+            .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        "`Department` and `Guest` are stored in different tables; a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
+    );
+    const _: () = _orm::assert_union(
+        <directory::Department as _orm::Variant>::MEMBER
+            .differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        "`Department` and `Guest` can have the same RowKey, so no row tells which of them it is; start the rows of each with a literal of its own, such as `A:`",
+    );
+    #[automatically_derived]
+    impl _orm::TableUnion for Office {
+        const NAME: &'static str = "Office";
+        const TABLE: &'static str = <Employee as _orm::Variant>::MEMBER.table;
+        const MEMBERS: &'static [_orm::UnionMember] = &[
+            <Employee as _orm::Variant>::MEMBER,
+            <directory::Department as _orm::Variant>::MEMBER,
+            <Guest<'static, u8> as _orm::Variant>::MEMBER,
+        ];
+        fn read_member(member: usize, row: &[u8]) -> _orm::Result<Self, _orm::PropertyError> {
+            match member {
+                0 => <Employee as _orm::Variant>::read(row).map(Self::Employee),
+                1 => <directory::Department as _orm::Variant>::read(row).map(Self::Department),
+                _ => <Guest<'static, u8> as _orm::Variant>::read(row).map(Self::Guest),
+            }
+        }
+    }
+    impl _orm::MemberOf<Office> for Employee {}
+    impl _orm::MemberOf<Office> for directory::Department {}
+    impl _orm::MemberOf<Office> for Guest<'static, u8> {}
+};

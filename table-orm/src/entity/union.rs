@@ -1,0 +1,106 @@
+//! Entities of several types in one partition, read into one enum.
+
+use super::{GuardTemplate, RowTemplate, TableEntity};
+use crate::property::PropertyError;
+use crate::query::Row;
+use crate::repo::template_of;
+
+/// An enum with one entity type in each variant: `#[derive(TableUnion)]`.
+///
+/// The derive writes this implementation; apps use it through
+/// [`Tables::union`](crate::Tables::union).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a union of entities",
+    label = "not a union",
+    note = "derive it on an enum with one entity type in each variant: `#[derive(TableUnion)]`"
+)]
+pub trait TableUnion: Sized {
+    /// The name for error messages.
+    const NAME: &'static str;
+    /// The table that holds all of them.
+    const TABLE: &'static str;
+    /// The entity types, in the order of the variants.
+    const MEMBERS: &'static [UnionMember];
+
+    /// Reads the canonical row of the entity type at `member` into its variant.
+    ///
+    /// # Errors
+    /// When a property is missing or is not a value of its field's type.
+    fn read_member(member: usize, row: &[u8]) -> Result<Self, PropertyError>;
+}
+
+/// One of the entity types of union `U`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is in no variant of `{U}`",
+    label = "a partition of another entity",
+    note = "start from a partition of one of its entity types: `Entity::partition(..)`"
+)]
+pub trait MemberOf<U> {}
+
+/// An entity type, as a union sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct UnionMember {
+    /// The type's name.
+    pub entity: &'static str,
+    /// The table it is stored in.
+    pub table: &'static str,
+    /// Its rows.
+    pub rows: &'static [RowTemplate],
+    /// Its guard rows.
+    pub guards: &'static [GuardTemplate],
+    /// The canonical one among its rows.
+    pub canonical: usize,
+    /// The kind of row that a RowKey is of.
+    kind: fn(&str) -> Option<(usize, &'static str)>,
+}
+
+impl UnionMember {
+    /// The entity type `E`.
+    #[must_use]
+    pub const fn of<E: TableEntity>() -> Self {
+        let canonical = <E::Canonical as Row>::INDEX;
+        let (entity, table, kind) = (E::NAME, E::TABLE, template_of::<E>);
+        Self { entity, table, rows: E::ROWS, guards: E::GUARDS, canonical, kind }
+    }
+
+    /// Whether both are stored in one table. What stands in for an entity after a mistake has no
+    /// table, and makes no second error.
+    #[must_use]
+    pub const fn shares_table(&self, other: &Self) -> bool {
+        self.table.is_empty()
+            || other.table.is_empty()
+            || self.table.eq_ignore_ascii_case(other.table)
+    }
+
+    /// Whether no row of one can have the RowKey of a row of the other.
+    #[must_use]
+    pub const fn differs(&self, other: &Self) -> bool {
+        let mut left = 0;
+        while left < self.rows.len() + self.guards.len() {
+            let mut right = 0;
+            while right < other.rows.len() + other.guards.len() {
+                if self.template(left).may_equal(&other.template(right)) {
+                    return false;
+                }
+                right += 1;
+            }
+            left += 1;
+        }
+        true
+    }
+
+    /// One of its rows, or behind them of its guards.
+    const fn template(&self, index: usize) -> RowTemplate {
+        if index < self.rows.len() {
+            self.rows[index]
+        } else {
+            self.guards[index - self.rows.len()].row()
+        }
+    }
+
+    /// Whether that RowKey is of its canonical row.
+    #[must_use]
+    pub fn has_canonical(&self, row_key: &str) -> bool {
+        (self.kind)(row_key).is_some_and(|(index, _)| index == self.canonical)
+    }
+}

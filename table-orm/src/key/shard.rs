@@ -1,0 +1,108 @@
+//! Shards: a PartitionKey's share of a load that one partition could not bear.
+//!
+//! Invariant: the shard of a value never changes, for stored keys hold it: it is the 64-bit FNV-1a
+//! hash of the value's own key text, mixed once more (the finalizer of SplitMix64), modulo the
+//! number of shards.
+
+use super::{Escape, KeyFault, KeyPart, KeyText, Plain, Width};
+
+/// One of `N` shards, as the component `shard(f, N)` writes it: its number, in as many digits as the
+/// largest has. Does not give the value back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard<const N: u32>(u32);
+
+impl<const N: u32> Shard<N> {
+    const DIGITS: usize = match N.saturating_sub(1).checked_ilog10() {
+        Some(log) => log as usize + 1,
+        None => 1,
+    };
+
+    /// The shard of a value.
+    pub fn of<T: KeyPart<Plain>>(value: &T) -> Self {
+        // The value's own text is not stored here, so all of it can be hashed.
+        let mut text = KeyText::new("", Escape::Encode);
+        // Where it has none, this has none either: the field's own property is refused.
+        let _ = value.encode(&mut text);
+        let shard = hash(text.as_str()) % u64::from(N.max(1));
+        Self(shard as u32)
+    }
+
+    /// Every shard.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..N).map(Self)
+    }
+}
+
+impl<const N: u32> KeyPart<Plain> for Shard<N> {
+    const WIDTH: Width = Width::Fixed(Self::DIGITS);
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        key.push_plain(&format!("{:0width$}", self.0, width = Self::DIGITS));
+        Ok(())
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let number = text.parse().ok().filter(|number| *number < N);
+        number.map(Self).ok_or(KeyFault::Malformed)
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mixed = (fnv ^ (fnv >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn text<const N: u32>(shard: Shard<N>) -> String {
+        let mut key = KeyText::new("Test", Escape::Reject);
+        shard.encode(&mut key).unwrap();
+        key.as_str().to_owned()
+    }
+
+    #[test]
+    fn the_text_has_as_many_digits_as_the_largest_shard() {
+        assert_eq!(text(Shard::<1>::of(&7_u32)), "0");
+        assert_eq!(Shard::<10>::all().map(text).last().as_deref(), Some("9"));
+        assert_eq!(Shard::<11>::all().map(text).next().as_deref(), Some("00"));
+        assert_eq!(Shard::<1000>::all().map(text).nth(7).as_deref(), Some("007"));
+    }
+
+    #[test]
+    fn a_stored_shard_is_read_back_and_no_other_text() {
+        for shard in Shard::<16>::all() {
+            assert_eq!(Shard::decode(&text(shard)), Ok(shard));
+        }
+        assert_eq!(Shard::<16>::decode("16"), Err(KeyFault::Malformed));
+        assert_eq!(Shard::<16>::decode("x1"), Err(KeyFault::Malformed));
+    }
+
+    #[test]
+    fn values_spread_evenly_over_any_number_of_shards() {
+        fn spread<const N: u32>() {
+            let mut shards = BTreeMap::<u32, u32>::new();
+            for id in 0..10_000_u32 {
+                *shards.entry(Shard::<N>::of(&id).0).or_default() += 1;
+            }
+            assert_eq!(shards.len(), N as usize);
+            let even = 10_000 / N;
+            assert!(shards.values().all(|count| count.abs_diff(even) < even / 4), "{shards:?}");
+        }
+        spread::<2>();
+        spread::<10>();
+        spread::<16>();
+        spread::<37>();
+    }
+
+    #[test]
+    fn text_that_no_key_could_hold_has_a_shard() {
+        assert!(Shard::<16>::of(&"a/b?#".to_owned()).0 < 16);
+    }
+}

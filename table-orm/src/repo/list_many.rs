@@ -1,0 +1,75 @@
+//! Several queries of one kind at a time.
+
+use super::get::MAX_PARALLEL_GETS;
+use super::list::List;
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::query::{Condition, Row};
+use crate::row::FromRow;
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+/// Several queries of rows of kind `R`, read as `T`: one list each, at most 16 under way at a time.
+///
+/// Rows come query by query, in the order the queries were given.
+#[must_use = "nothing is sent until `collect` or `count`"]
+#[derive(Debug)]
+pub struct ListMany<R, C, T>(pub(super) Vec<List<R, C, T>>);
+
+impl<R: Row, C, T> ListMany<R, C, T> {
+    /// Keeps the rows that meet a condition, as [`List::filter`] does.
+    pub fn filter(self, condition: impl Fn(R::Columns) -> Condition) -> Self {
+        Self(self.0.into_iter().map(|list| list.filter(&condition)).collect())
+    }
+
+    /// Reads only the fields of `P`, as [`List::project`] does.
+    pub fn project<P: FromRow<R>>(self) -> ListMany<R, C, P> {
+        ListMany(self.0.into_iter().map(List::project).collect())
+    }
+
+    /// What each query will send.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold.
+    pub fn plan(&self) -> Result<Plan>
+    where
+        T: FromRow<R>,
+    {
+        let plans = self.0.iter().map(List::plan).collect::<Result<Vec<_>>>()?;
+        Ok(Plan { steps: plans.into_iter().flat_map(|plan| plan.steps).collect() })
+    }
+
+    /// All rows.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold, the store's refusal, or a row that cannot be read.
+    pub fn collect(self) -> BoxFuture<'static, Result<Vec<T>>>
+    where
+        R: 'static,
+        C: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
+        Box::pin(async move {
+            let lists = stream::iter(self.0.into_iter().map(List::collect));
+            let rows: Vec<Vec<T>> = lists.buffered(MAX_PARALLEL_GETS).try_collect().await?;
+            Ok(rows.into_iter().flatten().collect())
+        })
+    }
+
+    /// The number of rows: reads all of them, without their properties.
+    ///
+    /// # Errors
+    /// A value that a key or filter cannot hold, or the store's refusal.
+    pub async fn count(self) -> Result<usize>
+    where
+        R: 'static,
+        C: 'static,
+        T: 'static,
+    {
+        let lists = stream::iter(self.0.into_iter().map(List::count));
+        lists
+            .buffer_unordered(MAX_PARALLEL_GETS)
+            .try_fold(0, |sum, rows| async move { Ok(sum + rows) })
+            .await
+    }
+}

@@ -1,0 +1,46 @@
+//! A stored row of which only the keys and the version were read.
+
+use crate::entity::ETag;
+use crate::error::Result;
+use crate::row::{Members, ReadRow, read_row};
+use serde::de::MapAccess;
+
+/// A stored row.
+#[derive(Debug)]
+pub(in crate::repo) struct Found<'a> {
+    pub partition_key: String,
+    pub row_key: String,
+    pub etag: ETag,
+    /// Its JSON object.
+    pub body: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    pub fn read(body: &'a [u8]) -> Result<Self> {
+        let Head { partition_key, row_key, etag } = read_row(0, body)?;
+        Ok(Self { partition_key, row_key, etag, body })
+    }
+}
+
+struct Head {
+    partition_key: String,
+    row_key: String,
+    etag: ETag,
+}
+
+impl ReadRow for Head {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = None;
+
+    fn read_row<'de, A: MapAccess<'de>>(
+        _row: usize,
+        mut members: Members<'_, 'de, A>,
+    ) -> Result<Self, A::Error> {
+        members.skip()?;
+        Ok(Self {
+            partition_key: members.partition_key().into_owned(),
+            row_key: members.row_key().into_owned(),
+            etag: members.etag(),
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! What a stored row tells of other rows.
+
+use super::finding::Problem;
+use super::templates::canonical;
+use crate::edm::Edm;
+use crate::entity::{CopyKind, DynamicEntity, GuardTemplate, TableEntity};
+use crate::row::{EntityRow, EntityRows, read_row};
+
+/// The rows that the canonical row of that key tells of, itself among them.
+pub(in crate::repo) fn told_rows<E: TableEntity>(
+    partition_key: &str,
+    row_key: &str,
+    body: &[u8],
+) -> Result<EntityRows, Problem> {
+    let unreadable = |reason: String| Problem::Unreadable { reason };
+    let entity = read_row::<E>(canonical::<E>(), body).map_err(|e| unreadable(e.to_string()))?;
+    let rows = EntityRows::of(&entity).map_err(|error| unreadable(error.to_string()))?;
+    match rows.row(canonical::<E>()) {
+        Some(row) if row.row_key == row_key && rows.partition_key == partition_key => Ok(rows),
+        row => Err(Problem::Misplaced {
+            row_key: row.map(|row| row.row_key.clone()).unwrap_or_default(),
+            partition_key: rows.partition_key,
+        }),
+    }
+}
+
+/// The rows beside the canonical one.
+pub(in crate::repo) fn index_rows<E: TableEntity>(
+    rows: EntityRows,
+) -> impl Iterator<Item = EntityRow> {
+    rows.rows.into_iter().filter(|row| row.index != canonical::<E>())
+}
+
+/// The RowKey of the canonical row that a full copy or a guard belongs to, by its own properties;
+/// `None` where they do not tell: the row is a partial copy, or does not stand under the key they
+/// tell.
+pub(in crate::repo) fn own_canonical<E: TableEntity>(
+    index: usize,
+    partition_key: &str,
+    row_key: &str,
+    body: &[u8],
+) -> Option<String> {
+    if index >= E::ROWS.len() {
+        return reference(body);
+    }
+    E::ROWS.get(index).filter(|template| template.copy == CopyKind::Full)?;
+    let entity = read_row::<E>(index, body).ok()?;
+    let rows = EntityRows::of(&entity).ok()?;
+    rows.row(index).filter(|row| row.row_key == row_key && rows.partition_key == partition_key)?;
+    rows.row(canonical::<E>()).map(|row| row.row_key.clone())
+}
+
+/// The canonical row that a guard row names.
+fn reference(guard: &[u8]) -> Option<String> {
+    let mut guard = read_row::<DynamicEntity>(0, guard).ok()?;
+    match guard.properties.remove(GuardTemplate::REFERENCE)? {
+        Edm::String(row_key) => Some(row_key),
+        _ => None,
+    }
+}

@@ -1,0 +1,193 @@
+//! The write engine: guards, patches, units, and the repair of what other writers broke.
+
+use crate::subject::Subject;
+use table_orm::{DynamicEntity, Error, Repo, TableEntity, TableUnion};
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clubs", partition = "{club}", unique(email))]
+#[row(by_id, key = "M:{id:05}")]
+#[row(by_name, key = "N:{name}__{id:05}")]
+#[row(board, key = "B:{id:05}", include(name, fee))]
+struct Member {
+    club: String,
+    id: u32,
+    name: String,
+    email: Option<String>,
+    fee: f64,
+    joined: i64,
+}
+
+/// One row, patched without a look at it.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clubs", partition = "{club}", row = "CLUB")]
+struct Club {
+    #[table(key_only)]
+    club: String,
+    members: Option<u32>,
+    #[table(series)]
+    visits: [Option<f64>; 12],
+}
+
+#[derive(Debug, PartialEq, TableUnion)]
+enum Entry {
+    Member(Member),
+    Club(Club),
+}
+
+const CLUB: &str = "Ski & Høi 50%";
+
+fn member(id: u32) -> Member {
+    Member {
+        club: CLUB.to_owned(),
+        id,
+        name: format!("O'Brien {id}"),
+        email: Some(format!("{id}+x@høi")),
+        fee: 3.0,
+        joined: 9_007_199_254_740_993,
+    }
+}
+
+fn members(subject: &Subject) -> Repo<Member> {
+    subject.tables().repo_in(subject.table.clone())
+}
+
+fn clubs(subject: &Subject) -> Repo<Club> {
+    subject.tables().repo_in(subject.table.clone())
+}
+
+async fn keys(subject: &Subject) -> Vec<String> {
+    let rows = subject.dynamic().list(CLUB, ..).collect().await.unwrap();
+    rows.into_iter().map(|row| row.row_key).collect()
+}
+
+pub async fn keep_values_unique(subject: Subject) {
+    let repo = members(&subject);
+    repo.insert(&member(1)).await.unwrap();
+    let taken = Member { email: Some("1+x@høi".to_owned()), ..member(2) };
+    for refused in [repo.insert(&taken).await, repo.upsert(&taken).await] {
+        let Err(Error::UniqueViolation { unique, key, .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!((unique, key.as_str()), ("email", "UNQ:email:1+x@høi"));
+    }
+    assert_eq!(keys(&subject).await.len(), 4);
+
+    // The value goes with the entity that has it.
+    let mut first = repo.load(Member::partition(CLUB).by_id().id(1)).await.unwrap().one().unwrap();
+    first.email = None;
+    repo.save(first).await.unwrap();
+    repo.insert(&taken).await.unwrap();
+    let again = repo.insert(&taken).await;
+    assert!(matches!(again, Err(Error::AlreadyExists(_))), "{again:?}");
+}
+
+pub async fn patch_every_copy(subject: Subject) {
+    let repo = members(&subject);
+    repo.insert(&member(1)).await.unwrap();
+    let key = Member::partition(CLUB).by_id().id(1);
+    let etag = repo.merge(&key, MemberPatch::default().fee(4.5).joined(7)).await.unwrap();
+    let stored = repo.load(&key).await.unwrap().one().unwrap();
+    assert_eq!((stored.fee, stored.joined, stored.etag()), (4.5, 7, &etag));
+    let copy = repo.get(Member::partition(CLUB).by_name().name("O'Brien 1").id(1)).await.unwrap();
+    assert_eq!(copy.as_ref(), Some(&*stored));
+    let board = subject.dynamic().get(CLUB, "B:00001").await.unwrap().unwrap();
+    assert_eq!(board.properties.len(), 2);
+    assert_eq!(board.properties["Fee"], 4.5.into());
+    let absent = repo.merge(Member::partition(CLUB).by_id().id(2), MemberPatch::default().fee(1.0));
+    assert!(matches!(absent.await, Err(Error::NotFound(_))));
+}
+
+pub async fn patch_one_row_blindly(subject: Subject) {
+    let repo = clubs(&subject);
+    let key = Club::partition(CLUB).row();
+    repo.merge(&key, ClubPatch::default().visits_at(3, 0.5)).or_insert().await.unwrap();
+    repo.merge(&key, ClubPatch::default().visits_at(11, -0.0)).await.unwrap();
+    let club = repo
+        .update(&key, |club| club.members = Some(club.members.unwrap_or(4_000_000_000) + 1))
+        .await
+        .unwrap();
+    let stored = repo.load(&key).await.unwrap().one().unwrap();
+    assert_eq!(stored, club);
+    assert_eq!((stored.visits[3], stored.members), (Some(0.5), Some(4_000_000_001)));
+    assert_eq!(stored.visits.iter().flatten().count(), 2);
+    repo.save(club).await.unwrap();
+}
+
+pub async fn merge_entities_in(subject: Subject) {
+    let repo = members(&subject);
+    repo.insert(&member(1)).await.unwrap();
+    let moved = Member { name: "Ann".to_owned(), email: None, ..member(1) };
+    repo.insert_or_merge(&moved).await.unwrap();
+    let stored = repo.get(Member::partition(CLUB).by_name().name("Ann").id(1)).await.unwrap();
+    assert_eq!(stored.unwrap().email, member(1).email);
+    assert_eq!(keys(&subject).await.len(), 4);
+}
+
+pub async fn commit_units_whole_or_not_at_all(subject: Subject) {
+    let (members, clubs) = (members(&subject), clubs(&subject));
+    let partition = Club::partition(CLUB);
+    let club = Club { club: CLUB.to_owned(), members: Some(2), visits: [None; 12] };
+    let unit = clubs.unit(&partition).insert(&club).insert(&member(1)).insert(&member(2));
+    let etags = unit.commit().await.unwrap();
+    assert!(etags.iter().all(Option::is_some));
+    let before = keys(&subject).await;
+    assert_eq!(before.len(), 9);
+
+    let mut stored = clubs.load(partition.row()).await.unwrap().one().unwrap();
+    assert_eq!(etags[0].as_ref(), Some(stored.etag()));
+    stored.members = Some(3);
+    let taken = Member { email: member(2).email, ..member(3) };
+    let unit = clubs.unit(&partition).save(&mut stored).insert(&taken);
+    let refused = unit.commit().await.unwrap_err();
+    let Error::UniqueViolation { refusal, .. } = &refused else { panic!("{refused}") };
+    assert_eq!((refusal.entity, refusal.operation), ("Member", Some((2, "insert"))));
+    assert_eq!(keys(&subject).await, before);
+
+    let first = members.load(Member::partition(CLUB).by_id().id(1)).await.unwrap().one().unwrap();
+    clubs.unit(&partition).save(&mut stored).delete(first).commit().await.unwrap();
+    assert_eq!(keys(&subject).await.len(), 5);
+    stored.members = Some(1);
+    clubs.save(stored).await.unwrap();
+}
+
+pub async fn read_mixed_partitions(subject: Subject) {
+    let (members, clubs) = (members(&subject), clubs(&subject));
+    let club = Club { club: CLUB.to_owned(), members: Some(2), visits: [None; 12] };
+    clubs.insert(&club).await.unwrap();
+    members.insert_many([member(2), member(1)]).await.all().unwrap();
+    let table = subject.table.clone();
+    let entries = subject.tables().union_in::<Entry>(table, Club::partition(CLUB)).collect().await;
+    assert_eq!(
+        entries.unwrap(),
+        [Entry::Club(club), Entry::Member(member(1)), Entry::Member(member(2))]
+    );
+}
+
+pub async fn mend_what_others_broke(subject: Subject) {
+    let repo = members(&subject);
+    repo.insert_many((0..30).map(member)).await.all().unwrap();
+    let partition = Member::partition(CLUB);
+    let sound = repo.verify(&partition).await.unwrap();
+    assert!(sound.findings.is_empty(), "{sound:?}");
+
+    let table = subject.dynamic();
+    let row = |row_key: &str| DynamicEntity::new(CLUB, row_key);
+    table.delete(&row("N:O'Brien 3__00003")).await.unwrap();
+    table.merge(&row("B:00004").with("Fee", 9.0)).await.unwrap();
+    table.merge(&row("B:00005").with("Joined", 1_i64)).await.unwrap();
+    table.delete(&row("M:00006")).await.unwrap();
+    table.delete(&row("UNQ:email:7+x@høi")).await.unwrap();
+
+    let broken = repo.verify(&partition).await.unwrap();
+    // The entity that lost its canonical row leaves two index rows and a guard behind.
+    assert_eq!(broken.findings.len(), 7, "{broken:?}");
+    let report = repo.repair(broken.findings).await;
+    assert!(report.failures.is_empty(), "{report:?}");
+    let mended = repo.verify(&partition).await.unwrap();
+    assert!(mended.findings.is_empty(), "{mended:?}");
+    assert_eq!(keys(&subject).await.len(), 29 * 4);
+    assert_eq!(
+        repo.get(partition.by_name().name("O'Brien 3").id(3)).await.unwrap(),
+        Some(member(3))
+    );
+}

@@ -1,0 +1,6 @@
+use table_orm::TableUnion;
+
+#[derive(TableUnion)]
+enum Office {}
+
+fn main() {}

@@ -1,0 +1,14 @@
+#[path = "../staff.rs"]
+mod staff;
+
+use staff::*;
+use table_orm::TableUnion;
+
+#[derive(TableUnion)]
+enum Office {
+    Employee(Employee),
+    Department(Department),
+    Guest(Guest),
+}
+
+fn main() {}

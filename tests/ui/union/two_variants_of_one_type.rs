@@ -1,0 +1,13 @@
+#[path = "../staff.rs"]
+mod staff;
+
+use staff::*;
+use table_orm::TableUnion;
+
+#[derive(TableUnion)]
+enum Office {
+    Employee(Employee),
+    Manager(Employee),
+}
+
+fn main() {}
