@@ -5,7 +5,8 @@
 //! 3. [One unit, one transaction](units): several entities together, and many one after another.
 //! 4. [Series and patches](patches): many values in one row, and setting some of them.
 //! 5. [When a copy is out of step](out_of_step): verify, repair, backfill.
-//! 6. "When the service says no" (with the feature `testing`): retries, lost answers, limits, and a
+//! 6. [Reading everything, on purpose](scans): when a scan is right, and what it costs.
+//! 7. "When the service says no" (with the feature `testing`): retries, lost answers, limits, and a
 //!    store that fails on purpose.
 
 #[doc = include_str!("../guide/keys.md")]
@@ -22,6 +23,9 @@ pub mod patches {}
 
 #[doc = include_str!("../guide/out_of_step.md")]
 pub mod out_of_step {}
+
+#[doc = include_str!("../guide/scans.md")]
+pub mod scans {}
 
 #[cfg(feature = "testing")]
 #[doc = include_str!("../guide/faults.md")]

@@ -10,6 +10,11 @@
 
 mod azurite;
 mod cases;
+#[path = "../../examples/table_copy/content.rs"]
+mod content;
+mod copies;
+#[path = "../../examples/table_copy/copy.rs"]
+mod copy;
 #[cfg(feature = "azure-data-tables")]
 mod data_tables;
 mod interop;
@@ -91,6 +96,9 @@ fn main() -> ExitCode {
                 Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
             }),
         );
+    }
+    for (name, run) in copies::all() {
+        on_azurite(format!("azure::copies::{name}"), Box::new(run));
     }
     #[cfg(feature = "azure-data-tables")]
     {

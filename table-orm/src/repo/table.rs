@@ -1,5 +1,6 @@
 //! The untyped calls on one table, for tools.
 
+use super::bulk::{Bulk, Grouping};
 use super::channel::Channel;
 use super::pages::{Pages, RowStream};
 use crate::entity::{DynamicEntity, ETag, TableName};
@@ -56,6 +57,35 @@ impl Table {
     /// A value the service would refuse, or the store's refusal.
     pub async fn insert_or_replace(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
         self.write(row, Action::InsertOrReplace).await
+    }
+
+    /// Inserts rows, or replaces those there: chunked into entity group transactions, several under
+    /// way at a time. Of two rows with one key, the later given stays.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("results")?;
+    /// # tables.create(&name).await?;
+    /// let rows = (0..250).map(|bib| DynamicEntity::new("Boston", format!("{bib:05}")));
+    /// let written = tables.table(name).insert_or_replace_many(rows).parallelism(4).await.all()?;
+    /// assert_eq!((written.rows, written.requests), (250, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn insert_or_replace_many<I>(&self, rows: I) -> Bulk<'_, DynamicEntity, I::IntoIter>
+    where
+        I: IntoIterator<Item = DynamicEntity>,
+    {
+        let operations = |row: &DynamicEntity| {
+            let action = Action::InsertOrReplace(row.body()?);
+            let operations = vec![Operation { row_key: row.row_key.clone(), action }];
+            Ok(Transaction { partition_key: row.partition_key.clone(), operations })
+        };
+        let input = rows.into_iter();
+        Bulk::new(self.channel.clone(), input, Grouping { operations, alone: None })
     }
 
     /// Inserts a row, or sets the given properties of the one there.

@@ -2,6 +2,7 @@
 
 use super::builder::{Names, Scan};
 use super::checkpoint::Saver;
+use super::range::Batch;
 use super::read;
 use super::report::ScanReport;
 use super::run::Run;
@@ -12,6 +13,10 @@ use crate::error::{Error, Result, Unexpected};
 use crate::query::{RowQuery, fingerprint};
 use crate::row::ReadRow;
 use crate::store::Metadata;
+use futures_util::StreamExt as _;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesOrdered;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
@@ -111,10 +116,12 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         ScanStream::new(self.run(select, read::rows::<T>, false))
     }
 
-    /// Hands each page to `handle`, one at a time. An error of `handle` ends the scan.
+    /// Hands each page to `handle`, one at a time unless [`handlers`](Self::handlers) says
+    /// otherwise. An error of `handle` ends the scan.
     ///
-    /// With a checkpoint, a page is done once `handle` has returned: a scan that ends before hands
-    /// that page out again when it is resumed. Its keys, `first` and `last`, tell a repeated row.
+    /// With a checkpoint, a page is done once `handle` has returned, for it and all pages before: a
+    /// scan that ends before hands the others out again when it is resumed. Its keys, `first` and
+    /// `last`, tell a repeated row.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -153,12 +160,42 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         E: From<Error>,
         F: Future<Output = Result<(), E>>,
     {
-        let select = self.selected();
+        let (select, handlers) = (self.selected(), self.handlers);
         let mut run = self.run(select, read::rows::<T>, false)?;
-        while let Some(page) = run.next().await? {
-            let (rows, first, last) = (page.rows, page.first, page.last);
-            handle(ScanPage { rows, first, last }).await?;
-        }
+        let handled = async {
+            let mut under_way = FuturesOrdered::new();
+            let mut over = false;
+            loop {
+                if !over && under_way.len() < handlers {
+                    let page = if under_way.is_empty() {
+                        Either::Left(run.take().await)
+                    } else {
+                        either(run.take(), under_way.next()).await
+                    };
+                    match page {
+                        Either::Left(page) => match page? {
+                            Some(Batch { rows, first, last, .. }) => {
+                                under_way.push_back(handle(ScanPage { rows, first, last }));
+                            }
+                            None => over = true,
+                        },
+                        Either::Right(handled) => {
+                            handled.transpose()?;
+                            run.settle().await?;
+                        }
+                    }
+                } else if let Some(handled) = under_way.next().await {
+                    handled?;
+                    run.settle().await?;
+                } else {
+                    return Ok(());
+                }
+            }
+        };
+        let handled: Result<(), E> = handled.await;
+        let ended = run.end().await;
+        handled?;
+        ended?;
         Ok(run.shared.report())
     }
 
@@ -198,5 +235,16 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
             Some(only) if found == 1 => Ok(only),
             _ => Err(Error::Unexpected(Unexpected { entity: T::NAME, found })),
         }
+    }
+}
+
+/// The answer of the first of two to come.
+async fn either<A, B>(
+    left: impl Future<Output = A>,
+    right: impl Future<Output = B>,
+) -> Either<A, B> {
+    match select(pin!(left), pin!(right)).await {
+        Either::Left((answer, _)) => Either::Left(answer),
+        Either::Right((answer, _)) => Either::Right(answer),
     }
 }

@@ -94,6 +94,7 @@ pub struct Scan<T, R = Untyped> {
     splitter: Splitter,
     rounds: (u32, u32),
     workers: usize,
+    pub(super) handlers: usize,
     ordered: bool,
     limit: Option<usize>,
     pub(super) checkpoint: Option<Checkpoint>,
@@ -145,6 +146,7 @@ impl<T, R> Scan<T, R> {
             splitter: Splitter::default(),
             rounds: (1, 1),
             workers: DEFAULT_CONCURRENCY,
+            handlers: 1,
             ordered: false,
             limit: None,
             checkpoint: None,
@@ -183,6 +185,13 @@ impl<T, R> Scan<T, R> {
         self
     }
 
+    /// The most pages that [`on_page`](Self::on_page) handles at a time; 1 unless given, to which 0
+    /// amounts too.
+    pub const fn handlers(mut self, pages: usize) -> Self {
+        self.handlers = if pages == 0 { 1 } else { pages };
+        self
+    }
+
     /// Whether rows come in key order: PartitionKey, then RowKey, by UTF-16 code unit. Up to five
     /// pages for each worker wait in memory for earlier ones, and the scan takes about twice as
     /// long.
@@ -214,8 +223,9 @@ impl<T, R> Scan<T, R> {
         self
     }
 
-    /// Keeps the progress in a file, and goes on where the file says an earlier scan has ended. The
-    /// file of a scan of another table, range, filter or selection is an error of the last method.
+    /// Keeps the progress in a file, or in a row of a table, and goes on where that says an earlier
+    /// scan has ended. The checkpoint of a scan of another table, range, filter or selection is an
+    /// error of the last method.
     pub fn checkpoint(mut self, checkpoint: impl Into<Checkpoint>) -> Self {
         self.checkpoint = Some(checkpoint.into());
         self
@@ -245,6 +255,7 @@ impl<T, R> Scan<T, R> {
             splitter: self.splitter,
             rounds: self.rounds,
             workers: self.workers,
+            handlers: self.handlers,
             ordered: self.ordered,
             limit: self.limit,
             checkpoint: self.checkpoint,

@@ -211,7 +211,7 @@ impl<T> Range<T> {
         if self.first.is_none() {
             self.first = Some(start.clone());
         }
-        self.current = Some(on_axis(last));
+        let before = self.current.replace(on_axis(last));
         self.page = Some(start);
         self.tried = false;
         self.barren = false;
@@ -225,6 +225,7 @@ impl<T> Range<T> {
             first: from.row_key,
             last: last.row_key.clone(),
             pages,
+            large: before.as_ref() == Some(&last.partition_key),
         });
     }
 }

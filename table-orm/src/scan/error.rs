@@ -58,13 +58,31 @@ pub enum ScanError {
         /// Why.
         source: std::io::Error,
     },
-    /// A file that is no checkpoint.
-    #[error("{} is no checkpoint of a scan; give another file, or delete it to start anew", .0.display())]
-    CheckpointMalformed(PathBuf),
+    /// A row that another scan has saved its progress in, or that was deleted, since this scan
+    /// began. Requests were sent.
+    #[error(
+        "{0}, which keeps the checkpoint, was written by another scan; give each scan a row of its \
+         own, or end the other one"
+    )]
+    CheckpointTaken(String),
+    /// A checkpoint of more ranges than a row holds. Requests were sent.
+    #[error(
+        "the checkpoint has {units} UTF-16 units, and a row holds {most}; keep it in a file, or \
+         scan with fewer workers"
+    )]
+    CheckpointTooLarge {
+        /// The length of its text, in UTF-16 units.
+        units: usize,
+        /// The most that fit.
+        most: usize,
+    },
+    /// A file or row that is no checkpoint.
+    #[error("{0} is no checkpoint of a scan; give another one, or delete it to start anew")]
+    CheckpointMalformed(String),
     /// A checkpoint of another version of the format.
     #[error(
         "the checkpoint has format {found}, this program writes {expected}; finish the scan with \
-         the program that began it, or delete the file to start anew"
+         the program that began it, or delete it to start anew"
     )]
     CheckpointVersion {
         /// Its version.
@@ -74,7 +92,7 @@ pub enum ScanError {
     },
     /// A checkpoint of another table.
     #[error(
-        "the checkpoint is of table `{found}`, not of `{expected}`; give each table its own file"
+        "the checkpoint is of table `{found}`, not of `{expected}`; give each table its own one"
     )]
     CheckpointTable {
         /// Its table.
@@ -85,7 +103,7 @@ pub enum ScanError {
     /// A checkpoint of a scan with another range, filter or selection.
     #[error(
         "the checkpoint is of another scan of this table; give the range, filter and selection \
-         it was started with, or delete the file to start anew"
+         it was started with, or delete the checkpoint to start anew"
     )]
     CheckpointQuery,
 }

@@ -37,6 +37,9 @@ pub(super) struct Stuck {
     pub first: String,
     pub last: String,
     pub pages: f64,
+    /// The page before has ended in that partition, so it is larger than a page. Else it may as
+    /// well have ended with this page.
+    pub large: bool,
 }
 
 /// Rows on their way to the consumer.
@@ -110,6 +113,11 @@ impl<T> Range<T> {
             queue: VecDeque::new(),
             unsettled: 0,
         }
+    }
+
+    /// The large partition that its last page lay in.
+    pub fn large_partition(&self) -> Option<&Stuck> {
+        self.stuck.as_ref().filter(|stuck| stuck.large && self.axis == Axis::Partitions)
     }
 
     /// The upper bound on the axis; `None` is the end of the table or of the partition.

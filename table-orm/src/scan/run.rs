@@ -6,12 +6,13 @@ use super::range::Batch;
 use super::report::ScanReport;
 use super::worker::{Shared, work};
 use crate::error::Result;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Invariant: a page counts as delivered when the next one is asked for, not before.
+/// Invariant: a page counts as delivered when its consumer says so, in the order they were taken.
 #[derive(Debug)]
 pub(super) struct Run<T> {
     pub shared: Arc<Shared<T>>,
@@ -19,7 +20,8 @@ pub(super) struct Run<T> {
     /// Aborted when this is dropped.
     workers: JoinSet<()>,
     phase: Phase,
-    taken: Option<(Place, ScanKey)>,
+    /// The ranges and last keys of the pages that the consumer is at work on, oldest first.
+    taken: VecDeque<(Place, ScanKey)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,34 +33,44 @@ enum Phase {
 
 impl<T: Send + 'static> Run<T> {
     pub fn new(shared: Arc<Shared<T>>, saver: Option<Saver>) -> Self {
-        Self { shared, saver, workers: JoinSet::new(), phase: Phase::New, taken: None }
+        let (workers, taken) = (JoinSet::new(), VecDeque::new());
+        Self { shared, saver, workers, phase: Phase::New, taken }
     }
 
-    /// The next page.
+    /// The next page, for a consumer that is done with all before it.
     pub async fn next(&mut self) -> Result<Option<Batch<T>>> {
+        while !self.taken.is_empty() {
+            self.settle().await?;
+        }
+        let page = self.take().await;
+        if matches!(page, Ok(Some(_))) {
+            return page;
+        }
+        let ended = self.end().await;
+        page.and_then(|page| ended.map(|()| page))
+    }
+
+    /// The next page, for a consumer that may be at work on others.
+    pub async fn take(&mut self) -> Result<Option<Batch<T>>> {
         match self.phase {
-            Phase::New => self.start()?,
-            Phase::Started => self.settle()?,
+            Phase::New => self.start().await?,
+            Phase::Started => {}
             Phase::Ended => return Ok(None),
         }
         loop {
             {
                 let mut state = self.shared.lock();
                 if let Some(batch) = state.take() {
-                    self.taken = Some((batch.range.clone(), batch.last.clone()));
+                    self.taken.push_back((batch.range.clone(), batch.last.clone()));
                     drop(state);
                     self.shared.work.notify_waiters();
                     return Ok(Some(batch));
                 }
                 if let Some(error) = state.failed.take() {
                     state.stopped = true;
-                    drop(state);
-                    self.end()?;
                     return Err(error);
                 }
                 if state.is_over() {
-                    drop(state);
-                    self.end()?;
                     return Ok(None);
                 }
             }
@@ -66,11 +78,14 @@ impl<T: Send + 'static> Run<T> {
         }
     }
 
-    fn start(&mut self) -> Result<()> {
+    async fn start(&mut self) -> Result<()> {
         // Without one, nothing is sent, and the next call fails alike.
         let runtime = Handle::try_current().map_err(|_| super::ScanError::NoRuntime)?;
         let rules = self.shared.rules();
-        let saved = self.saver.as_ref().map(Saver::load).transpose()?.flatten();
+        let saved = match &mut self.saver {
+            Some(saver) => saver.load().await?,
+            None => None,
+        };
         {
             let mut state = self.shared.lock();
             state.started = Instant::now();
@@ -88,25 +103,34 @@ impl<T: Send + 'static> Run<T> {
         Ok(())
     }
 
-    /// The consumer is done with the page it took.
-    fn settle(&mut self) -> Result<()> {
-        if let Some((place, last)) = self.taken.take() {
-            let mut state = self.shared.lock();
-            state.settle(&place, last);
-            if let Some(saver) = &mut self.saver {
-                saver.settled(&state)?;
-            }
-        }
-        Ok(())
+    /// The consumer is done with the oldest page it took.
+    pub async fn settle(&mut self) -> Result<()> {
+        let Some((place, last)) = self.taken.pop_front() else { return Ok(()) };
+        self.shared.lock().settle(&place, last);
+        let Some(saver) = &mut self.saver else { return Ok(()) };
+        if saver.is_due() { saver.save(&self.shared).await } else { Ok(()) }
     }
 
-    fn end(&mut self) -> Result<()> {
+    /// Stops the workers, and saves what is left to read.
+    pub async fn end(&mut self) -> Result<()> {
+        if self.phase != Phase::Started {
+            return Ok(());
+        }
         self.phase = Phase::Ended;
+        self.stop();
+        match &mut self.saver {
+            Some(saver) => saver.save(&self.shared).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl<T> Run<T> {
+    fn stop(&mut self) {
         self.workers.abort_all();
         let mut state = self.shared.lock();
         state.report.elapsed = state.started.elapsed();
         state.stopped = true;
-        self.saver.as_mut().map_or(Ok(()), |saver| Ok(saver.save(&state)?))
     }
 }
 
@@ -123,16 +147,14 @@ impl<T> Shared<T> {
     }
 }
 
-/// A scan given up leaves its checkpoint, without the page its consumer has not asked beyond.
+/// A scan given up leaves its checkpoint file, without the pages its consumer was at work on.
 impl<T> Drop for Run<T> {
     fn drop(&mut self) {
         self.workers.abort_all();
         if self.phase == Phase::Started {
-            let mut state = self.shared.lock();
-            state.stopped = true;
+            self.stop();
             if let Some(saver) = &mut self.saver {
-                // There is nobody to tell; the file still holds what was saved before.
-                drop(saver.save(&state));
+                saver.give_up(&self.shared);
             }
         }
     }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 /// How many pages ahead of the range it splits a thief may start.
 const LOOK_AHEAD: f64 = 64.0;
 /// The same where rows leave in order.
-const ORDERED_LOOK_AHEAD: f64 = 3.0;
+const ORDERED_LOOK_AHEAD: f64 = 6.0;
 /// Pages that may wait for an earlier one, for each worker.
 const HELD_PAGES: usize = 5;
 /// Pages of the earliest range that may wait for the consumer.

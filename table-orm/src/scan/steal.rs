@@ -43,7 +43,7 @@ impl<T> State<T> {
             if gambled {
                 self.gambles += 1.0;
             }
-            let stolen = if range.axis == Axis::Partitions && range.stuck.is_some() {
+            let stolen = if range.large_partition().is_some() {
                 self.cut_behind_partition(&victim)
             } else {
                 self.split(&victim, pages, spent)
@@ -93,11 +93,10 @@ impl<T> State<T> {
     /// How promising a range is, and how many pages of it are left.
     fn rank(&self, range: &Range<T>, crowded: bool, at: usize) -> Option<(Rank, f64)> {
         range.current.as_ref().filter(|_| !range.barren)?;
-        let cut = match (&range.axis, &range.stuck) {
-            (Axis::Rows(pk), _) if self.limiter.is_paced(pk) => return None,
-            (Axis::Partitions, Some(stuck)) => Some(stuck),
-            _ => None,
-        };
+        if matches!(&range.axis, Axis::Rows(pk) if self.limiter.is_paced(pk)) {
+            return None;
+        }
+        let cut = range.large_partition();
         if crowded && !cut.is_some_and(|stuck| self.limiter.is_paced(&stuck.partition)) {
             return None;
         }
@@ -117,13 +116,17 @@ impl<T> State<T> {
         let (model, hi) = self.line(range);
         let Some(current) = &range.current else { return 0.0 };
         let densities = [(&range.first, range.pages), (&range.page, 1.0)];
-        let estimates = densities.into_iter().filter_map(|(since, pages)| {
+        let known = densities.into_iter().filter_map(|(since, pages)| {
             let (used, left) = model.distance(since.as_ref()?, current, hi);
-            let unknown =
-                if self.rules.is_sparse() || self.rules.keys_only { 0.0 } else { ENDLESS };
-            Some(if used > 0.0 { pages * left / used } else { unknown })
+            (used > 0.0).then(|| pages * left / used)
         });
-        estimates.fold(0.0, f64::max).min(ENDLESS)
+        let left = known.reduce(f64::max).unwrap_or_else(|| {
+            // A page of one partition tells nothing of those behind it.
+            let one = range.axis == Axis::Partitions && range.first.as_ref() == Some(current);
+            let unknown = one || self.rules.is_sparse() || self.rules.keys_only;
+            if unknown { 0.0 } else { ENDLESS }
+        });
+        left.min(ENDLESS)
     }
 
     /// The keys a range is measured on, and its upper bound among them.

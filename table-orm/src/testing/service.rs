@@ -290,7 +290,7 @@ impl FakeService {
         let mut walk = Walk { rows: Vec::new(), next: from };
         while walk.next < wall && walk.rows.len() < most && walk.next - from < MAX_SCANNED {
             let row = walk.next;
-            let named = query.keys.row.contains(keys.row_key(row));
+            let named = query.keys.row.contains(&keys.row_key(row));
             if named && query.filter.as_ref().is_none_or(|filter| matches(filter, row)) {
                 walk.rows.push(row);
             }
@@ -320,8 +320,8 @@ impl FakeService {
     fn token(&self, row: usize) -> Continuation {
         let (partition_key, row_key) = self.inner.keys.row(row);
         Continuation {
-            next_partition_key: Some(partition_key.to_owned()),
-            next_row_key: Some(row_key.to_owned()),
+            next_partition_key: Some(partition_key.into_owned()),
+            next_row_key: Some(row_key.into_owned()),
         }
     }
 
@@ -346,7 +346,7 @@ impl FakeService {
             if !body.is_empty() {
                 body.push(b',');
             }
-            write_row(&mut body, keys.partition_key(partition), keys.row_key(*row), *row, names);
+            write_row(&mut body, &keys.partition_key(partition), &keys.row_key(*row), *row, names);
         }
         page(body, token, u32::try_from(walk.next - from).unwrap_or(u32::MAX))
     }
@@ -461,7 +461,8 @@ impl Store for FakeService {
     ) -> Result<Option<StoredRow>, StoreError> {
         let keys = &self.inner.keys;
         let row = keys.seek(partition_key, row_key, false);
-        if row == keys.len() || keys.row(row) != (partition_key, row_key) {
+        let (found, named) = keys.row(row);
+        if row == keys.len() || (&*found, &*named) != (partition_key, row_key) {
             return Ok(None);
         }
         let mut body = Vec::new();

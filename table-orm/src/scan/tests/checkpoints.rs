@@ -3,7 +3,9 @@
 use super::*;
 use crate::Error;
 use crate::query::{Comparison, Filter};
+use crate::repo::Table;
 use crate::scan::{Checkpoint, ScanError};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -199,7 +201,7 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
     let other = TableName::new("others").unwrap();
     let other = Tables::new(service.clone()).scan(other, ScanPermit::because("test"));
     let error = refused(other);
-    let text = "the checkpoint is of table `things`, not of `others`; give each table its own file";
+    let text = "the checkpoint is of table `things`, not of `others`; give each table its own one";
     assert_eq!(error.to_string(), text);
     let saved = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, saved.replace("\"version\":1", "\"version\":7")).unwrap();
@@ -223,4 +225,134 @@ fn a_checkpoint_that_cannot_be_written_is_an_error() {
     let scan = scan(&service).checkpoint("/nowhere/at/all.json");
     let error = run(scan.collect()).unwrap_err();
     assert!(matches!(error, Error::Scan(ScanError::CheckpointUnwritable { .. })), "{error}");
+}
+
+/// A table for checkpoints, in memory.
+async fn jobs() -> Table {
+    let (tables, name) = (Tables::in_memory().unwrap(), TableName::new("jobs").unwrap());
+    tables.create(&name).await.unwrap();
+    tables.table(name)
+}
+
+#[test]
+fn a_scan_that_keeps_its_progress_in_a_row_is_resumed_at_any_page() {
+    for splitter in splitters() {
+        for pages in 0..60 {
+            let service = service(mixed(), 4);
+            run(async {
+                let checkpoint = Checkpoint::row(&jobs().await, "export", "things");
+                let scan = || {
+                    let scan = scan(&service).split(splitter.clone()).concurrency(5);
+                    scan.checkpoint(checkpoint.clone())
+                };
+                let (mut found, flying, ended) = until(scan(), pages).await;
+                assert_eq!(ended, flying.is_empty());
+                let rest = keys(&scan().collect().await.unwrap());
+                assert!(flying.iter().all(|key| rest.contains(key)));
+                found.extend(rest);
+                assert_eq!(sorted(found), all(&service), "{splitter:?} {pages}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_process_killed_at_any_page_goes_on_from_the_row() {
+    let service = service(mixed(), 4);
+    for pages in 1..60 {
+        run(async {
+            let checkpoint = Checkpoint::row(&jobs().await, "export", "things");
+            let checkpoint = checkpoint.every(1, Duration::from_secs(30));
+            let mut found = Vec::new();
+            // A row is not saved when a scan is dropped: as when its process is killed.
+            let mut stream = scan(&service).concurrency(5).checkpoint(checkpoint.clone()).stream();
+            while found.len() < 4 * pages
+                && let Some(row) = stream.next().await.unwrap()
+            {
+                found.push(key(&row));
+            }
+            drop(stream);
+            let rest = keys(&scan(&service).checkpoint(checkpoint).collect().await.unwrap());
+            let both: BTreeSet<_> = found.iter().chain(&rest).cloned().collect();
+            assert_eq!(both.len(), all(&service).len());
+            assert!(found.len() + rest.len() <= both.len() + 4, "{pages}");
+        });
+    }
+}
+
+#[test]
+fn a_row_of_another_scan_is_refused_before_the_first_request() {
+    let service = service(mixed(), 4);
+    run(async {
+        let table = jobs().await;
+        let checkpoint = Checkpoint::row(&table, "export", "things");
+        until(scan(&service).checkpoint(checkpoint.clone()), 3).await;
+        let before = service.figures().requests;
+        let other = Filter::compare("N", Comparison::Equal, 1);
+        let error = scan(&service).filter(other).checkpoint(checkpoint.clone()).collect().await;
+        assert!(matches!(error, Err(Error::Scan(ScanError::CheckpointQuery))), "{error:?}");
+        table
+            .insert_or_replace(&DynamicEntity::new("export", "things").with("A", 1))
+            .await
+            .unwrap();
+        let error = scan(&service).checkpoint(checkpoint).collect().await.unwrap_err();
+        let text = "the row \"export\", \"things\" is no checkpoint of a scan; give another one, or \
+                    delete it to start anew";
+        assert_eq!(error.to_string(), text);
+        assert_eq!(service.figures().requests, before);
+    });
+}
+
+#[test]
+fn of_two_scans_with_one_row_one_ends() {
+    let service = service(mixed(), 4);
+    run(async {
+        let checkpoint = Checkpoint::row(&jobs().await, "export", "things");
+        let mut first = scan(&service).checkpoint(checkpoint.clone()).stream();
+        first.next().await.unwrap();
+        scan(&service).checkpoint(checkpoint).count().await.unwrap();
+        let error = loop {
+            match first.next().await {
+                Ok(row) => assert!(row.is_some()),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::Scan(ScanError::CheckpointTaken(_))), "{error}");
+    });
+}
+
+#[test]
+fn pages_handled_at_a_time_are_done_in_the_order_they_were_handed_out() {
+    let directory = tempfile::tempdir().unwrap();
+    for ordered in [false, true] {
+        for kill in 1..60 {
+            let path = directory.path().join(format!("{ordered}{kill}"));
+            let service = service(mixed(), 4);
+            let scan = || {
+                scan(&service).ordered(ordered).concurrency(5).handlers(4).checkpoint(path.clone())
+            };
+            let (mut begun, mut busiest) = (0, 0);
+            let (handled, under_way) = (RefCell::new(Vec::new()), Cell::new(0));
+            let ended = run(scan().on_page(|page| {
+                begun += 1;
+                under_way.set(under_way.get() + 1);
+                busiest = busiest.max(under_way.get());
+                let (at, handled, under_way) = (begun, &handled, &under_way);
+                async move {
+                    tokio::time::sleep(Duration::from_millis(at % 5 * 10)).await;
+                    under_way.set(under_way.get() - 1);
+                    handled.borrow_mut().extend(keys(&page.rows));
+                    if at == kill { Err(Error::PageSize(0)) } else { Ok(()) }
+                }
+            }));
+            assert_eq!(ended.is_ok(), begun < kill);
+            assert!(busiest <= 4 && (busiest == 4 || kill < 4), "{busiest}");
+            let rest = keys(&run(scan().collect()).unwrap());
+            let handled = handled.into_inner();
+            let both: BTreeSet<_> = handled.iter().chain(&rest).cloned().collect();
+            assert_eq!(both.len(), all(&service).len());
+            // The pages under way come again, and no other.
+            assert!(handled.len() + rest.len() <= both.len() + 4 * 4);
+        }
+    }
 }

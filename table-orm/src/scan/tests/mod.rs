@@ -49,7 +49,7 @@ fn keys(rows: &[DynamicEntity]) -> Vec<Key> {
 }
 
 fn all(service: &FakeService) -> Vec<Key> {
-    service.keys().iter().map(|(pk, rk)| (pk.to_owned(), rk.to_owned())).collect()
+    service.keys().iter().map(|(pk, rk)| (pk.into_owned(), rk.into_owned())).collect()
 }
 
 fn sorted(mut keys: Vec<Key>) -> Vec<Key> {

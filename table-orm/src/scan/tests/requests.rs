@@ -76,3 +76,16 @@ fn no_more_requests_are_under_way_than_there_are_workers() {
         assert!(service.figures().busiest <= workers as u64);
     }
 }
+
+#[test]
+fn partitions_of_about_a_page_are_not_read_twice() {
+    for rows in [50_usize, 99, 100, 101, 150] {
+        let partition = |p| (0..rows).map(move |row| (format!("{p:03}"), format!("{row:03}")));
+        for workers in [2, 8] {
+            let service = service((0..200).flat_map(partition), 100);
+            let report = run(scan(&service).concurrency(workers).count()).unwrap();
+            let pages = (200 * rows).div_ceil(100) as f64;
+            assert!(report.requests as f64 <= 1.5 * pages, "{rows} {workers}: {report:?}");
+        }
+    }
+}

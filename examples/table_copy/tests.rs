@@ -1,0 +1,195 @@
+use super::*;
+use std::cell::Cell;
+use std::future::{pending, poll_fn};
+use std::path::Path;
+use std::task::Poll;
+use table_orm::DynamicEntity;
+use table_orm::edm::{DateTime, Edm};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+
+async fn table(tables: &Tables, name: &str) -> Table {
+    let name = TableName::new(name).unwrap();
+    tables.create(&name).await.unwrap();
+    tables.table(name)
+}
+
+fn copying(source: Table, target: Table, directory: &Path) -> Copying {
+    let checkpoint = directory.join("copy.json");
+    Copying { source, target, checkpoint, readers: 4, pages: 3, writers: 4 }
+}
+
+async fn sample(rows: usize) -> Table {
+    let name = TableName::new("results").unwrap();
+    Location::Sample(rows).open(&name, true).await.unwrap().table(name)
+}
+
+async fn content(table: &Table) -> Content {
+    Content::of(table, 4, |_| ()).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_type_is_copied_exactly() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = Tables::in_memory().unwrap();
+    let (source, target) = (table(&tables, "source").await, table(&tables, "target").await);
+    let row = DynamicEntity::new("", "'%\u{1F3C3}")
+        .with("Text", "3")
+        .with("Int32", 3)
+        .with("Int64", i64::MIN)
+        .with("Whole", 3.0)
+        .with("None", f64::NAN)
+        .with("Flag", true)
+        .with("At", DateTime::MAX)
+        .with("Bytes", vec![0_u8, 255]);
+    source.insert(&row).await.unwrap();
+    let copying = copying(source, target, directory.path());
+    assert_eq!(copying.run(pending(), |_| ()).await.unwrap(), Ended::Whole);
+    let mut copy = copying.target.get("", &row.row_key).await.unwrap().unwrap();
+    let Some(Edm::Double(nan)) = copy.properties.remove("None") else { panic!("a double") };
+    assert!(nan.is_nan());
+    let mut properties = row.properties;
+    properties.remove("None");
+    assert_eq!(copy.properties, properties);
+    assert_eq!(content(&copying.source).await, content(&copying.target).await);
+}
+
+#[tokio::test]
+async fn a_copy_that_is_interrupted_again_and_again_becomes_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = sample(30_000).await;
+    let target = table(&Tables::open(directory.path().join("copy.redb")).unwrap(), "copy").await;
+    let copying = copying(source, target, directory.path());
+    let (written, mut runs) = (Cell::new(0), 0);
+    loop {
+        runs += 1;
+        let (stop, pages) = (Notify::new(), Cell::new(0));
+        let ended = copying.run(stop.notified(), |rows| {
+            written.set(written.get() + rows);
+            pages.set(pages.get() + 1);
+            if pages.get() == 4 {
+                stop.notify_one();
+            }
+        });
+        if ended.await.unwrap() == Ended::Whole {
+            break;
+        }
+        assert!(copying.checkpoint.exists() && runs < 100);
+    }
+    assert!(runs > 3, "{runs}");
+    // What comes again is what was under way: at most three pages a run.
+    let (least, most) = (30_000, 30_000 + runs * 3 * 1000);
+    assert!((least..most).contains(&written.get()), "{} in {runs}", written.get());
+    let copied = content(&copying.target).await;
+    assert_eq!(copied, content(&copying.source).await);
+    assert_eq!(copied.rows, 30_000);
+    // A whole copy has nothing left to do.
+    copying.run(pending(), |_| panic!("nothing is left")).await.unwrap();
+}
+
+/// Runs the program; when it has ended, nothing holds its files any more.
+fn command(text: &[&str], directory: &Path) -> Result<(), Failure> {
+    command_until(text, directory, pending())
+}
+
+fn command_until(
+    text: &[&str],
+    directory: &Path,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let checkpoint = directory.join("checkpoint.json");
+    let checkpoint = ["--checkpoint", checkpoint.to_str().unwrap()];
+    let parser = lexopt::Parser::from_args(text.iter().chain(&checkpoint));
+    Runtime::new().unwrap().block_on(run(parser, stop))
+}
+
+#[test]
+fn a_program_stopped_at_any_moment_is_completed_by_the_next_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let text = ["--from", "sample:5000", "--to", path.to_str().unwrap(), "--readers", "2"];
+    // So many times the program asks whether it is to stop: in the copy, then in the check.
+    for asked in 0.. {
+        let mut left = asked;
+        let stop = poll_fn(|_| {
+            left -= 1;
+            if left < 0 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        match command_until(&text, directory.path(), stop) {
+            Ok(()) => break,
+            Err(Failure::Stopped(_)) => assert!(asked < 1000),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    assert!(!directory.path().join("checkpoint.json").exists());
+}
+
+#[test]
+fn the_whole_program_copies_checks_and_tidies_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let file = path.to_str().unwrap();
+    command(&["--from", "sample:5000", "--to", file], directory.path()).unwrap();
+    command(&["--from", file, "--to", file, "--to-table", "again"], directory.path()).unwrap();
+    assert!(!directory.path().join("checkpoint.json").exists());
+    Runtime::new().unwrap().block_on(async {
+        let again = Tables::open(&path).unwrap().table(TableName::new("again").unwrap());
+        assert_eq!(content(&again).await, content(&sample(5000).await).await);
+    });
+}
+
+#[test]
+fn what_would_do_harm_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let file = path.to_str().unwrap();
+    let copied = |text: &[&str]| command(text, directory.path()).unwrap();
+    let refused = |text: &[&str]| command(text, directory.path()).unwrap_err();
+    copied(&["--from", "sample:10", "--to", file]);
+    assert!(matches!(refused(&["--from", file, "--to", file]), Failure::Same(..)));
+    let error = refused(&["--from", "sample:20", "--to", file]);
+    assert!(matches!(error, Failure::NotEmpty(_)), "{error}");
+    copied(&["--from", "sample:20", "--to", file, "--over"]);
+    let error = refused(&["--from", "sample:10", "--to", file, "--over"]);
+    assert!(matches!(error, Failure::Different { .. }), "{error}");
+    assert!(!directory.path().join("checkpoint.json").exists());
+    for text in [
+        &["--to", "memory"][..],
+        &["--from", "memory"],
+        &["--from", "memory", "--to", "memory", "--readers", "0"],
+        &["--from", "memory", "--to", "memory", "--what"],
+    ] {
+        assert!(matches!(refused(text), Failure::Arguments(_)));
+    }
+    let error = refused(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
+    assert!(matches!(error, Failure::TableName(_)), "{error}");
+}
+
+fn rows(rows: &[DynamicEntity]) -> Content {
+    let mut content = Content::default();
+    rows.iter().for_each(|row| content.add(row));
+    content
+}
+
+#[test]
+fn content_tells_keys_names_types_and_values_but_not_order() {
+    let row = |rk: &str| DynamicEntity::new("p", rk);
+    let [one, two] = [row("1").with("N", 1), row("2").with("N", 1)];
+    assert_eq!(rows(&[one.clone(), two.clone()]), rows(&[two.clone(), one.clone()]));
+    let others = [
+        two,
+        row("1").with("M", 1),
+        row("1").with("N", 2),
+        row("1").with("N", 1_i64),
+        row("1").with("N", 1.0),
+        row("1").with("N", "1"),
+        row("1"),
+        row("1").with("N", 1).with("M", 1),
+        DynamicEntity::new("p1", "").with("N", 1),
+    ];
+    for other in others {
+        assert_ne!(rows(std::slice::from_ref(&one)), rows(std::slice::from_ref(&other)));
+    }
+    let zero = |value: f64| rows(&[row("1").with("N", value)]);
+    assert_ne!(zero(0.0), zero(-0.0));
+}

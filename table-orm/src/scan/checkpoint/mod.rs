@@ -1,0 +1,172 @@
+//! Where a scan stands, in a file or in a row of a table: to be gone on with after a crash or a
+//! cancellation.
+//!
+//! Invariant: a checkpoint is replaced whole, and what it leaves out was delivered. So after a
+//! crash no row is missed; what was delivered after the last save is delivered again.
+
+mod file;
+mod format;
+mod row;
+
+use super::worker::Shared;
+use crate::error::Result;
+use crate::repo::Table;
+use file::CheckpointFile;
+use format::{Scanned, Unread};
+use row::CheckpointRow;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Where a scan keeps its progress: a file, or a row of a table. A scan with the checkpoint of an
+/// earlier one goes on where that ended: keep it until the work is done, then delete it.
+///
+/// It is saved after 100 pages or 30 seconds, when the scan fails or ends, and when an error of the
+/// consumer ends it. Pages handed out are counted once the next one is asked for. A process that is
+/// killed delivers again what came after the last save: [`every`](Self::every) with one page makes
+/// that one page.
+///
+/// A file is saved, too, when the scan is dropped, so that only the pages its consumer was working
+/// on come again. A row is not, for a drop cannot wait for the service.
+///
+/// A file is written, a few kilobytes, on the consumer's task.
+#[derive(Debug, Clone)]
+pub struct Checkpoint {
+    home: Home,
+    pages: u64,
+    interval: Duration,
+}
+
+#[derive(Debug, Clone)]
+enum Home {
+    File(CheckpointFile),
+    Row(CheckpointRow),
+}
+
+impl Checkpoint {
+    /// A checkpoint in that file.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self::at(Home::File(CheckpointFile(path.into())))
+    }
+
+    /// A checkpoint in a row of a table, which must be there; any table of any account will do.
+    /// Workers that move from one machine to another find it there.
+    ///
+    /// The row is guarded by its ETag: when two scans use it at a time, one of them ends with an
+    /// error. Its text is spread over up to 15 properties of 64 KiB, which is room for the ranges
+    /// of thousands of workers; one that needs more ends the scan with
+    /// [`ScanError::CheckpointTooLarge`], and a file then takes it.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// # tables.table(results.clone()).insert(&DynamicEntity::new("Boston", "00001")).await?;
+    /// use table_orm::ScanPermit;
+    /// use table_orm::scan::Checkpoint;
+    ///
+    /// let jobs = TableName::new("jobs")?;
+    /// tables.create(&jobs).await?;
+    /// let checkpoint = Checkpoint::row(&tables.table(jobs), "export", "2011-11-06");
+    /// let scan = tables.scan(results, ScanPermit::because("export")).checkpoint(checkpoint);
+    /// assert_eq!(scan.clone().collect().await?.len(), 1);
+    /// assert_eq!(scan.collect().await?.len(), 0); // has come to its end
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`ScanError::CheckpointTooLarge`]: super::ScanError::CheckpointTooLarge
+    pub fn row(
+        table: &Table,
+        partition_key: impl Into<String>,
+        row_key: impl Into<String>,
+    ) -> Self {
+        Self::at(Home::Row(CheckpointRow::new(table, partition_key.into(), row_key.into())))
+    }
+
+    const fn at(home: Home) -> Self {
+        Self { home, pages: 100, interval: Duration::from_secs(30) }
+    }
+
+    /// Saves after so many pages, or after that time.
+    #[must_use]
+    pub const fn every(mut self, pages: u64, interval: Duration) -> Self {
+        self.pages = pages;
+        self.interval = interval;
+        self
+    }
+}
+
+impl<P: Into<PathBuf>> From<P> for Checkpoint {
+    fn from(path: P) -> Self {
+        Self::file(path)
+    }
+}
+
+/// The checkpoint of one scan.
+#[derive(Debug)]
+pub(super) struct Saver {
+    checkpoint: Checkpoint,
+    scanned: Scanned,
+    settled: u64,
+    saved: Instant,
+}
+
+impl Saver {
+    pub fn new(checkpoint: Checkpoint, table: &str, query: u64) -> Self {
+        let scanned = Scanned { table: table.to_owned(), query: format!("{query:016x}") };
+        Self { checkpoint, scanned, settled: 0, saved: Instant::now() }
+    }
+
+    /// The ranges left to read; `None` where there is no checkpoint yet.
+    pub async fn load(&mut self) -> Result<Option<Vec<Unread>>> {
+        let text = match &mut self.checkpoint.home {
+            Home::File(file) => file.load()?,
+            Home::Row(row) => row.load().await?,
+        };
+        let Some(text) = text else { return Ok(None) };
+        Ok(Some(format::read(&text, &self.scanned, &self.checkpoint.home.name())?))
+    }
+
+    /// Takes note of a page delivered; whether it is time to save.
+    pub fn is_due(&mut self) -> bool {
+        self.settled += 1;
+        self.settled >= self.checkpoint.pages || self.saved.elapsed() >= self.checkpoint.interval
+    }
+
+    pub async fn save<T>(&mut self, shared: &Shared<T>) -> Result<()> {
+        let text = self.text(shared);
+        match &mut self.checkpoint.home {
+            Home::File(file) => Ok(file.save(&text)?),
+            Home::Row(row) => row.save(&text).await,
+        }
+    }
+
+    /// Saves what can be saved without waiting. What was saved before stays in any case.
+    pub fn give_up<T>(&mut self, shared: &Shared<T>) {
+        let text = self.text(shared);
+        if let Home::File(file) = &self.checkpoint.home {
+            // There is nobody to tell.
+            drop(file.save(&text));
+        }
+    }
+
+    fn text<T>(&mut self, shared: &Shared<T>) -> String {
+        self.settled = 0;
+        self.saved = Instant::now();
+        format::write(&self.scanned, &shared.lock())
+    }
+}
+
+impl Home {
+    /// For error messages.
+    fn name(&self) -> String {
+        match self {
+            Self::File(file) => file.0.display().to_string(),
+            Self::Row(row) => row.name(),
+        }
+    }
+}
