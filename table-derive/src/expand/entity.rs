@@ -241,8 +241,8 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     });
     let phantom = expansion.phantom_value();
     let doc = super::doc(format!(
-        "The partition `{}` of the entity, whose rows can be asked for by key. Sends nothing.",
-        model.partition.template.text
+        "The partition {}, whose rows can be asked for by key. Sends nothing.",
+        super::query::such(&model.partition)
     ));
     quote! {
         impl #params #ty #where_clause {

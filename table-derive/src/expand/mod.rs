@@ -9,6 +9,7 @@ mod patch;
 mod projection;
 mod properties;
 mod query;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod union;

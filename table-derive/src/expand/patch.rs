@@ -61,8 +61,13 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenStream
     let entity = model.entity;
     let (krate, vis, where_clause) = (&entity.krate, &entity.input.vis, &expansion.where_clause);
     let (name, params, ty) = (names::patch(entity), expansion.params(), &expansion.ty);
+    let cost = if model.patch_is_one_row() {
+        "one request"
+    } else {
+        "a read and a transaction, again after a conflict"
+    };
     let docs = doc(format!(
-        "Properties to be set in a stored `{}`, for `merge`: those that no key is made of.",
+        "Properties to be set in a stored `{}`, those that no key is made of. A `merge` is {cost}.",
         entity.input.ident.unraw()
     ));
     let default = (!expansion.is_generic()).then(|| quote!(, ::core::default::Default));

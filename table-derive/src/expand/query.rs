@@ -1,7 +1,7 @@
 //! The partition and each row as types: a key given from left to right, one method a component.
 
 use super::entity::partition_fn;
-use super::{Expansion, columns, doc, names};
+use super::{Expansion, columns, doc, names, sample};
 use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
 use proc_macro2::{Literal, TokenStream};
@@ -16,18 +16,20 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let partition = names::partition(entity);
     let canonical = &entity.rows[model.canonical].name;
     let about_partition = doc(format!(
-        "One partition, `{}`. As a query, all of its `{canonical}` rows: a partition query.",
-        model.partition.template.text
+        "One partition {}. As a query, its `{canonical}` rows: {}.",
+        such(&model.partition),
+        cost(PARTITION)
     ));
     let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
     let components = component_types(model);
-    let rows = entity.rows.iter().map(|row| {
+    let rows = model.rows().map(|(row, key)| {
         let name = names::row(entity, row);
         let params = expansion.params_and(quote!(__S = ()));
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
-            "The rows `{}` of one partition, {copy}. As a query, those with the components given.",
-            row.name
+            "The rows `{}` of one partition, {}: {copy}. As a query, those with the components given.",
+            row.name,
+            such(key)
         ));
         quote! {
             #docs
@@ -43,6 +45,32 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
         #(#rows)*
         #components
+    }
+}
+
+/// A key in documentation.
+pub fn such(key: &Key<'_>) -> String {
+    format!("`{}`, such as `{}`", key.template.text, sample::whole(key))
+}
+
+/// A query in documentation.
+fn cost(class: &str) -> String {
+    match class {
+        POINT => format!("a {class}, one request for one row"),
+        _ => format!("a {class}, in requests of up to 1,000 rows"),
+    }
+}
+
+const PARTITION: &str = "partition query";
+const POINT: &str = "point query";
+const ROW_RANGE: &str = "row range query";
+
+/// The class of a key of which so many components are given.
+fn class(key: &Key<'_>, given: usize) -> &'static str {
+    match given {
+        _ if given == key.parts.len() => POINT,
+        0 if key.template.start.is_empty() => PARTITION,
+        _ => ROW_RANGE,
     }
 }
 
@@ -95,7 +123,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         let start = &key.template.start;
         let first = expansion.row_in(entity, row, state(key, 0));
         let phantom = expansion.phantom_value();
-        let doc = doc(format!("The rows `{}`.", key.template.text));
+        let doc = doc(format!("The rows {}: {}.", such(key), cost(class(key, 0))));
         quote! {
             #doc
             #vis fn #method(&self) -> #first {
@@ -186,13 +214,16 @@ fn methods(
     let next = expansion.row_in(entity, row, state(key, given + 1));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
-    let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };
-    let equal = doc(format!("Gives `{name}`: a {cost}."));
+    let about = |gives: &str, sample: String, class: &str| {
+        let template = &key.template.text;
+        doc(format!("Gives {gives} `{name}` of `{template}`, as in `{sample}`: {}.", cost(class)))
+    };
+    let equal = about("the", sample::given(key, given + 1), class(key, given + 1));
     let range = {
         // Escapes change the order of text, which otherwise sorts at the end of a key.
         let bound = if part.last && !entity.encode { quote!(LastRangeOf) } else { quote!(RangeOf) };
         let method = format_ident!("{}_in", ident.unraw());
-        let docs = doc(format!("Gives a range of `{name}`: a row range query."));
+        let docs = about("a range of", sample::through(key, given), ROW_RANGE);
         quote! {
             #docs
             #vis fn #method(
@@ -205,7 +236,7 @@ fn methods(
     };
     let starts_with = part.kind().may_be_text().then(|| {
         let method = format_ident!("{}_starts_with", ident.unraw());
-        let docs = doc(format!("Gives what `{name}` starts with: a row range query."));
+        let docs = about("the start of", sample::through(key, given), ROW_RANGE);
         quote! {
             #docs
             #vis fn #method(

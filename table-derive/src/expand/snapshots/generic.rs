@@ -1,4 +1,4 @@
-/// The properties that full rows can be filtered by.
+/// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 pub(crate) struct MeasureColumns<'a, T, const N: usize>
@@ -13,7 +13,7 @@ where
     value: orm::query::Column<T>,
     __entity: ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
 }
-/// One partition, `{type}`. As a query, all of its `row` rows: a partition query.
+/// One partition `{type}`, such as `text`. As a query, its `row` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePartition<'a, T, const N: usize>(
@@ -22,7 +22,7 @@ pub(crate) struct MeasurePartition<'a, T, const N: usize>(
 )
 where
     T: Property + Send + Sync;
-/// The rows `row` of one partition, full copies. As a query, those with the components given.
+/// The rows `row` of one partition, `{at}`, such as `42`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasureRow<'a, T, const N: usize, __S = ()>(
@@ -36,7 +36,7 @@ where
 pub(crate) mod MeasureComponents {
     pub enum at {}
 }
-/// Properties to be set in a stored `Measure`, for `merge`: those that no key is made of.
+/// Properties to be set in a stored `Measure`, those that no key is made of. A `merge` is one request.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'a, T, N>>)
@@ -120,7 +120,7 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// The partition `{type}` of the entity, whose rows can be asked for by key. Sends nothing.
+        /// The partition `{type}`, such as `text`, whose rows can be asked for by key. Sends nothing.
         pub(crate) fn partition(
             r#type: impl _orm::Value<Cow<'a, str>>,
         ) -> MeasurePartition<'a, T, N> {
@@ -133,7 +133,7 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// The rows `{at}`.
+        /// The rows `{at}`, such as `42`: a partition query, in requests of up to 1,000 rows.
         pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<_key::at>> {
             MeasureRow(self.0.row(""), _orm::PhantomData)
         }
@@ -152,11 +152,11 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// Gives `at`: a point query.
+        /// Gives the `at` of `{at}`, as in `42`: a point query, one request for one row.
         pub(crate) fn at(self, at: impl _orm::Value<u16>) -> MeasureRow<'a, T, N, _orm::Complete> {
             MeasureRow(<u16 as _orm::Part>::give(self.0, "at", at, ""), _orm::PhantomData)
         }
-        /// Gives a range of `at`: a row range query.
+        /// Gives a range of `at` of `{at}`, as in `42`: a row range query, in requests of up to 1,000 rows.
         pub(crate) fn at_in(
             self,
             range: impl _orm::LastRangeOf<u16>,

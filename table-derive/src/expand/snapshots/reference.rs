@@ -1,4 +1,4 @@
-/// The properties that full rows can be filtered by.
+/// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 pub struct RegistrationColumns {
@@ -19,26 +19,26 @@ pub struct RegistrationColumns {
     /// `City`.
     pub city: ::table_orm::query::Column<String>,
 }
-/// The properties that `by_time` can be filtered by.
+/// The properties that `by_time` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 pub struct RegistrationByTimeColumns {
     /// `Name`.
     pub name: ::table_orm::query::Column<String>,
 }
-/// One partition, `{event}__{distance}`. As a query, all of its `by_bib` rows: a partition query.
+/// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationPartition(::table_orm::key::PartitionKey);
-/// The rows `by_bib` of one partition, full copies. As a query, those with the components given.
+/// The rows `by_bib` of one partition, `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByBib<__S = ()>(::table_orm::key::RowKey<__S>);
-/// The rows `by_age` of one partition, full copies. As a query, those with the components given.
+/// The rows `by_age` of one partition, `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByAge<__S = ()>(::table_orm::key::RowKey<__S>);
-/// The rows `by_time` of one partition, partial copies. As a query, those with the components given.
+/// The rows `by_time` of one partition, `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: partial copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByTime<__S = ()>(::table_orm::key::RowKey<__S>);
@@ -51,7 +51,7 @@ pub mod RegistrationComponents {
     pub enum newest {}
     pub enum sex {}
 }
-/// Properties to be set in a stored `Registration`, for `merge`: those that no key is made of.
+/// Properties to be set in a stored `Registration`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
@@ -178,7 +178,7 @@ const _: () = {
     }
     use {_orm::Needs as _Needs, RegistrationComponents as _key};
     impl Registration {
-        /// The partition `{event}__{distance}` of the entity, whose rows can be asked for by key. Sends nothing.
+        /// The partition `{event}__{distance}`, such as `text__<distance>`, whose rows can be asked for by key. Sends nothing.
         pub fn partition(
             event: impl _orm::Value<String>,
             distance: impl _orm::Value<Distance>,
@@ -190,15 +190,15 @@ const _: () = {
         }
     }
     impl RegistrationPartition {
-        /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`.
+        /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn by_bib(&self) -> RegistrationByBib<_Needs<_key::bib>> {
             RegistrationByBib(self.0.row("BIB:"))
         }
-        /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`.
+        /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn by_age(&self) -> RegistrationByAge<_Needs<_key::age>> {
             RegistrationByAge(self.0.row("AGE:"))
         }
-        /// The rows `NEW:{newest}__{bib:05}`.
+        /// The rows `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn by_time(&self) -> RegistrationByTime<_Needs<_key::newest>> {
             RegistrationByTime(self.0.row("NEW:"))
         }
@@ -211,11 +211,11 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::bib>> {
-        /// Gives `bib`: a row range query.
+        /// Gives the `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<_Needs<_key::name>> {
             RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
         }
-        /// Gives a range of `bib`: a row range query.
+        /// Gives a range of `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(
             self,
             range: impl _orm::RangeOf<u32, _orm::Padded<5>>,
@@ -224,15 +224,15 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::name>> {
-        /// Gives `name`: a row range query.
+        /// Gives the `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__`: a row range query, in requests of up to 1,000 rows.
         pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByBib<_Needs<_key::sex>> {
             RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
-        /// Gives a range of `name`: a row range query.
+        /// Gives a range of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByBib> {
             <String as _orm::Part>::range(self.0, "name", range)
         }
-        /// Gives what `name` starts with: a row range query.
+        /// Gives the start of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_starts_with(
             self,
             prefix: impl _orm::PrefixOf<String>,
@@ -241,15 +241,15 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::sex>> {
-        /// Gives `sex`: a row range query.
+        /// Gives the `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__`: a row range query, in requests of up to 1,000 rows.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByBib<_Needs<_key::age>> {
             RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
         }
-        /// Gives a range of `sex`: a row range query.
+        /// Gives a range of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_in(self, range: impl _orm::RangeOf<Sex>) -> _orm::Range<RegistrationByBib> {
             <Sex as _orm::Part>::range(self.0, "sex", range)
         }
-        /// Gives what `sex` starts with: a row range query.
+        /// Gives the start of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_starts_with(
             self,
             prefix: impl _orm::PrefixOf<Sex>,
@@ -258,11 +258,11 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::age>> {
-        /// Gives `age`: a point query.
+        /// Gives the `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a point query, one request for one row.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByBib<_orm::Complete> {
             RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
         }
-        /// Gives a range of `age`: a row range query.
+        /// Gives a range of `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn age_in(self, range: impl _orm::LastRangeOf<u8>) -> _orm::Range<RegistrationByBib> {
             <u8 as _orm::Part>::range(self.0, "age", range)
         }
@@ -290,11 +290,11 @@ const _: () = {
         };
     }
     impl RegistrationByAge<_Needs<_key::age>> {
-        /// Gives `age`: a row range query.
+        /// Gives the `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__`: a row range query, in requests of up to 1,000 rows.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByAge<_Needs<_key::bib>> {
             RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
         }
-        /// Gives a range of `age`: a row range query.
+        /// Gives a range of `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042`: a row range query, in requests of up to 1,000 rows.
         pub fn age_in(
             self,
             range: impl _orm::RangeOf<u8, _orm::Padded<3>>,
@@ -303,25 +303,25 @@ const _: () = {
         }
     }
     impl RegistrationByAge<_Needs<_key::bib>> {
-        /// Gives `bib`: a row range query.
+        /// Gives the `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByAge<_Needs<_key::name>> {
             RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
         }
-        /// Gives a range of `bib`: a row range query.
+        /// Gives a range of `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(self, range: impl _orm::RangeOf<u32>) -> _orm::Range<RegistrationByAge> {
             <u32 as _orm::Part>::range(self.0, "bib", range)
         }
     }
     impl RegistrationByAge<_Needs<_key::name>> {
-        /// Gives `name`: a row range query.
+        /// Gives the `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__`: a row range query, in requests of up to 1,000 rows.
         pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByAge<_Needs<_key::sex>> {
             RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
-        /// Gives a range of `name`: a row range query.
+        /// Gives a range of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByAge> {
             <String as _orm::Part>::range(self.0, "name", range)
         }
-        /// Gives what `name` starts with: a row range query.
+        /// Gives the start of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_starts_with(
             self,
             prefix: impl _orm::PrefixOf<String>,
@@ -330,15 +330,15 @@ const _: () = {
         }
     }
     impl RegistrationByAge<_Needs<_key::sex>> {
-        /// Gives `sex`: a point query.
+        /// Gives the `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a point query, one request for one row.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByAge<_orm::Complete> {
             RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
         }
-        /// Gives a range of `sex`: a row range query.
+        /// Gives a range of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_in(self, range: impl _orm::LastRangeOf<Sex>) -> _orm::Range<RegistrationByAge> {
             <Sex as _orm::Part>::range(self.0, "sex", range)
         }
-        /// Gives what `sex` starts with: a row range query.
+        /// Gives the start of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_starts_with(
             self,
             prefix: impl _orm::PrefixOf<Sex>,
@@ -360,7 +360,7 @@ const _: () = {
         const COLUMNS: Self::Columns = <RegistrationByBib as _orm::Row>::COLUMNS;
     }
     impl RegistrationByTime<_Needs<_key::newest>> {
-        /// Gives `newest`: a row range query.
+        /// Gives the `newest` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__`: a row range query, in requests of up to 1,000 rows.
         pub fn newest(
             self,
             newest: impl _orm::Value<OffsetDateTime>,
@@ -369,7 +369,7 @@ const _: () = {
                 self.0, "newest", newest, "__",
             ))
         }
-        /// Gives a range of `newest`: a row range query.
+        /// Gives a range of `newest` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999`: a row range query, in requests of up to 1,000 rows.
         pub fn newest_in(
             self,
             range: impl _orm::RangeOf<OffsetDateTime, _orm::Descending>,
@@ -378,11 +378,11 @@ const _: () = {
         }
     }
     impl RegistrationByTime<_Needs<_key::bib>> {
-        /// Gives `bib`: a point query.
+        /// Gives the `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a point query, one request for one row.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByTime<_orm::Complete> {
             RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, ""))
         }
-        /// Gives a range of `bib`: a row range query.
+        /// Gives a range of `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(
             self,
             range: impl _orm::LastRangeOf<u32, _orm::Padded<5>>,

@@ -1,26 +1,26 @@
-/// The properties that full rows can be filtered by.
+/// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 struct FileColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
-/// The properties that `by_day` can be filtered by.
+/// The properties that `by_day` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 struct FileByDayColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
-/// One partition, `{owner}`. As a query, all of its `by_path` rows: a partition query.
+/// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FilePartition(::table_orm::key::PartitionKey);
-/// The rows `by_path` of one partition, full copies. As a query, those with the components given.
+/// The rows `by_path` of one partition, `P:{path}`, such as `P:text`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FileByPath<__S = ()>(::table_orm::key::RowKey<__S>);
-/// The rows `by_day` of one partition, partial copies. As a query, those with the components given.
+/// The rows `by_day` of one partition, `D:{day}__{path}`, such as `D:2011-11-06__text`: partial copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FileByDay<__S = ()>(::table_orm::key::RowKey<__S>);
@@ -30,7 +30,7 @@ mod FileComponents {
     pub enum day {}
     pub enum path {}
 }
-/// Properties to be set in a stored `File`, for `merge`: those that no key is made of.
+/// Properties to be set in a stored `File`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 struct FilePatch(::table_orm::repo::Patch<File>);
@@ -143,7 +143,7 @@ const _: () = {
     }
     use {_orm::Needs as _Needs, FileComponents as _key};
     impl File {
-        /// The partition `{owner}` of the entity, whose rows can be asked for by key. Sends nothing.
+        /// The partition `{owner}`, such as `42`, whose rows can be asked for by key. Sends nothing.
         fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
             let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
             let key = <u64 as _orm::Part>::give_partition(key, "owner", owner, "");
@@ -151,11 +151,11 @@ const _: () = {
         }
     }
     impl FilePartition {
-        /// The rows `P:{path}`.
+        /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
         fn by_path(&self) -> FileByPath<_Needs<_key::path>> {
             FileByPath(self.0.row("P:"))
         }
-        /// The rows `D:{day}__{path}`.
+        /// The rows `D:{day}__{path}`, such as `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn by_day(&self) -> FileByDay<_Needs<_key::day>> {
             FileByDay(self.0.row("D:"))
         }
@@ -168,15 +168,15 @@ const _: () = {
         }
     }
     impl FileByPath<_Needs<_key::path>> {
-        /// Gives `path`: a point query.
+        /// Gives the `path` of `P:{path}`, as in `P:text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByPath<_orm::Complete> {
             FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
-        /// Gives a range of `path`: a row range query.
+        /// Gives a range of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
         fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByPath> {
             <String as _orm::Part>::range(self.0, "path", range)
         }
-        /// Gives what `path` starts with: a row range query.
+        /// Gives the start of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
         fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByPath> {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
@@ -195,25 +195,25 @@ const _: () = {
         const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
     }
     impl FileByDay<_Needs<_key::day>> {
-        /// Gives `day`: a row range query.
+        /// Gives the `day` of `D:{day}__{path}`, as in `D:2011-11-06__`: a row range query, in requests of up to 1,000 rows.
         fn day(self, day: impl _orm::Value<Date>) -> FileByDay<_Needs<_key::path>> {
             FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
         }
-        /// Gives a range of `day`: a row range query.
+        /// Gives a range of `day` of `D:{day}__{path}`, as in `D:2011-11-06`: a row range query, in requests of up to 1,000 rows.
         fn day_in(self, range: impl _orm::RangeOf<Date>) -> _orm::Range<FileByDay> {
             <Date as _orm::Part>::range(self.0, "day", range)
         }
     }
     impl FileByDay<_Needs<_key::path>> {
-        /// Gives `path`: a point query.
+        /// Gives the `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByDay<_orm::Complete> {
             FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
-        /// Gives a range of `path`: a row range query.
+        /// Gives a range of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByDay> {
             <String as _orm::Part>::range(self.0, "path", range)
         }
-        /// Gives what `path` starts with: a row range query.
+        /// Gives the start of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByDay> {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
