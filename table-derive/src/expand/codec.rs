@@ -141,7 +141,6 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         #[automatically_derived]
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = #name;
-            const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 row: usize,
                 mut m: _orm::Members<'_, '__de, __A>,

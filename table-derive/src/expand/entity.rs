@@ -15,7 +15,11 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let params = expansion.params();
     let table = &entity.table;
     let partition = &model.partition.template.text;
-    let escape = escape(model);
+    let encode = entity.encode.then(|| {
+        quote!(
+            const ESCAPE: _orm::Escape = _orm::Escape::Encode;
+        )
+    });
     let rows = model.rows().map(|(row, key)| {
         let make = if row.is_full() { quote!(full) } else { quote!(partial) };
         let name = row.name.unraw().to_string();
@@ -39,7 +43,11 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     });
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
-    let follow = model.keys_follow_canonical();
+    let follow = model.keys_follow_canonical().then(|| {
+        quote!(
+            const KEYS_FOLLOW_CANONICAL: bool = true;
+        )
+    });
     let blind = model.patch_is_one_row().then(|| {
         quote!(
             const PATCHES_ONE_ROW: bool = true;
@@ -54,20 +62,24 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let full_rows = model.rows().filter(|(row, _)| row.is_full()).map(|(row, _)| {
         let params = expansion.params_and(quote!(__S));
         let row = expansion.row_in(entity, row, quote!(__S));
-        quote!(impl #params _orm::FromRow<#row> for #ty #where_clause {})
+        quote! {
+            #[diagnostic::do_not_recommend]
+            impl #params _orm::FromRow<#row> for #ty #where_clause {}
+        }
     });
     quote! {
         #(#assertions)*
         #constants
         #[automatically_derived]
+        #[diagnostic::do_not_recommend]
         impl #params _orm::TableEntity for #ty #where_clause {
             const TABLE: &'static str = #table;
             const PARTITION: &'static str = #partition;
-            const ESCAPE: _orm::Escape = #escape;
+            #encode
             const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
             #guards
             const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[#(#longest),*];
-            const KEYS_FOLLOW_CANONICAL: bool = #follow;
+            #follow
             #blind
             type Canonical = #canonical;
             fn encode_partition_key(
@@ -230,9 +242,13 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let start = &model.partition.template.start;
     // Hygienic: a component may have the same name.
     let key = Ident::new("key", Span::mixed_site());
+    // Errors about its arguments show the template.
+    let at = model.partition.template.literal.span();
+    let method = Ident::new("partition", at);
     let parameters = model.partition.parts.iter().map(|part| {
-        let (ident, ty) = (&part.ident, part.value_type());
-        quote!(#ident: impl _orm::Value<#ty>)
+        let (mut ident, ty) = (part.ident.clone(), part.value_type());
+        ident.set_span(at);
+        quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
         let Part { ident, name, then, .. } = part;
@@ -247,7 +263,7 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     quote! {
         impl #params #ty #where_clause {
             #doc
-            #vis fn partition(#(#parameters),*) -> #partition #args {
+            #vis fn #method(#(#parameters),*) -> #partition #args {
                 let #key = _orm::PartitionKey::new(#name, #escape, #start);
                 #(#parts)*
                 #partition(#key #phantom)

@@ -85,6 +85,7 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
             }
         }
         #[automatically_derived]
+        #[diagnostic::do_not_recommend]
         impl #impl_generics _orm::Properties for #ident #ty_generics #where_clause {
             type Slots = __Slots #ty_generics;
             fn write(

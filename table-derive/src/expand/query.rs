@@ -4,8 +4,8 @@ use super::entity::partition_fn;
 use super::{Expansion, columns, doc, names, sample};
 use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 
@@ -13,7 +13,9 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
     let (krate, vis, where_clause) = (&entity.krate, &entity.input.vis, &expansion.where_clause);
     let params = expansion.params();
-    let partition = names::partition(entity);
+    let at = model.partition.template.literal.span();
+    let partition = relocated(names::partition(entity), at);
+    let own_vis = relocated(vis, at);
     let canonical = &entity.rows[model.canonical].name;
     let about_partition = doc(format!(
         "One partition {}. As a query, its `{canonical}` rows: {}.",
@@ -23,7 +25,9 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
     let components = component_types(model);
     let rows = model.rows().map(|(row, key)| {
-        let name = names::row(entity, row);
+        // Errors about a query show the row that the user declared.
+        let at = key.template.literal.span();
+        let (vis, name) = (relocated(vis, at), relocated(names::row(entity, row), at));
         let params = expansion.params_and(quote!(__S = ()));
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
@@ -31,21 +35,36 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             row.name,
             such(key)
         ));
-        quote! {
+        quote_spanned! {at=>
             #docs
             #[must_use]
             #[derive(::core::fmt::Debug, ::core::clone::Clone)]
             #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
         }
     });
-    quote! {
+    let partition = quote_spanned! {at=>
         #about_partition
         #[must_use]
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-        #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+        #own_vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+    };
+    quote! {
+        #partition
         #(#rows)*
         #components
     }
+}
+
+/// The tokens, as if they stood there.
+fn relocated(tokens: impl ToTokens, at: Span) -> TokenStream {
+    tokens
+        .into_token_stream()
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(at);
+            token
+        })
+        .collect()
 }
 
 /// A key in documentation.
@@ -137,6 +156,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         impl #params #partition #args #where_clause {
             #(#methods)*
         }
+        #[diagnostic::do_not_recommend]
         impl #params _orm::Query for #partition #args #where_clause {
             type Row = #row;
             type Class = _orm::class::Partition;
@@ -159,6 +179,7 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
     let (columns, value) = (columns::name(entity, row), columns::value(model, expansion, row));
     let args = expansion.args();
     quote! {
+        #[diagnostic::do_not_recommend]
         impl #params _orm::Query for #this #where_clause {
             type Row = #first;
             type Class = __S::Class;
@@ -211,6 +232,7 @@ fn methods(
     // The plain encoder is the traits' default.
     let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
     let make = names::row(entity, row);
+    let at = ident.span();
     let next = expansion.row_in(entity, row, state(key, given + 1));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
@@ -224,12 +246,10 @@ fn methods(
         let bound = if part.last && !entity.encode { quote!(LastRangeOf) } else { quote!(RangeOf) };
         let method = format_ident!("{}_in", ident.unraw());
         let docs = about("a range of", sample::through(key, given), ROW_RANGE);
+        let range = quote_spanned!(at=> impl _orm::#bound<#ty #by>);
         quote! {
             #docs
-            #vis fn #method(
-                self,
-                range: impl _orm::#bound<#ty #by>,
-            ) -> _orm::Range<#first> {
+            #vis fn #method(self, range: #range) -> _orm::Range<#first> {
                 #part_of::range(self.0, #name, range)
             }
         }
@@ -237,19 +257,18 @@ fn methods(
     let starts_with = part.kind().may_be_text().then(|| {
         let method = format_ident!("{}_starts_with", ident.unraw());
         let docs = about("the start of", sample::through(key, given), ROW_RANGE);
+        let prefix = quote_spanned!(at=> impl _orm::PrefixOf<#ty #by>);
         quote! {
             #docs
-            #vis fn #method(
-                self,
-                prefix: impl _orm::PrefixOf<#ty #by>,
-            ) -> _orm::Range<#first> {
+            #vis fn #method(self, prefix: #prefix) -> _orm::Range<#first> {
                 self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then)
             }
         }
     });
+    let value = quote_spanned!(at=> impl _orm::Value<#ty>);
     quote! {
         #equal
-        #vis fn #ident(self, #ident: impl _orm::Value<#ty>) -> #next {
+        #vis fn #ident(self, #ident: #value) -> #next {
             #make(#part_of::give(self.0, #name, #ident, #then) #phantom)
         }
         #range

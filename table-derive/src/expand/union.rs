@@ -111,7 +111,10 @@ fn impls(input: &DeriveInput, members: &[Member<'_>]) -> TokenStream {
                 }
             }
         }
-        #(impl _orm::MemberOf<#ident> for #types {})*
+        #(
+            #[diagnostic::do_not_recommend]
+            impl _orm::MemberOf<#ident> for #types {}
+        )*
     }
 }
 

@@ -86,6 +86,7 @@ pub trait AsLoaded<E> {
     fn loaded_mut(&mut self) -> &mut Loaded<E>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<E> AsLoaded<E> for Loaded<E> {
     fn loaded(&self) -> &Self {
         self
@@ -96,6 +97,7 @@ impl<E> AsLoaded<E> for Loaded<E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E> AsLoaded<E> for &mut Loaded<E> {
     fn loaded(&self) -> &Loaded<E> {
         self

@@ -43,6 +43,7 @@ pub trait Properties: Sized {
 }
 
 /// Open properties: every one that no other field of the entity has.
+#[diagnostic::do_not_recommend]
 impl Properties for BTreeMap<String, Edm> {
     type Slots = OpenSlots;
 
@@ -99,6 +100,7 @@ impl OpenSlots {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Properties> Properties for Option<T> {
     type Slots = (T::Slots, bool);
 

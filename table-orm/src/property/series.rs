@@ -84,6 +84,7 @@ impl<T: Property> SeriesSlots<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Property, const N: usize> Properties for [Option<T>; N] {
     type Slots = SeriesSlots<T>;
 
@@ -109,6 +110,7 @@ impl<T: Property, const N: usize> Properties for [Option<T>; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Property> Properties for Vec<T> {
     type Slots = SeriesSlots<T>;
 

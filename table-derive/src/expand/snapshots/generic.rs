@@ -47,13 +47,13 @@ where
 const _: () = {
     use orm::__private as _orm;
     #[automatically_derived]
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize> _orm::TableEntity for Measure<'a, T, N>
     where
         T: Property + Send + Sync,
     {
         const TABLE: &'static str = "measures";
         const PARTITION: &'static str = "{type}";
-        const ESCAPE: _orm::Escape = _orm::Escape::Reject;
         const ROWS: &'static [_orm::RowTemplate] =
             &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
@@ -76,6 +76,7 @@ const _: () = {
             _orm::Ok(())
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize, __S> _orm::FromRow<MeasureRow<'a, T, N, __S>> for Measure<'a, T, N> where
         T: Property + Send + Sync
     {
@@ -86,7 +87,6 @@ const _: () = {
         T: Property + Send + Sync,
     {
         const NAME: &'static str = "Measure";
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
@@ -138,6 +138,7 @@ const _: () = {
             MeasureRow(self.0.row(""), _orm::PhantomData)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize> _orm::Query for MeasurePartition<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -164,6 +165,7 @@ const _: () = {
             <u16 as _orm::Part>::range(self.0, "at", range)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize, __S: _orm::KeyState> _orm::Query for MeasureRow<'a, T, N, __S>
     where
         T: Property + Send + Sync,

@@ -64,10 +64,10 @@ const _: () = {
     const KEY_3: _orm::Option<usize> =
         _orm::longest_key(11, &[<OffsetDateTime as _orm::Part<_orm::Descending>>::WIDTH]);
     #[automatically_derived]
+    #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for Registration {
         const TABLE: &'static str = "registrations";
         const PARTITION: &'static str = "{event}__{distance}";
-        const ESCAPE: _orm::Escape = _orm::Escape::Reject;
         const ROWS: &'static [_orm::RowTemplate] = &[
             _orm::RowTemplate::full("by_bib", "BIB:{bib:05}__{name}__{sex}__{age}", "BIB:"),
             _orm::RowTemplate::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:"),
@@ -77,7 +77,6 @@ const _: () = {
             &[_orm::GuardTemplate::new("bib", "UNQ:bib:{bib}", "UNQ:bib:")];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] =
             &[_orm::None, KEY_1, KEY_2, KEY_3, _orm::Some(18)];
-        const KEYS_FOLLOW_CANONICAL: bool = false;
         type Canonical = RegistrationByBib;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <String as _orm::Part>::write(&self.event, key, "event", "__")?;
@@ -133,12 +132,13 @@ const _: () = {
             _orm::Ok(())
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<RegistrationByBib<__S>> for Registration {}
+    #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<RegistrationByAge<__S>> for Registration {}
     #[automatically_derived]
     impl _orm::ReadRow for Registration {
         const NAME: &'static str = "Registration";
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
@@ -203,6 +203,7 @@ const _: () = {
             RegistrationByTime(self.0.row("NEW:"))
         }
     }
+    #[diagnostic::do_not_recommend]
     impl _orm::Query for RegistrationPartition {
         type Row = RegistrationByBib;
         type Class = _orm::class::Partition;
@@ -267,6 +268,7 @@ const _: () = {
             <u8 as _orm::Part>::range(self.0, "age", range)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for RegistrationByBib<__S> {
         type Row = RegistrationByBib;
         type Class = __S::Class;
@@ -346,6 +348,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "")
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for RegistrationByAge<__S> {
         type Row = RegistrationByAge;
         type Class = __S::Class;
@@ -390,6 +393,7 @@ const _: () = {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for RegistrationByTime<__S> {
         type Row = RegistrationByTime;
         type Class = __S::Class;

@@ -39,6 +39,7 @@ struct FilePatch(::table_orm::repo::Patch<File>);
 const _: () = {
     use ::table_orm::__private as _orm;
     #[automatically_derived]
+    #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for File {
         const TABLE: &'static str = "files";
         const PARTITION: &'static str = "{owner}";
@@ -49,7 +50,6 @@ const _: () = {
         ];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] =
             &[_orm::Some(20), _orm::None, _orm::None];
-        const KEYS_FOLLOW_CANONICAL: bool = false;
         type Canonical = FileByPath;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <u64 as _orm::Part>::write(&self.owner, key, "owner", "")?;
@@ -84,11 +84,11 @@ const _: () = {
             _orm::Ok(())
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<FileByPath<__S>> for File {}
     #[automatically_derived]
     impl _orm::ReadRow for File {
         const NAME: &'static str = "File";
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
@@ -160,6 +160,7 @@ const _: () = {
             FileByDay(self.0.row("D:"))
         }
     }
+    #[diagnostic::do_not_recommend]
     impl _orm::Query for FilePartition {
         type Row = FileByPath;
         type Class = _orm::class::Partition;
@@ -181,6 +182,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for FileByPath<__S> {
         type Row = FileByPath;
         type Class = __S::Class;
@@ -218,6 +220,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for FileByDay<__S> {
         type Row = FileByDay;
         type Class = __S::Class;

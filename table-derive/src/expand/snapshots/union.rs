@@ -48,7 +48,10 @@ const _: () = {
             }
         }
     }
+    #[diagnostic::do_not_recommend]
     impl _orm::MemberOf<Office> for Employee {}
+    #[diagnostic::do_not_recommend]
     impl _orm::MemberOf<Office> for directory::Department {}
+    #[diagnostic::do_not_recommend]
     impl _orm::MemberOf<Office> for Guest<'static, u8> {}
 };
