@@ -1,11 +1,11 @@
 //! The partition and each row as types: a key given from left to right, one method a component.
 
 use super::entity::partition_fn;
-use super::{Expansion, columns, doc, names, sample};
+use super::{Expansion, columns, doc, names, relocated, sample};
 use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
-use proc_macro2::{Literal, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 
@@ -53,18 +53,6 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         #(#rows)*
         #components
     }
-}
-
-/// The tokens, as if they stood there.
-fn relocated(tokens: impl ToTokens, at: Span) -> TokenStream {
-    tokens
-        .into_token_stream()
-        .into_iter()
-        .map(|mut token| {
-            token.set_span(at);
-            token
-        })
-        .collect()
 }
 
 /// A key in documentation.

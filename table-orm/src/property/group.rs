@@ -18,6 +18,12 @@ pub trait Properties: Sized {
     /// What has been read of the group so far.
     type Slots: Default;
 
+    /// What has been read of the group at first: nothing.
+    #[must_use]
+    fn empty() -> Self::Slots {
+        Self::Slots::default()
+    }
+
     /// Writes every property of the group. `name` is the stored name of the field that holds it.
     ///
     /// # Errors

@@ -43,7 +43,7 @@ pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'
 where
     T: Property + Send + Sync;
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use orm::__private as _orm;
     #[automatically_derived]
@@ -91,8 +91,12 @@ const _: () = {
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
-            let (mut f0, mut f1, mut f2, mut f3) =
-                (_orm::None, _orm::None, _orm::None, _orm::Default::default());
+            let (mut f0, mut f1, mut f2, mut f3) = (
+                _orm::None,
+                _orm::None,
+                _orm::None,
+                <[Option<u8>; N] as _orm::Properties>::empty(),
+            );
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut m, "Type")?,

@@ -56,7 +56,7 @@ pub mod RegistrationComponents {
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     const KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);

@@ -35,7 +35,7 @@ mod FileComponents {
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     #[automatically_derived]
@@ -93,7 +93,8 @@ const _: () = {
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
-            let (mut f2, mut f3, mut f4) = (_orm::None, _orm::None, _orm::Default::default());
+            let (mut f2, mut f3, mut f4) =
+                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Properties>::empty());
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
