@@ -535,18 +535,37 @@ fn width_holds_max(key: &Key<'_>, part: &Part<'_>, field: &Field<'_>, errors: &m
     }
 }
 
+/// A PartitionKey that starts with what only grows sends all writes to one end of the table.
 fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
-    if part.kind() == Kind::Instant && !model.entity.allow_append_only {
-        errors.push(
-            &model.partition.template.literal,
-            format!(
-                "the PartitionKey starts with the clock `{}`, so that all writes go to one \
-                 partition server (append-only hot partition)",
-                part.name
-            ),
-            "start it with a value that spreads, or accept that with `allow_append_only`",
-        );
+    let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
+    let end = match part.encoder {
+        Encoder::Descending | Encoder::DescendingPadded(_) => "prepend",
+        _ => "append",
+    };
+    errors.push(
+        &model.partition.template.literal,
+        format!(
+            "the PartitionKey starts with the {what} `{}`, so that all writes go to one partition \
+             server ({end}-only hot partition)",
+            part.name
+        ),
+        "start it with a value that spreads, or accept that with `allow_append_only`",
+    );
+}
+
+/// What a component counts with, as far as its type and encoder tell. An integer written as it is,
+/// or with a width, may be an id; one that is put into order by `asc` or `desc` is a sequence.
+fn grows(part: &Part<'_>) -> Option<&'static str> {
+    let field = part.field()?;
+    let ordered = part.encoder.is_ordered() || part.name != field.name;
+    match part.kind() {
+        Kind::Instant => Some("clock"),
+        Kind::Date => Some("date"),
+        Kind::Ulid => Some("ULID"),
+        Kind::Unsigned(_) if ordered => Some("counter"),
+        Kind::Signed(_) if part.encoder.is_ordered() => Some("counter"),
+        _ => None,
     }
 }
 

@@ -71,6 +71,11 @@ pub enum Width {
 }
 
 impl Encoder {
+    /// Whether it is there for its order: `asc` or `desc`.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::Ascending | Self::Descending | Self::DescendingPadded(_))
+    }
+
     /// Its type.
     pub fn tokens(self) -> TokenStream {
         match self {
