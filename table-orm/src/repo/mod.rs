@@ -5,6 +5,7 @@ mod bulk;
 mod channel;
 mod get;
 mod guarded;
+mod last_method;
 mod list;
 mod load;
 mod merge;
@@ -121,7 +122,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey,
         Q::Row: RowOf<E>,
     {
-        Get { channel: self.channel.clone(), keys: key.into_keys(), read: PhantomData }
+        Get::new(self.channel.clone(), key.into_keys())
     }
 
     /// Many point queries, at most 16 at a time. Answers come in the order of the keys.
@@ -131,7 +132,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
-        GetMany { channel: self.channel.clone(), keys, read: PhantomData }
+        GetMany::new(self.channel.clone(), keys)
     }
 
     /// The rows of a query in one partition. At most 1000 rows a request.
