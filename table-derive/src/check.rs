@@ -423,7 +423,7 @@ fn separators(key: &Key<'_>, errors: &mut Errors) {
 
 /// The longest key, where every component's length is known.
 fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
-    let units = known_units(key, encode);
+    let units = known_units(key, encode) + if encode { escaped_units(key) } else { 0 };
     if units > MAX_KEY_UNITS {
         errors.push(
             &key.template.literal,
@@ -431,6 +431,14 @@ fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
             "lower a `max_len`, or shorten the literals",
         );
     }
+}
+
+/// What text with a `max_len` takes of an escaped key: a character such as `/` three units. Rare
+/// control characters take more, so it is no bound.
+fn escaped_units(key: &Key<'_>) -> usize {
+    let limits =
+        key.parts.iter().filter(|part| part.kind() == Kind::Text).filter_map(Part::max_len);
+    limits.fold(0, |units, max_len| units.saturating_add(max_len.saturating_mul(3)))
 }
 
 /// The longest a key can get by what the derive knows of it.

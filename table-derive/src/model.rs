@@ -153,6 +153,12 @@ impl<'a> Part<'a> {
         self.field().is_some() && self.encoder != Encoder::Lower
     }
 
+    /// The most UTF-16 units of its value, where the field declares them.
+    pub fn max_len(&self) -> Option<usize> {
+        let (max_len, _) = self.field()?.max_len.as_ref()?;
+        Some(usize::try_from(*max_len).unwrap_or(usize::MAX))
+    }
+
     pub fn width(&self, escaped: bool) -> Width {
         let field = self.field();
         match (self.encoder, self.kind()) {
@@ -167,10 +173,8 @@ impl<'a> Part<'a> {
                 Encoder::Ascending | Encoder::Descending | Encoder::Biased,
                 Kind::Unsigned(digits) | Kind::Signed(digits),
             ) => Width::Fixed(digits),
-            (_, Kind::Text) => match field.and_then(|field| field.max_len.as_ref()) {
-                Some((max_len, _)) if !escaped => {
-                    Width::UpTo(usize::try_from(*max_len).unwrap_or(usize::MAX))
-                }
+            (_, Kind::Text) => match self.max_len() {
+                Some(max_len) if !escaped => Width::UpTo(max_len),
                 _ => Width::Unbounded,
             },
             (_, Kind::Bool) => Width::UpTo(5),

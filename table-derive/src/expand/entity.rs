@@ -57,7 +57,19 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let partition_key = partition_key(&model.partition);
     let row_key = row_key(model);
     let properties = codec::encode_properties(model);
-    let assertions = if expansion.is_generic() { Vec::new() } else { assertions(model) };
+    let assertions = assertions(model);
+    let (assertions, used) = if expansion.is_generic() {
+        // What hangs on the parameters is known where a key of the type is written.
+        let assertions = quote! {
+            const {
+                let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
+                #(#assertions)*
+            }
+        };
+        (Vec::new(), Some(assertions))
+    } else {
+        (assertions, None)
+    };
     let (constants, longest) = longest_keys(model, expansion.is_generic());
     let full_rows = model.rows().filter(|(row, _)| row.is_full()).map(|(row, _)| {
         let params = expansion.params_and(quote!(__S));
@@ -68,7 +80,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         }
     });
     quote! {
-        #(#assertions)*
+        #(const _: () = #assertions)*
         #constants
         #[automatically_derived]
         #[diagnostic::do_not_recommend]
@@ -86,6 +98,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 &self,
                 key: &mut _orm::KeyText,
             ) -> _orm::KeyResult {
+                #used
                 #partition_key
                 _orm::Ok(())
             }
@@ -123,7 +136,7 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
             if part.then.is_empty() && key.parts.last().is_some_and(|last| last.name != part.name) {
                 let width = width(part);
                 assertions.push(quote_spanned! {span=>
-                    const _: () = _orm::assert_fixed_width(#width);
+                    _orm::assert_fixed_width(#width);
                 });
             }
         }

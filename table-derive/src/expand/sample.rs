@@ -83,7 +83,5 @@ fn bits(digits: usize) -> u32 {
 fn text(part: &Part<'_>) -> String {
     // Without the first character of the separator, which would end it.
     let word = if part.then.starts_with(['t', 'e', 'x']) { "john" } else { "text" };
-    let max_len = part.field().and_then(|field| field.max_len.as_ref());
-    let units = max_len.map_or(word.len(), |(max_len, _)| *max_len as usize);
-    word.chars().take(units).collect()
+    word.chars().take(part.max_len().unwrap_or(word.len())).collect()
 }

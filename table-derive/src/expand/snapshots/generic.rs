@@ -61,6 +61,9 @@ const _: () = {
         const PATCHES_ONE_ROW: bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
+            const {
+                let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
+            }
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
             _orm::Ok(())
         }
