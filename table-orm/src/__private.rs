@@ -11,8 +11,8 @@ pub use crate::key::{
     RangeOf, RowKey, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
-    Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
-    PropertyFault, PropertyWriter,
+    Declared, Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property,
+    PropertyError, PropertyFault, PropertyWriter, assert_properties,
 };
 pub use crate::query::RowRange as Range;
 pub use crate::query::{

@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
-use super::{Expansion, codec, located, names};
+use super::{Expansion, codec, located, names, properties};
 use crate::ast::{Field, Unique};
 use crate::check::known_units;
 use crate::model::{Key, Model, Part, Source, Width};
@@ -8,6 +8,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Path;
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
@@ -131,7 +132,7 @@ pub fn escape(model: &Model<'_>) -> TokenStream {
 fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
     let mut assertions = Vec::new();
     for key in model.keys() {
-        let span = located(&key.template.literal);
+        let span = key.template.literal.span();
         for part in unknown(model, key) {
             if part.then.is_empty() && key.parts.last().is_some_and(|last| last.name != part.name) {
                 let width = width(part);
@@ -140,6 +141,12 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
                 });
             }
         }
+    }
+    if let Some(open) = model.entity.fields.iter().rfind(|field| properties::is_open(field)) {
+        let declared = properties::declared(&model.entity.fields);
+        assertions.push(quote_spanned! {open.ty.span()=>
+            _orm::assert_properties(#declared);
+        });
     }
     assertions
 }
@@ -172,7 +179,7 @@ fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<TokenStre
             quote!(_orm::longest_key(#known, &[#(#widths),*]))
         } else {
             let name = format_ident!("KEY_{index}");
-            constants.extend(quote_spanned! {located(&key.template.literal)=>
+            constants.extend(quote_spanned! {key.template.literal.span()=>
                 const #name: _orm::Option<usize> = _orm::longest_key(#known, &[#(#widths),*]);
             });
             quote!(#name)

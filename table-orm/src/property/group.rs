@@ -1,6 +1,6 @@
 //! Several properties in one field.
 
-use super::{PropertiesWriter, PropertyError, PropertyFault};
+use super::{Declared, PropertiesWriter, PropertyError, PropertyFault};
 use crate::edm::Edm;
 use crate::row::Members;
 use serde::de::MapAccess;
@@ -15,6 +15,11 @@ use std::collections::BTreeMap;
             the properties no other field has"
 )]
 pub trait Properties: Sized {
+    /// The properties, as far as the type tells: checked together with those of the entity that it
+    /// is flattened into.
+    #[doc(hidden)]
+    const PROPERTIES: &'static [Declared] = &[];
+
     /// What has been read of the group so far.
     type Slots: Default;
 
@@ -108,6 +113,8 @@ impl OpenSlots {
 
 #[diagnostic::do_not_recommend]
 impl<T: Properties> Properties for Option<T> {
+    const PROPERTIES: &'static [Declared] = T::PROPERTIES;
+
     type Slots = (T::Slots, bool);
 
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {

@@ -24,7 +24,7 @@ impl<T: Property> Series for Vec<T> {}
 const VEC_DIGITS: usize = 3;
 
 /// Digits that number `slots` slots: at least two.
-const fn digits(slots: usize) -> usize {
+pub(super) const fn digits(slots: usize) -> usize {
     if slots > 100 { VEC_DIGITS } else { 2 }
 }
 

@@ -63,6 +63,12 @@ const _: () = {
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             const {
                 let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
+                _orm::assert_properties(&[
+                    _orm::Declared::One("Type"),
+                    _orm::Declared::One("At"),
+                    _orm::Declared::One("Value"),
+                    _orm::Declared::Series("Series", N),
+                ]);
             }
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
             _orm::Ok(())
