@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
-use super::{Expansion, codec, located, names, properties};
+use super::{Expansion, codec, names, properties};
 use crate::ast::{Field, Unique};
 use crate::check::known_units;
 use crate::model::{Key, Model, Part, Source, Width};
@@ -215,7 +215,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
 
 fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
-        quote_spanned! {located(path)=>
+        quote_spanned! {path.span()=>
             if !#path(self) {
                 return _orm::Ok(false);
             }
@@ -235,7 +235,7 @@ fn part(part: &Part<'_>) -> TokenStream {
     let part_of = part.tokens();
     let write = |value: TokenStream| quote!(#part_of::write(#value, key, #name, #then)?;);
     match part.source {
-        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
+        Source::With(path) => write(quote_spanned!(path.span()=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
             let write = write(quote!(value));
             quote! {
