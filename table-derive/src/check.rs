@@ -424,7 +424,7 @@ fn separators(key: &Key<'_>, errors: &mut Errors) {
 
 /// The longest key, where every component's length is known.
 fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
-    let units = known_units(key, encode);
+    let units = known_units(key, encode) + if encode { escaped_units(key) } else { 0 };
     if units > MAX_KEY_UNITS {
         errors.push(
             &key.template.literal,
@@ -432,6 +432,14 @@ fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
             "lower a `max_len`, or shorten the literals",
         );
     }
+}
+
+/// What text with a `max_len` takes of an escaped key: a character such as `/` three units. Rare
+/// control characters take more, so it is no bound.
+fn escaped_units(key: &Key<'_>) -> usize {
+    let limits =
+        key.parts.iter().filter(|part| part.kind() == Kind::Text).filter_map(Part::max_len);
+    limits.fold(0, |units, max_len| units.saturating_add(max_len.saturating_mul(3)))
 }
 
 /// The longest a key can get by what the derive knows of it.
@@ -536,21 +544,37 @@ fn width_holds_max(key: &Key<'_>, part: &Part<'_>, field: &Field<'_>, errors: &m
     }
 }
 
+/// A PartitionKey that starts with what only grows sends all writes to one end of the table.
 fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
-    if matches!(part.encoder, Encoder::Shard(_)) {
-        return;
-    }
-    if part.kind() == Kind::Instant && !model.entity.allow_append_only {
-        errors.push(
-            &model.partition.template.literal,
-            format!(
-                "the PartitionKey starts with the clock `{}`, so that all writes go to one \
-                 partition server (append-only hot partition)",
-                part.name
-            ),
-            "start it with a value that spreads, or accept that with `allow_append_only`",
-        );
+    let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
+    let end = match part.encoder {
+        Encoder::Descending | Encoder::DescendingPadded(_) => "prepend",
+        _ => "append",
+    };
+    errors.push(
+        &model.partition.template.literal,
+        format!(
+            "the PartitionKey starts with the {what} `{}`, so that all writes go to one partition \
+             server ({end}-only hot partition)",
+            part.name
+        ),
+        "start it with a value that spreads, or accept that with `allow_append_only`",
+    );
+}
+
+/// What a component counts with, as far as its type and encoder tell. An integer written as it is,
+/// or with a width, may be an id; one that is put into order by `asc` or `desc` is a sequence.
+fn grows(part: &Part<'_>) -> Option<&'static str> {
+    let field = part.field().filter(|_| !matches!(part.encoder, Encoder::Shard(_)))?;
+    let ordered = part.encoder.is_ordered() || part.name != field.name;
+    match part.kind() {
+        Kind::Instant => Some("clock"),
+        Kind::Date => Some("date"),
+        Kind::Ulid => Some("ULID"),
+        Kind::Unsigned(_) if ordered => Some("counter"),
+        Kind::Signed(_) if part.encoder.is_ordered() => Some("counter"),
+        _ => None,
     }
 }
 

@@ -100,7 +100,6 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         }
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = "";
-            const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 _: usize,
                 _: _orm::Members<'_, '__de, __A>,
@@ -119,10 +118,8 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         impl #params _orm::TableEntity for #ty #where_clause {
             const TABLE: &'static str = "";
             const PARTITION: &'static str = "";
-            const ESCAPE: _orm::Escape = _orm::Escape::Reject;
             const ROWS: &'static [_orm::RowTemplate] = &[];
             const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[];
-            const KEYS_FOLLOW_CANONICAL: bool = false;
             type Canonical = #canonical;
             fn encode_partition_key(
                 &self,

@@ -14,8 +14,11 @@ pub enum Kind {
     Bool,
     Char,
     Instant,
-    /// A date, time of day, UUID or ULID.
-    FixedWidth,
+    Date,
+    /// A time of day.
+    Time,
+    Uuid,
+    Ulid,
     Other,
 }
 
@@ -38,7 +41,10 @@ pub fn kind(ty: &Type) -> Kind {
         "Vec" if argument(segment).is_some_and(|ty| is(ty, "u8")) => Kind::Bytes,
         "Bytes" => Kind::Bytes,
         "OffsetDateTime" | "DateTime" | "Timestamp" => Kind::Instant,
-        "Date" | "Time" | "Uuid" | "Ulid" => Kind::FixedWidth,
+        "Date" => Kind::Date,
+        "Time" => Kind::Time,
+        "Uuid" => Kind::Uuid,
+        "Ulid" => Kind::Ulid,
         _ => Kind::Other,
     }
 }

@@ -38,9 +38,24 @@ use syn::{DeriveInput, parse_macro_input};
 /// left to right: `.bib(1234)`, then `.name("John")`, and so on; the last may be a range
 /// (`.bib_in(1000..2000)`) or what text starts with (`.name_starts_with("Jo")`). A key given whole
 /// is a point query, one given in part a row range query, the partition by itself a partition query.
+/// Each of these shows its template, a sample of the stored key and its cost where it is hovered.
 ///
-/// `RegistrationPatch` has a setter for each field that no key is made of (for one slot of a series
-/// `.splits_at(3, ..)`), for `Repo::merge`.
+/// # Generated types
+///
+/// They have the entity's visibility and stand beside it. Two that would have one name are an error.
+///
+/// | Type | Is |
+/// |---|---|
+/// | `RegistrationPartition` | one partition, with a method for each row |
+/// | `RegistrationByBib<S>` | a key of row `by_bib`; `RegistrationRow<S>` for `table(row = "..")` |
+/// | `RegistrationColumns` | the properties that a filter of full rows can name |
+/// | `RegistrationByTimeColumns` | those of the partial row `by_time` |
+/// | `RegistrationPatch` | a setter for each stored field that no key is made of, for `Repo::merge`; for one slot of a series `.splits_at(3, ..)` |
+/// | `RegistrationComponents` | a hidden module with a type for each component, for the states below |
+///
+/// The state `S` of a key shows in error messages: `Needs<name>` is a key of which `name` comes next,
+/// `Open<name>` the same of a row that starts with no literal (its query is the whole partition),
+/// `Complete` a key given whole.
 ///
 /// # On the struct
 ///
@@ -49,11 +64,11 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `table(name = "..")` | the table |
 /// | `table(partition = "..")` | template of the PartitionKey |
 /// | `table(row = "..")` | template of the RowKey, for an entity of one row |
-/// | `table(unique(a, b))` | no two entities of a partition have the same values: a guard row |
-/// | `table(unique(a, key = ".."))` | the same, under another RowKey than `UNQ:a:{a}` |
-/// | `table(escape = encode)` | text that keys cannot hold is escaped, instead of refused |
-/// | `table(rename_all = "..")` | case of property names, instead of `PascalCase` |
-/// | `table(allow_append_only)` | lets the PartitionKey start with a clock |
+/// | `table(unique(a, b))` | no two entities of a partition have the same values: a guard row under `UNQ:a_b:{a}__{b}` |
+/// | `table(unique(a, key = ".."))` | the same, under another RowKey |
+/// | `table(escape = encode)` | text that keys cannot hold is escaped; `escape = reject`, the default, refuses it |
+/// | `table(rename_all = "..")` | case of property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase` or `UPPERCASE` |
+/// | `table(allow_append_only)` | lets the PartitionKey start with a clock or a counter |
 /// | `table(crate = path)` | where `table_orm` is, when renamed |
 /// | `row(name, key = "..")` | a row, with the template of its RowKey; the first one is canonical |
 /// | `row(.., include(a, b))` | stores those fields alone |
@@ -71,6 +86,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// its shard, and `Registration::partitions(..)` takes none and gives all of them, to be read by
 /// `Repo::list_many`.
 ///
+/// `component` takes several, with commas between, and may stand several times.
+///
 /// A template is a format string of fields and components. `{f:05}` writes an unsigned integer in
 /// exactly five digits, and so sorts; `{f}` does not, and is asked for by equality alone. Text sorts
 /// only at the end of a key. Between two components stands a literal, unless the first is of fixed
@@ -86,12 +103,16 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `default`, `default = path` | what stands for a property that the row lacks |
 /// | `json` | any serde type, as JSON text in one property |
 /// | `series` | `[Option<T>; N]` or `Vec<T>`, as numbered properties |
-/// | `flatten` | a struct of properties, or a map of all that no other field has |
+/// | `flatten` | a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` of all that no other field has; may be in an `Option` |
 /// | `key_only` | is stored in the keys alone |
-/// | `max_len = N` | refuses longer text, in UTF-16 units |
+/// | `max_len = N` | refuses longer text, in UTF-16 units; bounds the keys it stands in |
 /// | `max = N` | refuses larger numbers |
-/// | `etag` | the row's version when it was read: `Option<ETag>` |
+/// | `etag` | the entity's version when it was read or saved: `Option<ETag>`; `None` from an index row |
 /// | `timestamp` | when the row was last written: `Option<DateTime>` or another instant |
+///
+/// A flattened struct's properties keep their own names. There is no prefix for them: where two
+/// groups of one type are wanted in one row, give the second a type of its own with
+/// `rename_all` or `rename`, or store it as `json`.
 #[proc_macro_derive(TableEntity, attributes(table, row, component))]
 pub fn table_entity(input: TokenStream) -> TokenStream {
     expand::entity(&parse_macro_input!(input as DeriveInput)).into()
@@ -114,7 +135,8 @@ pub fn key_part(input: TokenStream) -> TokenStream {
 /// Implements `Properties` for a struct, whose fields are then properties of the entity that has it
 /// in a field with `#[table(flatten)]`.
 ///
-/// Its fields take the attributes of an entity's, except `key_only`, `etag` and `timestamp`.
+/// Its fields take the attributes of an entity's, except `key_only`, `etag` and `timestamp`. On the
+/// struct, `#[table(rename_all = "..")]` and `#[table(crate = path)]` are as an entity's.
 #[proc_macro_derive(Properties, attributes(table))]
 pub fn properties(input: TokenStream) -> TokenStream {
     expand::properties(&parse_macro_input!(input as DeriveInput)).into()
@@ -143,6 +165,8 @@ pub fn table_union(input: TokenStream) -> TokenStream {
 /// Its fields are named and typed as the entity's. `#[projection(default)]` and
 /// `#[projection(default = path)]` on a field say what stands for a property that the row lacks;
 /// a field that the entity stores as JSON is `#[projection(json)]` here too.
+///
+/// `#[projection(of = Entity, crate = path)]` says where `table_orm` is, when renamed.
 #[proc_macro_derive(Projection, attributes(projection))]
 pub fn projection(input: TokenStream) -> TokenStream {
     expand::projection(&parse_macro_input!(input as DeriveInput)).into()

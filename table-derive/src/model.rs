@@ -72,6 +72,11 @@ pub enum Width {
 }
 
 impl Encoder {
+    /// Whether it is there for its order: `asc` or `desc`.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::Ascending | Self::Descending | Self::DescendingPadded(_))
+    }
+
     /// Its type.
     pub fn tokens(self) -> TokenStream {
         match self {
@@ -155,6 +160,12 @@ impl<'a> Part<'a> {
         self.field().is_some() && !matches!(self.encoder, Encoder::Lower | Encoder::Shard(_))
     }
 
+    /// The most UTF-16 units of its value, where the field declares them.
+    pub fn max_len(&self) -> Option<usize> {
+        let (max_len, _) = self.field()?.max_len.as_ref()?;
+        Some(usize::try_from(*max_len).unwrap_or(usize::MAX))
+    }
+
     pub fn width(&self, escaped: bool) -> Width {
         let field = self.field();
         match (self.encoder, self.kind()) {
@@ -170,10 +181,8 @@ impl<'a> Part<'a> {
                 Encoder::Ascending | Encoder::Descending | Encoder::Biased,
                 Kind::Unsigned(digits) | Kind::Signed(digits),
             ) => Width::Fixed(digits),
-            (_, Kind::Text) => match field.and_then(|field| field.max_len.as_ref()) {
-                Some((max_len, _)) if !escaped => {
-                    Width::UpTo(usize::try_from(*max_len).unwrap_or(usize::MAX))
-                }
+            (_, Kind::Text) => match self.max_len() {
+                Some(max_len) if !escaped => Width::UpTo(max_len),
                 _ => Width::Unbounded,
             },
             (_, Kind::Bool) => Width::UpTo(5),

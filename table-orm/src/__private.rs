@@ -2,7 +2,7 @@
 
 pub use crate::edm::Edm;
 pub use crate::entity::{
-    GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
+    ETag, GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
 };
 pub use crate::key::IntoValue as Value;
 pub use crate::key::{
@@ -11,8 +11,8 @@ pub use crate::key::{
     RangeOf, RowKey, Shard, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
-    Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property, PropertyError,
-    PropertyFault, PropertyWriter,
+    Declared, Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property,
+    PropertyError, PropertyFault, PropertyWriter, assert_properties,
 };
 pub use crate::query::RowRange as Range;
 pub use crate::query::{

@@ -249,7 +249,9 @@ async fn requests_share_connections() {
     for _ in 0..20 {
         store.query(&all_rows()).await.unwrap();
     }
-    assert_eq!((stub.requests().len(), stub.connections()), (20, 1));
+    assert_eq!(stub.requests().len(), 20);
+    // A second one may be opened while the first is on its way back to the pool.
+    assert!(stub.connections() <= 2, "{}", stub.connections());
 }
 
 async fn each_request_is_signed_and_dated() {

@@ -544,3 +544,39 @@ async fn an_index_key_of_two_entities_is_an_error_that_names_the_row() {
     let same = repo.insert(&Event { day: 1, id: 1, kind: "b".to_owned() }).await.unwrap_err();
     assert_eq!(same.refusal().unwrap().index_row, None);
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "notes", partition = "{owner}")]
+#[row(by_id, key = "ID:{id:05}")]
+#[row(by_color, key = "COLOR:{color}__{id:05}")]
+struct Note {
+    owner: String,
+    id: u32,
+    color: String,
+    #[table(etag)]
+    version: Option<table_orm::ETag>,
+}
+
+#[tokio::test]
+async fn the_version_in_a_field_is_that_of_the_canonical_row_and_follows_a_save() {
+    let repo = Tables::in_memory().unwrap().repo::<Note>();
+    repo.create_table().await.unwrap();
+    let note = Note { owner: "ann".to_owned(), id: 1, color: "red".to_owned(), version: None };
+    let first = repo.insert(&note).await.unwrap();
+    let ann = Note::partition("ann");
+    let read = repo.get(ann.by_id().id(1)).await.unwrap().unwrap();
+    assert_eq!(read.version.as_ref(), Some(&first));
+    let through_index = repo.list(ann.by_color().color("red")).one().await.unwrap();
+    assert_eq!(through_index.version, None);
+
+    let second = repo.replace(&read, &first).await.unwrap();
+    let mut loaded = repo.load(ann.by_color().color("red")).await.unwrap().one().unwrap();
+    assert_eq!(loaded.version.as_ref(), Some(&second));
+    loaded.color = "blue".to_owned();
+    repo.save(&mut loaded).await.unwrap();
+    assert_eq!(loaded.version.as_ref(), Some(loaded.etag()));
+    assert_ne!(loaded.etag(), &second);
+    let updated = repo.update(ann.by_id().id(1), |note| note.color = "red".to_owned()).await;
+    let updated = updated.unwrap();
+    assert_eq!(updated.version.as_ref(), Some(updated.etag()));
+}

@@ -1,13 +1,14 @@
 //! An entity's properties: written into a row, and read back from one.
 
-use super::Expansion;
 use super::entity::escape;
+use super::{Expansion, relocated};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 
 /// The statements of `encode_properties`. Fields in a row that others store too stand together.
 pub fn encode_properties(model: &Model<'_>) -> TokenStream {
@@ -79,6 +80,13 @@ pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
     })
 }
 
+/// A call on a group of properties. It stands at the group's type, where rustc reports a type that
+/// is no group once.
+fn group(field: &Field<'_>, call: TokenStream) -> TokenStream {
+    let (ty, call) = (field.ty, relocated(call, field.ty.span()));
+    quote_spanned!(ty.span()=> <#ty as _orm::Properties>::#call)
+}
+
 /// The variable that holds what was read for a field.
 pub fn slot(index: usize) -> Ident {
     format_ident!("f{index}")
@@ -104,7 +112,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         let slots = some.iter().map(|(index, _)| slot(*index));
         let empty = some.iter().map(|(_, field)| match field.is_column() {
             true => quote!(_orm::None),
-            false => quote!(_orm::Default::default()),
+            false => group(field, quote!(empty())),
         });
         quote!(let (#(mut #slots,)*) = (#(#empty,)*);)
     });
@@ -123,8 +131,9 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let groups: Vec<_> = groups
         .into_iter()
         .map(|(index, field)| {
-            let (slot, property, ty) = (slot(index), &field.property, field.ty);
-            quote!(<#ty as _orm::Properties>::read(&mut #slot, #property, other, &mut m)?)
+            let (slot, property) = (slot(index), &field.property);
+            let read = group(field, quote!(read(&mut #slot, #property, other, &mut m)));
+            quote!(#read?)
         })
         .collect();
     let other = if groups.is_empty() {
@@ -134,14 +143,13 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     };
     let keys = read_keys(model);
     let values = fields.iter().enumerate().map(|(index, field)| {
-        let (ident, value) = (field.ident, finish(index, field));
+        let (ident, value) = (field.ident, finish(model, index, field));
         quote!(#ident: #value)
     });
     quote! {
         #[automatically_derived]
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = #name;
-            const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 row: usize,
                 mut m: _orm::Members<'_, '__de, __A>,
@@ -161,16 +169,21 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
 }
 
 /// The value of a field from what was read for it.
-fn finish(index: usize, field: &Field<'_>) -> TokenStream {
+fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
     let (slot, property) = (slot(index), &field.property);
     match field.role {
         _ if field.key_only.is_some() => quote!(#slot),
         Role::Property | Role::Json => finish_column(&quote!(#property), &slot, field),
         Role::Series | Role::Flatten => {
-            let ty = field.ty;
-            quote!(m.group(<#ty as _orm::Properties>::finish(#slot, #property))?)
+            let group = group(field, quote!(finish(#slot, #property)));
+            quote!(m.group(#group)?)
         }
         Role::Skip => quote!(_orm::Default::default()),
+        // The version of an index row guards nothing.
+        Role::ETag if model.rows.len() > 1 && kind::option(field.ty).is_some() => {
+            let canonical = Literal::usize_unsuffixed(model.canonical);
+            quote!((row == #canonical).then(|| m.etag().into()))
+        }
         Role::ETag => quote!(m.etag().into()),
         Role::Timestamp => quote!(m.timestamp_as()),
     }

@@ -35,7 +35,10 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         .map(|(_, row)| {
             let rows =
                 if row.is_full() { "full rows".to_owned() } else { format!("`{}`", row.name) };
-            let docs = doc(format!("The properties that {rows} can be filtered by."));
+            let docs = doc(format!(
+                "The properties that {rows} can be filtered by. A filter saves transfer: the \
+                 store reads every row of the query all the same."
+            ));
             let name = name(entity, row);
             let fields = columns(entity, row).map(|field| {
                 let Field { ident, vis, property, .. } = field;

@@ -1,13 +1,14 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
-use super::{Expansion, codec, located, names};
-use crate::ast::{Field, Unique};
+use super::{Expansion, codec, names, properties};
+use crate::ast::{Field, Role, Unique};
 use crate::check::known_units;
 use crate::model::{Encoder, Key, Model, Part, Source, Width};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Path;
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
@@ -15,7 +16,11 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let params = expansion.params();
     let table = &entity.table;
     let partition = &model.partition.template.text;
-    let escape = escape(model);
+    let encode = entity.encode.then(|| {
+        quote!(
+            const ESCAPE: _orm::Escape = _orm::Escape::Encode;
+        )
+    });
     let rows = model.rows().map(|(row, key)| {
         let make = if row.is_full() { quote!(full) } else { quote!(partial) };
         let name = row.name.unraw().to_string();
@@ -39,7 +44,11 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     });
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
-    let follow = model.keys_follow_canonical();
+    let follow = model.keys_follow_canonical().then(|| {
+        quote!(
+            const KEYS_FOLLOW_CANONICAL: bool = true;
+        )
+    });
     let blind = model.patch_is_one_row().then(|| {
         quote!(
             const PATCHES_ONE_ROW: bool = true;
@@ -49,31 +58,57 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let partition_key = partition_key(&model.partition);
     let row_key = row_key(model);
     let properties = codec::encode_properties(model);
-    let assertions = if expansion.is_generic() { Vec::new() } else { assertions(model) };
+    let versions = entity.fields.iter().filter(|field| field.role == Role::ETag);
+    let versions: Vec<_> = versions.map(|field| field.ident).collect();
+    let set_etag = (!versions.is_empty()).then(|| {
+        quote! {
+            fn set_etag(&mut self, etag: &_orm::ETag) {
+                #(self.#versions = etag.clone().into();)*
+            }
+        }
+    });
+    let assertions = assertions(model);
+    let (assertions, used) = if expansion.is_generic() {
+        // What hangs on the parameters is known where a key of the type is written.
+        let assertions = quote! {
+            const {
+                let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
+                #(#assertions)*
+            }
+        };
+        (Vec::new(), Some(assertions))
+    } else {
+        (assertions, None)
+    };
     let (constants, longest) = longest_keys(model, expansion.is_generic());
     let full_rows = model.rows().filter(|(row, _)| row.is_full()).map(|(row, _)| {
         let params = expansion.params_and(quote!(__S));
         let row = expansion.row_in(entity, row, quote!(__S));
-        quote!(impl #params _orm::FromRow<#row> for #ty #where_clause {})
+        quote! {
+            #[diagnostic::do_not_recommend]
+            impl #params _orm::FromRow<#row> for #ty #where_clause {}
+        }
     });
     quote! {
-        #(#assertions)*
+        #(const _: () = #assertions)*
         #constants
         #[automatically_derived]
+        #[diagnostic::do_not_recommend]
         impl #params _orm::TableEntity for #ty #where_clause {
             const TABLE: &'static str = #table;
             const PARTITION: &'static str = #partition;
-            const ESCAPE: _orm::Escape = #escape;
+            #encode
             const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
             #guards
             const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[#(#longest),*];
-            const KEYS_FOLLOW_CANONICAL: bool = #follow;
+            #follow
             #blind
             type Canonical = #canonical;
             fn encode_partition_key(
                 &self,
                 key: &mut _orm::KeyText,
             ) -> _orm::KeyResult {
+                #used
                 #partition_key
                 _orm::Ok(())
             }
@@ -93,6 +128,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 #properties
                 _orm::Ok(())
             }
+            #set_etag
         }
         #(#full_rows)*
     }
@@ -106,15 +142,21 @@ pub fn escape(model: &Model<'_>) -> TokenStream {
 fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
     let mut assertions = Vec::new();
     for key in model.keys() {
-        let span = located(&key.template.literal);
+        let span = key.template.literal.span();
         for part in unknown(model, key) {
             if part.then.is_empty() && key.parts.last().is_some_and(|last| last.name != part.name) {
                 let width = width(part);
                 assertions.push(quote_spanned! {span=>
-                    const _: () = _orm::assert_fixed_width(#width);
+                    _orm::assert_fixed_width(#width);
                 });
             }
         }
+    }
+    if let Some(open) = model.entity.fields.iter().rfind(|field| properties::is_open(field)) {
+        let declared = properties::declared(&model.entity.fields);
+        assertions.push(quote_spanned! {open.ty.span()=>
+            _orm::assert_properties(#declared);
+        });
     }
     assertions
 }
@@ -147,7 +189,7 @@ fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<TokenStre
             quote!(_orm::longest_key(#known, &[#(#widths),*]))
         } else {
             let name = format_ident!("KEY_{index}");
-            constants.extend(quote_spanned! {located(&key.template.literal)=>
+            constants.extend(quote_spanned! {key.template.literal.span()=>
                 const #name: _orm::Option<usize> = _orm::longest_key(#known, &[#(#widths),*]);
             });
             quote!(#name)
@@ -183,7 +225,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
 
 fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
-        quote_spanned! {located(path)=>
+        quote_spanned! {path.span()=>
             if !#path(self) {
                 return _orm::Ok(false);
             }
@@ -203,7 +245,7 @@ fn part(part: &Part<'_>) -> TokenStream {
     let part_of = part.tokens();
     let write = |value: TokenStream| quote!(#part_of::write(#value, key, #name, #then)?;);
     match part.source {
-        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
+        Source::With(path) => write(quote_spanned!(path.span()=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
             let write = write(quote!(value));
             quote! {
@@ -233,9 +275,13 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let start = &model.partition.template.start;
     // Hygienic: a component may have the same name.
     let key = Ident::new("key", Span::mixed_site());
+    // Errors about its arguments show the template.
+    let at = model.partition.template.literal.span();
+    let method = Ident::new("partition", at);
     let parameters = model.partition.parts.iter().map(|part| {
-        let (ident, ty) = (&part.ident, part.value_type());
-        quote!(#ident: impl _orm::Value<#ty>)
+        let (mut ident, ty) = (part.ident.clone(), part.value_type());
+        ident.set_span(at);
+        quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
         let ident = &part.ident;
@@ -251,13 +297,13 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let partitions = partitions_fn(model, expansion);
     let phantom = expansion.phantom_value();
     let doc = super::doc(format!(
-        "The partition `{}` of the entity, whose rows can be asked for by key. Sends nothing.",
-        model.partition.template.text
+        "The partition {}, whose rows can be asked for by key. Sends nothing.",
+        super::query::such(&model.partition)
     ));
     quote! {
         impl #params #ty #where_clause {
             #doc
-            #vis fn partition(#(#parameters),*) -> #partition #args {
+            #vis fn #method(#(#parameters),*) -> #partition #args {
                 let #key = _orm::PartitionKey::new(#name, #escape, #start);
                 #(#parts)*
                 #partition(#key #phantom)

@@ -9,6 +9,7 @@ mod patch;
 mod projection;
 mod properties;
 mod query;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod union;
@@ -60,7 +61,7 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
 pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
     quote! {
         #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-        #[allow(unused_imports, unused_mut, unused_variables)]
+        #[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
         const _: () = {
             use #krate::__private as _orm;
             #impls
@@ -160,6 +161,18 @@ fn list(own: &[TokenStream], more: TokenStream) -> TokenStream {
 /// Where errors about generated code show the user's; lints still see it as generated.
 pub fn located(at: impl Spanned) -> Span {
     Span::call_site().located_at(at.span())
+}
+
+/// The tokens, as if they stood there.
+pub fn relocated(tokens: impl ToTokens, at: Span) -> TokenStream {
+    tokens
+        .into_token_stream()
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(at);
+            token
+        })
+        .collect()
 }
 
 /// A line of documentation.

@@ -5,7 +5,7 @@ use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::Model;
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 /// The fields that a patch can set; without any there is no patch.
@@ -25,10 +25,12 @@ fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let Field { ident, property, .. } = field;
     let (vis, ty) = (&model.entity.input.vis, field.value_type());
     let docs = doc(format!("Sets `{property}`."));
+    let at = ident.span();
     let value = |set: TokenStream| {
+        let value = quote_spanned!(at=> impl _orm::Value<#ty>);
         quote! {
             #docs
-            #vis fn #ident(self, #ident: impl _orm::Value<#ty>) -> Self {
+            #vis fn #ident(self, #ident: #value) -> Self {
                 Self(#set)
             }
         }
@@ -45,9 +47,10 @@ fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
             let (ty, slots) = kind::slots(field.ty)?;
             let method = format_ident!("{}_at", ident.unraw());
             let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
+            let value = quote_spanned!(at=> impl _orm::Value<#ty>);
             quote! {
                 #docs
-                #vis fn #method(self, slot: usize, value: impl _orm::Value<#ty>) -> Self {
+                #vis fn #method(self, slot: usize, value: #value) -> Self {
                     Self(self.0.set_slot::<#ty>(#property, slot, #slots, value))
                 }
             }
@@ -61,8 +64,13 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenStream
     let entity = model.entity;
     let (krate, vis, where_clause) = (&entity.krate, &entity.input.vis, &expansion.where_clause);
     let (name, params, ty) = (names::patch(entity), expansion.params(), &expansion.ty);
+    let cost = if model.patch_is_one_row() {
+        "one request"
+    } else {
+        "a read and a transaction, again after a conflict"
+    };
     let docs = doc(format!(
-        "Properties to be set in a stored `{}`, for `merge`: those that no key is made of.",
+        "Properties to be set in a stored `{}`, those that no key is made of. A `merge` is {cost}.",
         entity.input.ident.unraw()
     ));
     let default = (!expansion.is_generic()).then(|| quote!(, ::core::default::Default));

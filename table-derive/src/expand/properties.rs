@@ -36,7 +36,35 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
     quote!(#errors #impls)
 }
 
+/// What fields are stored as, for the check that needs the types of flattened ones and the lengths
+/// of series.
+pub fn declared(fields: &[Field<'_>]) -> TokenStream {
+    let declared = fields.iter().filter(|field| field.is_stored()).filter_map(|field| {
+        let (ty, property) = (field.ty, &field.property);
+        Some(match field.role {
+            Role::Flatten if kind::is_map(ty) => return None,
+            Role::Flatten => quote!(_orm::Declared::Group(<#ty as _orm::Properties>::PROPERTIES)),
+            Role::Series => {
+                let (_, slots) = kind::slots(ty)?;
+                quote!(_orm::Declared::Series(#property, #slots))
+            }
+            _ => quote!(_orm::Declared::One(#property)),
+        })
+    });
+    quote!(&[#(#declared),*])
+}
+
+/// Whether only the type checker knows all properties of the field.
+pub fn is_open(field: &Field<'_>) -> bool {
+    match field.role {
+        Role::Flatten => !kind::is_map(field.ty),
+        Role::Series => kind::slots(field.ty).is_some() && kind::array(field.ty).is_none(),
+        _ => false,
+    }
+}
+
 fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
+    let declared = declared(fields);
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let stored: Vec<_> = fields.iter().enumerate().filter(|(_, field)| field.is_stored()).collect();
@@ -52,7 +80,12 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     let writes = fields.iter().filter_map(codec::encode);
     let arms = stored.iter().filter(|(_, field)| field.is_column()).map(|(index, field)| {
         let (slot, property, ty) = (codec::slot(*index), &field.property, codec::read_type(field));
-        quote!(#property => <#ty as _orm::Stored>::take(&mut slots.#slot, members, #property)?,)
+        quote! {
+            #property => {
+                <#ty as _orm::Stored>::take(&mut slots.#slot, members, #property)?;
+                true
+            }
+        }
     });
     let mut groups: Vec<_> = stored.iter().filter(|(_, field)| !field.is_column()).collect();
     groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
@@ -85,7 +118,9 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
             }
         }
         #[automatically_derived]
+        #[diagnostic::do_not_recommend]
         impl #impl_generics _orm::Properties for #ident #ty_generics #where_clause {
+            const PROPERTIES: &'static [_orm::Declared] = #declared;
             type Slots = __Slots #ty_generics;
             fn write(
                 &self,
@@ -101,11 +136,10 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
                 property: &str,
                 members: &mut _orm::Members<'_, '__de, __A>,
             ) -> _orm::Result<bool, __A::Error> {
-                match property {
+                _orm::Ok(match property {
                     #(#arms)*
-                    other => return _orm::Ok(#(#groups)* false),
-                }
-                _orm::Ok(true)
+                    other => #(#groups)* false,
+                })
             }
             fn finish(
                 slots: Self::Slots,

@@ -1,11 +1,11 @@
 //! The partition and each row as types: a key given from left to right, one method a component.
 
 use super::entity::partition_fn;
-use super::{Expansion, columns, doc, names};
+use super::{Expansion, columns, doc, names, relocated, sample};
 use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
 use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 
@@ -13,36 +13,71 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let entity = model.entity;
     let (krate, vis, where_clause) = (&entity.krate, &entity.input.vis, &expansion.where_clause);
     let params = expansion.params();
-    let partition = names::partition(entity);
+    let at = model.partition.template.literal.span();
+    let partition = relocated(names::partition(entity), at);
+    let own_vis = relocated(vis, at);
     let canonical = &entity.rows[model.canonical].name;
     let about_partition = doc(format!(
-        "One partition, `{}`. As a query, all of its `{canonical}` rows: a partition query.",
-        model.partition.template.text
+        "One partition {}. As a query, its `{canonical}` rows: {}.",
+        such(&model.partition),
+        cost(PARTITION)
     ));
     let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
     let components = component_types(model);
-    let rows = entity.rows.iter().map(|row| {
-        let name = names::row(entity, row);
+    let rows = model.rows().map(|(row, key)| {
+        // Errors about a query show the row that the user declared.
+        let at = key.template.literal.span();
+        let (vis, name) = (relocated(vis, at), relocated(names::row(entity, row), at));
         let params = expansion.params_and(quote!(__S = ()));
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
-            "The rows `{}` of one partition, {copy}. As a query, those with the components given.",
-            row.name
+            "The rows `{}` of one partition, {}: {copy}. As a query, those with the components given.",
+            row.name,
+            such(key)
         ));
-        quote! {
+        quote_spanned! {at=>
             #docs
             #[must_use]
             #[derive(::core::fmt::Debug, ::core::clone::Clone)]
             #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
         }
     });
-    quote! {
+    let partition = quote_spanned! {at=>
         #about_partition
         #[must_use]
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-        #vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+        #own_vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+    };
+    quote! {
+        #partition
         #(#rows)*
         #components
+    }
+}
+
+/// A key in documentation.
+pub fn such(key: &Key<'_>) -> String {
+    format!("`{}`, such as `{}`", key.template.text, sample::whole(key))
+}
+
+/// A query in documentation.
+fn cost(class: &str) -> String {
+    match class {
+        POINT => format!("a {class}, one request for one row"),
+        _ => format!("a {class}, in requests of up to 1,000 rows"),
+    }
+}
+
+const PARTITION: &str = "partition query";
+const POINT: &str = "point query";
+const ROW_RANGE: &str = "row range query";
+
+/// The class of a key of which so many components are given.
+fn class(key: &Key<'_>, given: usize) -> &'static str {
+    match given {
+        _ if given == key.parts.len() => POINT,
+        0 if key.template.start.is_empty() => PARTITION,
+        _ => ROW_RANGE,
     }
 }
 
@@ -95,7 +130,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         let start = &key.template.start;
         let first = expansion.row_in(entity, row, state(key, 0));
         let phantom = expansion.phantom_value();
-        let doc = doc(format!("The rows `{}`.", key.template.text));
+        let doc = doc(format!("The rows {}: {}.", such(key), cost(class(key, 0))));
         quote! {
             #doc
             #vis fn #method(&self) -> #first {
@@ -109,6 +144,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         impl #params #partition #args #where_clause {
             #(#methods)*
         }
+        #[diagnostic::do_not_recommend]
         impl #params _orm::Query for #partition #args #where_clause {
             type Row = #row;
             type Class = _orm::class::Partition;
@@ -131,6 +167,7 @@ fn query(model: &Model<'_>, expansion: &Expansion<'_>, index: usize, row: &Row) 
     let (columns, value) = (columns::name(entity, row), columns::value(model, expansion, row));
     let args = expansion.args();
     quote! {
+        #[diagnostic::do_not_recommend]
         impl #params _orm::Query for #this #where_clause {
             type Row = #first;
             type Class = __S::Class;
@@ -183,42 +220,43 @@ fn methods(
     // The plain encoder is the traits' default.
     let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
     let make = names::row(entity, row);
+    let at = ident.span();
     let next = expansion.row_in(entity, row, state(key, given + 1));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
-    let cost = if given + 1 == key.parts.len() { "point query" } else { "row range query" };
-    let equal = doc(format!("Gives `{name}`: a {cost}."));
+    let about = |gives: &str, sample: String, class: &str| {
+        let template = &key.template.text;
+        doc(format!("Gives {gives} `{name}` of `{template}`, as in `{sample}`: {}.", cost(class)))
+    };
+    let equal = about("the", sample::given(key, given + 1), class(key, given + 1));
     let range = {
         // Escapes change the order of text, which otherwise sorts at the end of a key.
         let bound = if part.last && !entity.encode { quote!(LastRangeOf) } else { quote!(RangeOf) };
         let method = format_ident!("{}_in", ident.unraw());
-        let docs = doc(format!("Gives a range of `{name}`: a row range query."));
+        let docs = about("a range of", sample::through(key, given), ROW_RANGE);
+        let range = quote_spanned!(at=> impl _orm::#bound<#ty #by>);
         quote! {
             #docs
-            #vis fn #method(
-                self,
-                range: impl _orm::#bound<#ty #by>,
-            ) -> _orm::Range<#first> {
+            #vis fn #method(self, range: #range) -> _orm::Range<#first> {
                 #part_of::range(self.0, #name, range)
             }
         }
     };
     let starts_with = part.kind().may_be_text().then(|| {
         let method = format_ident!("{}_starts_with", ident.unraw());
-        let docs = doc(format!("Gives what `{name}` starts with: a row range query."));
+        let docs = about("the start of", sample::through(key, given), ROW_RANGE);
+        let prefix = quote_spanned!(at=> impl _orm::PrefixOf<#ty #by>);
         quote! {
             #docs
-            #vis fn #method(
-                self,
-                prefix: impl _orm::PrefixOf<#ty #by>,
-            ) -> _orm::Range<#first> {
+            #vis fn #method(self, prefix: #prefix) -> _orm::Range<#first> {
                 self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then)
             }
         }
     });
+    let value = quote_spanned!(at=> impl _orm::Value<#ty>);
     quote! {
         #equal
-        #vis fn #ident(self, #ident: impl _orm::Value<#ty>) -> #next {
+        #vis fn #ident(self, #ident: #value) -> #next {
             #make(#part_of::give(self.0, #name, #ident, #then) #phantom)
         }
         #range

@@ -1,5 +1,9 @@
 //! What the derive writes, as a whole.
 
+use super::sample;
+use crate::ast::Entity;
+use crate::errors::Errors;
+use crate::model::Model;
 use expect_test::expect_file;
 use proc_macro2::TokenStream;
 use std::io::Write as _;
@@ -120,6 +124,23 @@ fn a_union_expands_to_what_was_reviewed() {
 fn the_reference_entity_stays_within_its_budget() {
     let lines = formatted(super::entity(&reference())).lines().count();
     assert!(lines <= 450, "{lines} lines");
+}
+
+/// The runtime's tests compare the same file with what the encoders write for the entity.
+#[test]
+fn sample_keys_are_those_that_the_encoders_write() {
+    let source = include_str!("../../../tests/tests/derive/samples.rs");
+    let file = syn2::parse_file(source).unwrap();
+    let entity = file.items.into_iter().find_map(|item| match item {
+        syn2::Item::Struct(item) => Some(quote::quote!(#item)),
+        _ => None,
+    });
+    let entity: syn::DeriveInput = syn::parse2(entity.unwrap()).unwrap();
+    let mut errors = Errors::default();
+    let entity = Entity::parse(&entity, &mut errors).unwrap();
+    let model = Model::resolve(&entity, &mut errors).unwrap();
+    let samples: String = model.keys().map(|key| sample::whole(key) + "\n").collect();
+    expect_file!["../../../tests/golden/samples.txt"].assert_eq(&samples);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `#[derive(TableUnion)]`: an enum that a partition of several entity types is read into.
 
-use super::{anonymous, located};
+use super::anonymous;
 use crate::ast::krate;
 use crate::attr::Items;
 use crate::errors::Errors;
@@ -8,6 +8,7 @@ use crate::symbol::{ON_UNION, TABLE};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Fields, Type};
 
 /// A variant and the entity type in it.
@@ -111,7 +112,10 @@ fn impls(input: &DeriveInput, members: &[Member<'_>]) -> TokenStream {
                 }
             }
         }
-        #(impl _orm::MemberOf<#ident> for #types {})*
+        #(
+            #[diagnostic::do_not_recommend]
+            impl _orm::MemberOf<#ident> for #types {}
+        )*
     }
 }
 
@@ -132,7 +136,7 @@ fn assertions(members: &[Member<'_>]) -> Vec<TokenStream> {
                 quote!(<#earlier as _orm::Variant>::MEMBER),
                 quote!(<#ty as _orm::Variant>::MEMBER),
             );
-            assertions.push(quote_spanned! {located(ty)=>
+            assertions.push(quote_spanned! {ty.span()=>
                 const _: () = _orm::assert_union(#left.shares_table(&#right), #table);
                 const _: () = _orm::assert_union(#left.differs(&#right), #rows);
             });

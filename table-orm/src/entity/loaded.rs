@@ -42,6 +42,7 @@ impl<E: TableEntity> Loaded<E> {
     /// Takes over what a write has stored.
     pub(crate) fn written(&mut self, stored: Bytes, etag: ETag) {
         self.stored = stored;
+        self.entity.set_etag(&etag);
         self.etag = etag;
     }
 }
@@ -94,6 +95,7 @@ pub trait AsLoaded<E> {
     fn loaded_mut(&mut self) -> &mut Loaded<E>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<E> AsLoaded<E> for Loaded<E> {
     fn loaded(&self) -> &Self {
         self
@@ -104,6 +106,7 @@ impl<E> AsLoaded<E> for Loaded<E> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E> AsLoaded<E> for &mut Loaded<E> {
     fn loaded(&self) -> &Loaded<E> {
         self

@@ -94,7 +94,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// The PartitionKey's template.
     const PARTITION: &'static str;
     /// What happens to text that a key cannot hold.
-    const ESCAPE: Escape;
+    const ESCAPE: Escape = Escape::Reject;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
     /// The guard rows of its `unique(..)`s.
@@ -107,7 +107,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Whether every row key tells the canonical row's key, and is told by it. Then a blind write
     /// (`upsert`, `force_replace`, `force_delete`) touches no other entity's rows and leaves none
     /// of its own behind, and is one request; else it reads first. Never so with a `unique(..)`.
-    const KEYS_FOLLOW_CANONICAL: bool;
+    const KEYS_FOLLOW_CANONICAL: bool = false;
 
     /// Whether a patch is written to one row alone, without a look at it: the entity has no other
     /// row, and its keys are made of fields that no patch sets.
@@ -138,4 +138,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
         row: usize,
         out: &mut PropertiesWriter,
     ) -> Result<(), PropertyError>;
+
+    /// Takes over the version that a write has given it, where a field holds it.
+    fn set_etag(&mut self, _etag: &ETag) {}
 }

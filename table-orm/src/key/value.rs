@@ -55,6 +55,7 @@ pub trait IntoRange<T> {
 
 macro_rules! ranges {
     ($($range:ident($self:ident) => $lower:expr, $upper:expr;)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<T, V: IntoValue<T>> IntoRange<T> for $range<V> {
             fn into_range($self) -> (Bound<T>, Bound<T>) {
                 ($lower, $upper)
@@ -70,6 +71,7 @@ ranges! {
     RangeToInclusive(self) => Bound::Unbounded, Bound::Included(self.end.into_value());
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, V: IntoValue<T>> IntoRange<T> for RangeInclusive<V> {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         let (start, end) = self.into_inner();
@@ -77,12 +79,14 @@ impl<T, V: IntoValue<T>> IntoRange<T> for RangeInclusive<V> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T> IntoRange<T> for RangeFull {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         (Bound::Unbounded, Bound::Unbounded)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) {
     fn into_range(self) -> (Bound<T>, Bound<T>) {
         (self.0.map(IntoValue::into_value), self.1.map(IntoValue::into_value))

@@ -1,6 +1,6 @@
 //! Several properties in one field.
 
-use super::{PropertiesWriter, PropertyError, PropertyFault};
+use super::{Declared, PropertiesWriter, PropertyError, PropertyFault};
 use crate::edm::Edm;
 use crate::row::Members;
 use serde::de::MapAccess;
@@ -15,8 +15,19 @@ use std::collections::BTreeMap;
             the properties no other field has"
 )]
 pub trait Properties: Sized {
+    /// The properties, as far as the type tells: checked together with those of the entity that it
+    /// is flattened into.
+    #[doc(hidden)]
+    const PROPERTIES: &'static [Declared] = &[];
+
     /// What has been read of the group so far.
     type Slots: Default;
+
+    /// What has been read of the group at first: nothing.
+    #[must_use]
+    fn empty() -> Self::Slots {
+        Self::Slots::default()
+    }
 
     /// Writes every property of the group. `name` is the stored name of the field that holds it.
     ///
@@ -43,6 +54,7 @@ pub trait Properties: Sized {
 }
 
 /// Open properties: every one that no other field of the entity has.
+#[diagnostic::do_not_recommend]
 impl Properties for BTreeMap<String, Edm> {
     type Slots = OpenSlots;
 
@@ -99,7 +111,10 @@ impl OpenSlots {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Properties> Properties for Option<T> {
+    const PROPERTIES: &'static [Declared] = T::PROPERTIES;
+
     type Slots = (T::Slots, bool);
 
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {

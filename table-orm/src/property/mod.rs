@@ -7,6 +7,7 @@
 //! lose it; reading back what was written gives the same value (instants at 100 ns); a value the
 //! service would refuse is a typed error before anything is sent.
 
+mod declared;
 mod error;
 mod group;
 mod json;
@@ -20,6 +21,8 @@ mod zstd;
 
 #[cfg(feature = "zstd")]
 pub use self::zstd::{MAX_UNCOMPRESSED_BYTES, Zstd};
+#[doc(hidden)]
+pub use declared::{Declared, assert_properties};
 pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;

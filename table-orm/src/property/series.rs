@@ -24,7 +24,7 @@ impl<T: Property> Series for Vec<T> {}
 const VEC_DIGITS: usize = 3;
 
 /// Digits that number `slots` slots: at least two.
-const fn digits(slots: usize) -> usize {
+pub(super) const fn digits(slots: usize) -> usize {
     if slots > 100 { VEC_DIGITS } else { 2 }
 }
 
@@ -84,6 +84,7 @@ impl<T: Property> SeriesSlots<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Property, const N: usize> Properties for [Option<T>; N] {
     type Slots = SeriesSlots<T>;
 
@@ -109,6 +110,7 @@ impl<T: Property, const N: usize> Properties for [Option<T>; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Property> Properties for Vec<T> {
     type Slots = SeriesSlots<T>;
 

@@ -179,6 +179,7 @@ impl<R> RowRange<R> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<R: Row> Query for RowRange<R> {
     type Row = R;
     type Class = class::RowRange;

@@ -10,7 +10,10 @@ use crate::store::Metadata;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// The most point queries that one `get_many` has under way.
 pub const MAX_PARALLEL_GETS: usize = 16;
@@ -20,14 +23,19 @@ pub const MAX_PARALLEL_GETS: usize = 16;
 #[derive(Debug)]
 pub struct Get<R, T> {
     pub(super) channel: Channel,
-    pub(super) keys: Result<KeyRange, KeyError>,
-    pub(super) read: PhantomData<fn() -> (R, T)>,
+    keys: Result<KeyRange, KeyError>,
+    row: PhantomData<fn() -> R>,
+    answer: Answer<Option<T>>,
 }
 
 impl<R: Row, T> Get<R, T> {
+    pub(super) const fn new(channel: Channel, keys: Result<KeyRange, KeyError>) -> Self {
+        Self { channel, keys, row: PhantomData, answer: Answer(None) }
+    }
+
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
     pub fn project<P: FromRow<R>>(self) -> Get<R, P> {
-        Get { channel: self.channel, keys: self.keys, read: PhantomData }
+        Get::new(self.channel, self.keys)
     }
 }
 
@@ -43,12 +51,35 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     }
 }
 
-impl<R: Row + 'static, T: FromRow<R> + 'static> IntoFuture for Get<R, T> {
+// A future by itself: for `IntoFuture`, rustc would not say that the row lacks some of `T`.
+impl<R: Row + 'static, T: FromRow<R> + 'static> Future for Get<R, T> {
     type Output = Result<Option<T>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { point::<R, T>(&self.channel, self.keys?).await })
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { channel, keys, answer, row: _ } = self.get_mut();
+        answer.poll(context, || {
+            let (channel, keys) = (channel.clone(), keys.clone());
+            Box::pin(async move { point::<R, T>(&channel, keys?).await })
+        })
+    }
+}
+
+/// An answer on its way: asked for when it is first waited for.
+struct Answer<T>(Option<BoxFuture<'static, Result<T>>>);
+
+impl<T> Answer<T> {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        ask: impl FnOnce() -> BoxFuture<'static, Result<T>>,
+    ) -> Poll<Result<T>> {
+        self.0.get_or_insert_with(ask).as_mut().poll(context)
+    }
+}
+
+impl<T> fmt::Debug for Answer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "asked for" } else { "not asked for" })
     }
 }
 
@@ -74,8 +105,15 @@ async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Resu
 #[derive(Debug)]
 pub struct GetMany<R, T> {
     pub(super) channel: Channel,
-    pub(super) keys: Vec<Result<KeyRange, KeyError>>,
-    pub(super) read: PhantomData<fn() -> (R, T)>,
+    keys: Vec<Result<KeyRange, KeyError>>,
+    row: PhantomData<fn() -> R>,
+    answers: Answer<Vec<Option<T>>>,
+}
+
+impl<R: Row, T> GetMany<R, T> {
+    pub(super) const fn new(channel: Channel, keys: Vec<Result<KeyRange, KeyError>>) -> Self {
+        Self { channel, keys, row: PhantomData, answers: Answer(None) }
+    }
 }
 
 impl<R: Row, T: FromRow<R>> GetMany<R, T> {
@@ -86,28 +124,29 @@ impl<R: Row, T: FromRow<R>> GetMany<R, T> {
     pub fn plan(&self) -> Result<Plan> {
         let mut steps = Vec::with_capacity(self.keys.len());
         for keys in &self.keys {
-            let (channel, keys) = (self.channel.clone(), keys.clone());
-            let get = Get { channel, keys, read: self.read };
+            let get = Get::<R, T>::new(self.channel.clone(), keys.clone());
             steps.extend(get.plan()?.steps);
         }
         Ok(Plan { steps })
     }
 }
 
-impl<R: Row + 'static, T: FromRow<R> + Send + 'static> IntoFuture for GetMany<R, T> {
+impl<R: Row + 'static, T: FromRow<R> + Send + 'static> Future for GetMany<R, T> {
     type Output = Result<Vec<Option<T>>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            // All keys first: a bad one is an error before anything is sent.
-            let keys = self.keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let channel = &self.channel;
-            stream::iter(keys)
-                .map(|keys| point::<R, T>(channel, keys))
-                .buffered(MAX_PARALLEL_GETS)
-                .try_collect()
-                .await
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { channel, keys, answers, row: _ } = self.get_mut();
+        answers.poll(context, || {
+            let (channel, keys) = (channel.clone(), std::mem::take(keys));
+            Box::pin(async move {
+                // All keys first: a bad one is an error before anything is sent.
+                let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
+                stream::iter(keys)
+                    .map(|keys| point::<R, T>(&channel, keys))
+                    .buffered(MAX_PARALLEL_GETS)
+                    .try_collect()
+                    .await
+            })
         })
     }
 }

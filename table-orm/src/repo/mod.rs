@@ -5,6 +5,7 @@ mod bulk;
 mod channel;
 mod get;
 mod guarded;
+mod last_method;
 mod list;
 mod list_many;
 mod load;
@@ -123,7 +124,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey,
         Q::Row: RowOf<E>,
     {
-        Get { channel: self.channel.clone(), keys: key.into_keys(), read: PhantomData }
+        Get::new(self.channel.clone(), key.into_keys())
     }
 
     /// Many point queries, at most 16 at a time. Answers come in the order of the keys.
@@ -133,7 +134,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
-        GetMany { channel: self.channel.clone(), keys, read: PhantomData }
+        GetMany::new(self.channel.clone(), keys)
     }
 
     /// The rows of a query in one partition. At most 1000 rows a request.
@@ -307,10 +308,11 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
     /// [`Error::PartitionChanged`].
-    pub fn update<'a, Q>(&self, key: Q, mut change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
+    pub fn update<'a, Q>(&self, key: Q, change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
+        let mut change = change;
         self.try_update(key, move |entity| {
             change(entity);
             Ok(())

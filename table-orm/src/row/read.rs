@@ -16,7 +16,7 @@ pub trait ReadRow: Sized {
     /// The name for error messages.
     const NAME: &'static str;
     /// The properties to ask the store for; `None` asks for all.
-    const SELECT: Option<&'static [&'static str]>;
+    const SELECT: Option<&'static [&'static str]> = None;
 
     /// Reads the row that was written from the entity's key template `row`.
     ///

@@ -263,7 +263,7 @@ fn keys_follow_the_canonical_key_when_each_tells_the_other() {
 struct Lap(u16);
 
 #[derive(Debug, PartialEq, TableEntity)]
-#[table(name = "laps", partition = "{day}{start}", row = "{{{lap:03}}}{split}.")]
+#[table(name = "laps", allow_append_only, partition = "{day}{start}", row = "{{{lap:03}}}{split}.")]
 struct Split {
     #[table(key_only)]
     day: Date,

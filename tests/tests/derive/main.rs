@@ -5,6 +5,7 @@ mod keys;
 mod names;
 mod properties;
 mod reference;
+mod samples;
 
 use table_orm::TableEntity;
 use table_orm::query::{KeyRange, Query, QueryClass, Row, Span, class::Class};

@@ -1,6 +1,7 @@
 #[path = "../race.rs"]
 mod race;
 
+#[allow(unused_imports)]
 use race::*;
 use table_orm::Projection;
 

@@ -1,4 +1,4 @@
-/// The properties that full rows can be filtered by.
+/// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 pub(crate) struct MeasureColumns<'a, T, const N: usize>
@@ -13,7 +13,7 @@ where
     value: orm::query::Column<T>,
     __entity: ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
 }
-/// One partition, `{type}`. As a query, all of its `row` rows: a partition query.
+/// One partition `{type}`, such as `text`. As a query, its `row` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePartition<'a, T, const N: usize>(
@@ -22,7 +22,7 @@ pub(crate) struct MeasurePartition<'a, T, const N: usize>(
 )
 where
     T: Property + Send + Sync;
-/// The rows `row` of one partition, full copies. As a query, those with the components given.
+/// The rows `row` of one partition, `{at}`, such as `42`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasureRow<'a, T, const N: usize, __S = ()>(
@@ -36,24 +36,24 @@ where
 pub(crate) mod MeasureComponents {
     pub enum at {}
 }
-/// Properties to be set in a stored `Measure`, for `merge`: those that no key is made of.
+/// Properties to be set in a stored `Measure`, those that no key is made of. A `merge` is one request.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'a, T, N>>)
 where
     T: Property + Send + Sync;
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use orm::__private as _orm;
     #[automatically_derived]
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize> _orm::TableEntity for Measure<'a, T, N>
     where
         T: Property + Send + Sync,
     {
         const TABLE: &'static str = "measures";
         const PARTITION: &'static str = "{type}";
-        const ESCAPE: _orm::Escape = _orm::Escape::Reject;
         const ROWS: &'static [_orm::RowTemplate] =
             &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
@@ -61,6 +61,15 @@ const _: () = {
         const PATCHES_ONE_ROW: bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
+            const {
+                let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
+                _orm::assert_properties(&[
+                    _orm::Declared::One("Type"),
+                    _orm::Declared::One("At"),
+                    _orm::Declared::One("Value"),
+                    _orm::Declared::Series("Series", N),
+                ]);
+            }
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
             _orm::Ok(())
         }
@@ -76,6 +85,7 @@ const _: () = {
             _orm::Ok(())
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize, __S> _orm::FromRow<MeasureRow<'a, T, N, __S>> for Measure<'a, T, N> where
         T: Property + Send + Sync
     {
@@ -86,13 +96,16 @@ const _: () = {
         T: Property + Send + Sync,
     {
         const NAME: &'static str = "Measure";
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
-            let (mut f0, mut f1, mut f2, mut f3) =
-                (_orm::None, _orm::None, _orm::None, _orm::Default::default());
+            let (mut f0, mut f1, mut f2, mut f3) = (
+                _orm::None,
+                _orm::None,
+                _orm::None,
+                <[Option<u8>; N] as _orm::Properties>::empty(),
+            );
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut m, "Type")?,
@@ -120,7 +133,7 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// The partition `{type}` of the entity, whose rows can be asked for by key. Sends nothing.
+        /// The partition `{type}`, such as `text`, whose rows can be asked for by key. Sends nothing.
         pub(crate) fn partition(
             r#type: impl _orm::Value<Cow<'a, str>>,
         ) -> MeasurePartition<'a, T, N> {
@@ -133,11 +146,12 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// The rows `{at}`.
+        /// The rows `{at}`, such as `42`: a partition query, in requests of up to 1,000 rows.
         pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<_key::at>> {
             MeasureRow(self.0.row(""), _orm::PhantomData)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize> _orm::Query for MeasurePartition<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -152,11 +166,11 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// Gives `at`: a point query.
+        /// Gives the `at` of `{at}`, as in `42`: a point query, one request for one row.
         pub(crate) fn at(self, at: impl _orm::Value<u16>) -> MeasureRow<'a, T, N, _orm::Complete> {
             MeasureRow(<u16 as _orm::Part>::give(self.0, "at", at, ""), _orm::PhantomData)
         }
-        /// Gives a range of `at`: a row range query.
+        /// Gives a range of `at` of `{at}`, as in `42`: a row range query, in requests of up to 1,000 rows.
         pub(crate) fn at_in(
             self,
             range: impl _orm::LastRangeOf<u16>,
@@ -164,6 +178,7 @@ const _: () = {
             <u16 as _orm::Part>::range(self.0, "at", range)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<'a, T, const N: usize, __S: _orm::KeyState> _orm::Query for MeasureRow<'a, T, N, __S>
     where
         T: Property + Send + Sync,

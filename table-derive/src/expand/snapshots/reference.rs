@@ -1,4 +1,4 @@
-/// The properties that full rows can be filtered by.
+/// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 pub struct RegistrationColumns {
@@ -19,26 +19,26 @@ pub struct RegistrationColumns {
     /// `City`.
     pub city: ::table_orm::query::Column<String>,
 }
-/// The properties that `by_time` can be filtered by.
+/// The properties that `by_time` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 pub struct RegistrationByTimeColumns {
     /// `Name`.
     pub name: ::table_orm::query::Column<String>,
 }
-/// One partition, `{event}__{distance}`. As a query, all of its `by_bib` rows: a partition query.
+/// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationPartition(::table_orm::key::PartitionKey);
-/// The rows `by_bib` of one partition, full copies. As a query, those with the components given.
+/// The rows `by_bib` of one partition, `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByBib<__S = ()>(::table_orm::key::RowKey<__S>);
-/// The rows `by_age` of one partition, full copies. As a query, those with the components given.
+/// The rows `by_age` of one partition, `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByAge<__S = ()>(::table_orm::key::RowKey<__S>);
-/// The rows `by_time` of one partition, partial copies. As a query, those with the components given.
+/// The rows `by_time` of one partition, `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: partial copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByTime<__S = ()>(::table_orm::key::RowKey<__S>);
@@ -51,12 +51,12 @@ pub mod RegistrationComponents {
     pub enum newest {}
     pub enum sex {}
 }
-/// Properties to be set in a stored `Registration`, for `merge`: those that no key is made of.
+/// Properties to be set in a stored `Registration`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     const KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
@@ -64,10 +64,10 @@ const _: () = {
     const KEY_3: _orm::Option<usize> =
         _orm::longest_key(11, &[<OffsetDateTime as _orm::Part<_orm::Descending>>::WIDTH]);
     #[automatically_derived]
+    #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for Registration {
         const TABLE: &'static str = "registrations";
         const PARTITION: &'static str = "{event}__{distance}";
-        const ESCAPE: _orm::Escape = _orm::Escape::Reject;
         const ROWS: &'static [_orm::RowTemplate] = &[
             _orm::RowTemplate::full("by_bib", "BIB:{bib:05}__{name}__{sex}__{age}", "BIB:"),
             _orm::RowTemplate::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:"),
@@ -77,7 +77,6 @@ const _: () = {
             &[_orm::GuardTemplate::new("bib", "UNQ:bib:{bib}", "UNQ:bib:")];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] =
             &[_orm::None, KEY_1, KEY_2, KEY_3, _orm::Some(18)];
-        const KEYS_FOLLOW_CANONICAL: bool = false;
         type Canonical = RegistrationByBib;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <String as _orm::Part>::write(&self.event, key, "event", "__")?;
@@ -133,12 +132,13 @@ const _: () = {
             _orm::Ok(())
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<RegistrationByBib<__S>> for Registration {}
+    #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<RegistrationByAge<__S>> for Registration {}
     #[automatically_derived]
     impl _orm::ReadRow for Registration {
         const NAME: &'static str = "Registration";
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
@@ -178,7 +178,7 @@ const _: () = {
     }
     use {_orm::Needs as _Needs, RegistrationComponents as _key};
     impl Registration {
-        /// The partition `{event}__{distance}` of the entity, whose rows can be asked for by key. Sends nothing.
+        /// The partition `{event}__{distance}`, such as `text__<distance>`, whose rows can be asked for by key. Sends nothing.
         pub fn partition(
             event: impl _orm::Value<String>,
             distance: impl _orm::Value<Distance>,
@@ -190,19 +190,20 @@ const _: () = {
         }
     }
     impl RegistrationPartition {
-        /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`.
+        /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn by_bib(&self) -> RegistrationByBib<_Needs<_key::bib>> {
             RegistrationByBib(self.0.row("BIB:"))
         }
-        /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`.
+        /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn by_age(&self) -> RegistrationByAge<_Needs<_key::age>> {
             RegistrationByAge(self.0.row("AGE:"))
         }
-        /// The rows `NEW:{newest}__{bib:05}`.
+        /// The rows `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn by_time(&self) -> RegistrationByTime<_Needs<_key::newest>> {
             RegistrationByTime(self.0.row("NEW:"))
         }
     }
+    #[diagnostic::do_not_recommend]
     impl _orm::Query for RegistrationPartition {
         type Row = RegistrationByBib;
         type Class = _orm::class::Partition;
@@ -211,11 +212,11 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::bib>> {
-        /// Gives `bib`: a row range query.
+        /// Gives the `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<_Needs<_key::name>> {
             RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
         }
-        /// Gives a range of `bib`: a row range query.
+        /// Gives a range of `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(
             self,
             range: impl _orm::RangeOf<u32, _orm::Padded<5>>,
@@ -224,15 +225,15 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::name>> {
-        /// Gives `name`: a row range query.
+        /// Gives the `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__`: a row range query, in requests of up to 1,000 rows.
         pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByBib<_Needs<_key::sex>> {
             RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
-        /// Gives a range of `name`: a row range query.
+        /// Gives a range of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByBib> {
             <String as _orm::Part>::range(self.0, "name", range)
         }
-        /// Gives what `name` starts with: a row range query.
+        /// Gives the start of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_starts_with(
             self,
             prefix: impl _orm::PrefixOf<String>,
@@ -241,15 +242,15 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::sex>> {
-        /// Gives `sex`: a row range query.
+        /// Gives the `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__`: a row range query, in requests of up to 1,000 rows.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByBib<_Needs<_key::age>> {
             RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
         }
-        /// Gives a range of `sex`: a row range query.
+        /// Gives a range of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_in(self, range: impl _orm::RangeOf<Sex>) -> _orm::Range<RegistrationByBib> {
             <Sex as _orm::Part>::range(self.0, "sex", range)
         }
-        /// Gives what `sex` starts with: a row range query.
+        /// Gives the start of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_starts_with(
             self,
             prefix: impl _orm::PrefixOf<Sex>,
@@ -258,15 +259,16 @@ const _: () = {
         }
     }
     impl RegistrationByBib<_Needs<_key::age>> {
-        /// Gives `age`: a point query.
+        /// Gives the `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a point query, one request for one row.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByBib<_orm::Complete> {
             RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
         }
-        /// Gives a range of `age`: a row range query.
+        /// Gives a range of `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn age_in(self, range: impl _orm::LastRangeOf<u8>) -> _orm::Range<RegistrationByBib> {
             <u8 as _orm::Part>::range(self.0, "age", range)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for RegistrationByBib<__S> {
         type Row = RegistrationByBib;
         type Class = __S::Class;
@@ -290,11 +292,11 @@ const _: () = {
         };
     }
     impl RegistrationByAge<_Needs<_key::age>> {
-        /// Gives `age`: a row range query.
+        /// Gives the `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__`: a row range query, in requests of up to 1,000 rows.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByAge<_Needs<_key::bib>> {
             RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
         }
-        /// Gives a range of `age`: a row range query.
+        /// Gives a range of `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042`: a row range query, in requests of up to 1,000 rows.
         pub fn age_in(
             self,
             range: impl _orm::RangeOf<u8, _orm::Padded<3>>,
@@ -303,25 +305,25 @@ const _: () = {
         }
     }
     impl RegistrationByAge<_Needs<_key::bib>> {
-        /// Gives `bib`: a row range query.
+        /// Gives the `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByAge<_Needs<_key::name>> {
             RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
         }
-        /// Gives a range of `bib`: a row range query.
+        /// Gives a range of `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(self, range: impl _orm::RangeOf<u32>) -> _orm::Range<RegistrationByAge> {
             <u32 as _orm::Part>::range(self.0, "bib", range)
         }
     }
     impl RegistrationByAge<_Needs<_key::name>> {
-        /// Gives `name`: a row range query.
+        /// Gives the `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__`: a row range query, in requests of up to 1,000 rows.
         pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByAge<_Needs<_key::sex>> {
             RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
-        /// Gives a range of `name`: a row range query.
+        /// Gives a range of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByAge> {
             <String as _orm::Part>::range(self.0, "name", range)
         }
-        /// Gives what `name` starts with: a row range query.
+        /// Gives the start of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_starts_with(
             self,
             prefix: impl _orm::PrefixOf<String>,
@@ -330,15 +332,15 @@ const _: () = {
         }
     }
     impl RegistrationByAge<_Needs<_key::sex>> {
-        /// Gives `sex`: a point query.
+        /// Gives the `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a point query, one request for one row.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByAge<_orm::Complete> {
             RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
         }
-        /// Gives a range of `sex`: a row range query.
+        /// Gives a range of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_in(self, range: impl _orm::LastRangeOf<Sex>) -> _orm::Range<RegistrationByAge> {
             <Sex as _orm::Part>::range(self.0, "sex", range)
         }
-        /// Gives what `sex` starts with: a row range query.
+        /// Gives the start of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_starts_with(
             self,
             prefix: impl _orm::PrefixOf<Sex>,
@@ -346,6 +348,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "")
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for RegistrationByAge<__S> {
         type Row = RegistrationByAge;
         type Class = __S::Class;
@@ -360,7 +363,7 @@ const _: () = {
         const COLUMNS: Self::Columns = <RegistrationByBib as _orm::Row>::COLUMNS;
     }
     impl RegistrationByTime<_Needs<_key::newest>> {
-        /// Gives `newest`: a row range query.
+        /// Gives the `newest` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__`: a row range query, in requests of up to 1,000 rows.
         pub fn newest(
             self,
             newest: impl _orm::Value<OffsetDateTime>,
@@ -369,7 +372,7 @@ const _: () = {
                 self.0, "newest", newest, "__",
             ))
         }
-        /// Gives a range of `newest`: a row range query.
+        /// Gives a range of `newest` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999`: a row range query, in requests of up to 1,000 rows.
         pub fn newest_in(
             self,
             range: impl _orm::RangeOf<OffsetDateTime, _orm::Descending>,
@@ -378,11 +381,11 @@ const _: () = {
         }
     }
     impl RegistrationByTime<_Needs<_key::bib>> {
-        /// Gives `bib`: a point query.
+        /// Gives the `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a point query, one request for one row.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByTime<_orm::Complete> {
             RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, ""))
         }
-        /// Gives a range of `bib`: a row range query.
+        /// Gives a range of `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(
             self,
             range: impl _orm::LastRangeOf<u32, _orm::Padded<5>>,
@@ -390,6 +393,7 @@ const _: () = {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for RegistrationByTime<__S> {
         type Row = RegistrationByTime;
         type Class = __S::Class;

@@ -1,26 +1,26 @@
-/// The properties that full rows can be filtered by.
+/// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 struct FileColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
-/// The properties that `by_day` can be filtered by.
+/// The properties that `by_day` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code)]
 struct FileByDayColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
-/// One partition, `{owner}`. As a query, all of its `by_path` rows: a partition query.
+/// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FilePartition(::table_orm::key::PartitionKey);
-/// The rows `by_path` of one partition, full copies. As a query, those with the components given.
+/// The rows `by_path` of one partition, `P:{path}`, such as `P:text`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FileByPath<__S = ()>(::table_orm::key::RowKey<__S>);
-/// The rows `by_day` of one partition, partial copies. As a query, those with the components given.
+/// The rows `by_day` of one partition, `D:{day}__{path}`, such as `D:2011-11-06__text`: partial copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FileByDay<__S = ()>(::table_orm::key::RowKey<__S>);
@@ -30,15 +30,16 @@ mod FileComponents {
     pub enum day {}
     pub enum path {}
 }
-/// Properties to be set in a stored `File`, for `merge`: those that no key is made of.
+/// Properties to be set in a stored `File`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     #[automatically_derived]
+    #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for File {
         const TABLE: &'static str = "files";
         const PARTITION: &'static str = "{owner}";
@@ -49,7 +50,6 @@ const _: () = {
         ];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] =
             &[_orm::Some(20), _orm::None, _orm::None];
-        const KEYS_FOLLOW_CANONICAL: bool = false;
         type Canonical = FileByPath;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <u64 as _orm::Part>::write(&self.owner, key, "owner", "")?;
@@ -83,17 +83,21 @@ const _: () = {
             out.series("reads", &self.reads)?;
             _orm::Ok(())
         }
+        fn set_etag(&mut self, etag: &_orm::ETag) {
+            self.version = etag.clone().into();
+        }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<FileByPath<__S>> for File {}
     #[automatically_derived]
     impl _orm::ReadRow for File {
         const NAME: &'static str = "File";
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
         fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
             row: usize,
             mut m: _orm::Members<'_, '__de, __A>,
         ) -> _orm::Result<Self, __A::Error> {
-            let (mut f2, mut f3, mut f4) = (_orm::None, _orm::None, _orm::Default::default());
+            let (mut f2, mut f3, mut f4) =
+                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Properties>::empty());
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
@@ -137,13 +141,13 @@ const _: () = {
                 labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, &mut m, "labels")?.0,
                 reads: m.group(<[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads"))?,
                 open: _orm::Default::default(),
-                version: m.etag().into(),
+                version: (row == 0).then(|| m.etag().into()),
             })
         }
     }
     use {_orm::Needs as _Needs, FileComponents as _key};
     impl File {
-        /// The partition `{owner}` of the entity, whose rows can be asked for by key. Sends nothing.
+        /// The partition `{owner}`, such as `42`, whose rows can be asked for by key. Sends nothing.
         fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
             let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
             let key = <u64 as _orm::Part>::give_partition(key, "owner", owner, "");
@@ -151,15 +155,16 @@ const _: () = {
         }
     }
     impl FilePartition {
-        /// The rows `P:{path}`.
+        /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
         fn by_path(&self) -> FileByPath<_Needs<_key::path>> {
             FileByPath(self.0.row("P:"))
         }
-        /// The rows `D:{day}__{path}`.
+        /// The rows `D:{day}__{path}`, such as `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn by_day(&self) -> FileByDay<_Needs<_key::day>> {
             FileByDay(self.0.row("D:"))
         }
     }
+    #[diagnostic::do_not_recommend]
     impl _orm::Query for FilePartition {
         type Row = FileByPath;
         type Class = _orm::class::Partition;
@@ -168,19 +173,20 @@ const _: () = {
         }
     }
     impl FileByPath<_Needs<_key::path>> {
-        /// Gives `path`: a point query.
+        /// Gives the `path` of `P:{path}`, as in `P:text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByPath<_orm::Complete> {
             FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
-        /// Gives a range of `path`: a row range query.
+        /// Gives a range of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
         fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByPath> {
             <String as _orm::Part>::range(self.0, "path", range)
         }
-        /// Gives what `path` starts with: a row range query.
+        /// Gives the start of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
         fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByPath> {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for FileByPath<__S> {
         type Row = FileByPath;
         type Class = __S::Class;
@@ -195,29 +201,30 @@ const _: () = {
         const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
     }
     impl FileByDay<_Needs<_key::day>> {
-        /// Gives `day`: a row range query.
+        /// Gives the `day` of `D:{day}__{path}`, as in `D:2011-11-06__`: a row range query, in requests of up to 1,000 rows.
         fn day(self, day: impl _orm::Value<Date>) -> FileByDay<_Needs<_key::path>> {
             FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
         }
-        /// Gives a range of `day`: a row range query.
+        /// Gives a range of `day` of `D:{day}__{path}`, as in `D:2011-11-06`: a row range query, in requests of up to 1,000 rows.
         fn day_in(self, range: impl _orm::RangeOf<Date>) -> _orm::Range<FileByDay> {
             <Date as _orm::Part>::range(self.0, "day", range)
         }
     }
     impl FileByDay<_Needs<_key::path>> {
-        /// Gives `path`: a point query.
+        /// Gives the `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByDay<_orm::Complete> {
             FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
-        /// Gives a range of `path`: a row range query.
+        /// Gives a range of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByDay> {
             <String as _orm::Part>::range(self.0, "path", range)
         }
-        /// Gives what `path` starts with: a row range query.
+        /// Gives the start of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByDay> {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
+    #[diagnostic::do_not_recommend]
     impl<__S: _orm::KeyState> _orm::Query for FileByDay<__S> {
         type Row = FileByDay;
         type Class = __S::Class;

@@ -1,5 +1,5 @@
 #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_variables)]
+#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     const _: () = _orm::assert_union(
@@ -48,7 +48,10 @@ const _: () = {
             }
         }
     }
+    #[diagnostic::do_not_recommend]
     impl _orm::MemberOf<Office> for Employee {}
+    #[diagnostic::do_not_recommend]
     impl _orm::MemberOf<Office> for directory::Department {}
+    #[diagnostic::do_not_recommend]
     impl _orm::MemberOf<Office> for Guest<'static, u8> {}
 };

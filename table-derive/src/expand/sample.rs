@@ -1,0 +1,87 @@
+//! Sample keys for documentation: what the encoders write for one value of each type. What the
+//! derive cannot know, such as the codes of an enum, is a placeholder like `<sex>`.
+
+use crate::kind::Kind;
+use crate::model::{Encoder, Key, Part};
+
+/// A key of which so many components are given, each with the literal behind it.
+pub fn given(key: &Key<'_>, components: usize) -> String {
+    let parts = key.parts.iter().take(components);
+    let parts = parts.map(|part| component(part) + part.then);
+    std::iter::once(key.template.start.clone()).chain(parts).collect()
+}
+
+pub fn whole(key: &Key<'_>) -> String {
+    given(key, key.parts.len())
+}
+
+/// A key that ends with the component of that number, without the literal behind it.
+pub fn through(key: &Key<'_>, at: usize) -> String {
+    given(key, at) + &key.parts.get(at).map(component).unwrap_or_default()
+}
+
+fn component(part: &Part<'_>) -> String {
+    let unknown = format!("<{}>", part.name);
+    let descends = matches!(part.encoder, Encoder::Descending | Encoder::DescendingPadded(_));
+    let either = |ascending: &str, descending: &str| {
+        if descends { descending.to_owned() } else { ascending.to_owned() }
+    };
+    match part.kind() {
+        _ if part.field().is_none() || matches!(part.encoder, Encoder::Shard(_)) => unknown,
+        Kind::Unsigned(digits) => unsigned(part, digits),
+        Kind::Signed(digits) => signed(part, digits),
+        Kind::Text => text(part),
+        Kind::Bool => "true".to_owned(),
+        Kind::Char => "J".to_owned(),
+        Kind::Instant => either("2011-11-06T14:10:00.0000000Z", "2520817121999999999"),
+        Kind::Date => either("2011-11-06", "2917612"),
+        Kind::Time => "14:10:00.0000000".to_owned(),
+        Kind::Uuid => "00000000-0000-4000-8000-000000000042".to_owned(),
+        Kind::Ulid => "01ARYZ6S410000000000000042".to_owned(),
+        Kind::Float | Kind::Bytes | Kind::Other => unknown,
+    }
+}
+
+/// 42, or the largest number that the field can have.
+fn number(part: &Part<'_>) -> u64 {
+    part.field().and_then(|field| field.max.as_ref()).map_or(42, |(max, _)| 42.min(*max))
+}
+
+fn unsigned(part: &Part<'_>, digits: usize) -> String {
+    let largest = |width: usize| 10_u64.checked_pow(width as u32).map_or(u64::MAX, |next| next - 1);
+    let value = number(part);
+    match part.encoder {
+        Encoder::Padded(width) => format!("{:0width$}", value.min(largest(width))),
+        Encoder::Ascending => format!("{value:0digits$}"),
+        Encoder::Descending => format!("{:0digits$}", u64::MAX >> (64 - bits(digits)) ^ value),
+        Encoder::DescendingPadded(width) => {
+            format!("{:0width$}", largest(width) - value.min(largest(width)))
+        }
+        _ => value.to_string(),
+    }
+}
+
+fn signed(part: &Part<'_>, digits: usize) -> String {
+    let half = 1_u64 << (bits(digits) - 1);
+    let value = match part.encoder {
+        Encoder::Descending => half - 1 - number(part),
+        _ => half + number(part),
+    };
+    format!("{value:0digits$}")
+}
+
+/// The bits of an integer type, by the digits of its largest value.
+fn bits(digits: usize) -> u32 {
+    match digits {
+        3 => 8,
+        5 => 16,
+        10 => 32,
+        _ => 64,
+    }
+}
+
+fn text(part: &Part<'_>) -> String {
+    // Without the first character of the separator, which would end it.
+    let word = if part.then.starts_with(['t', 'e', 'x']) { "john" } else { "text" };
+    word.chars().take(part.max_len().unwrap_or(word.len())).collect()
+}

@@ -1,0 +1,175 @@
+//! The properties a type is stored as, as far as its declaration tells: checked where it compiles,
+//! through the groups it flattens.
+
+use super::MAX_PROPERTIES;
+use super::series::digits;
+
+/// The properties of one field.
+#[derive(Debug, Clone, Copy)]
+pub enum Declared {
+    /// One of that name.
+    One(&'static str),
+    /// As many numbered ones.
+    Series(&'static str, usize),
+    /// Those of a flattened struct.
+    Group(&'static [Self]),
+}
+
+/// Fails to compile when there are more properties than a row can have, or two of one name.
+#[track_caller]
+pub const fn assert_properties(declared: &[Declared]) {
+    assert!(
+        count(declared) <= MAX_PROPERTIES,
+        "with those of its groups and series, a row has more than 252 properties; store some as \
+         one: `#[table(json)]`, or in an entity of their own"
+    );
+    let repeated = repeated(declared, declared);
+    let name = if let Some(name) = repeated { name } else { "" };
+    let message = Message::new("two fields are stored as `").and(name);
+    let message = message.and("`; rename one of them: `#[table(rename = \"..\")]`");
+    assert!(repeated.is_none(), "{}", message.text());
+}
+
+const fn count(declared: &[Declared]) -> usize {
+    let mut properties = 0;
+    let mut at = 0;
+    while at < declared.len() {
+        properties += match declared[at] {
+            Declared::One(_) => 1,
+            Declared::Series(_, slots) => slots,
+            Declared::Group(group) => count(group),
+        };
+        at += 1;
+    }
+    properties
+}
+
+/// The name of the first of `some` that stands in `all` a second time.
+const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
+    let mut at = 0;
+    while at < some.len() {
+        let name = match some[at] {
+            Declared::One(name) | Declared::Series(name, _) => {
+                if clashes(&some[at], all) > 1 {
+                    Some(name)
+                } else {
+                    None
+                }
+            }
+            Declared::Group(group) => repeated(group, all),
+        };
+        if name.is_some() {
+            return name;
+        }
+        at += 1;
+    }
+    None
+}
+
+/// How often a field's properties stand in `all`, itself included.
+const fn clashes(own: &Declared, all: &[Declared]) -> usize {
+    let mut times = 0;
+    let mut at = 0;
+    while at < all.len() {
+        times += match (own, &all[at]) {
+            (_, Declared::Group(group)) => clashes(own, group),
+            (Declared::One(left), Declared::One(right)) => same(left, right, 0) as usize,
+            (Declared::One(one), Declared::Series(series, slots))
+            | (Declared::Series(series, slots), Declared::One(one)) => {
+                is_slot(one, series, *slots) as usize
+            }
+            (Declared::Series(left, some), Declared::Series(right, others)) => {
+                (same(left, right, 0) && digits(*some) == digits(*others)) as usize
+            }
+            (Declared::Group(_), _) => 0,
+        };
+        at += 1;
+    }
+    times
+}
+
+/// Whether the texts are the same but for so many bytes at the end of the first.
+const fn same(left: &str, right: &str, more: usize) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let mut at = 0;
+    while at < right.len() && at < left.len() && left[at] == right[at] {
+        at += 1;
+    }
+    at == right.len() && left.len() == right.len() + more
+}
+
+/// Whether a name is that of one of the series' properties.
+const fn is_slot(name: &str, series: &str, slots: usize) -> bool {
+    if !same(name, series, digits(slots)) {
+        return false;
+    }
+    let name = name.as_bytes();
+    let (mut number, mut at) = (0, series.len());
+    while at < name.len() {
+        if !name[at].is_ascii_digit() {
+            return false;
+        }
+        number = number * 10 + (name[at] - b'0') as usize;
+        at += 1;
+    }
+    number < slots
+}
+
+/// Text put together where constants are.
+struct Message {
+    bytes: [u8; 1024],
+    len: usize,
+}
+
+impl Message {
+    const fn new(text: &str) -> Self {
+        Self { bytes: [0; 1024], len: 0 }.and(text)
+    }
+
+    const fn and(mut self, text: &str) -> Self {
+        let mut at = 0;
+        while at < text.len() && self.len < self.bytes.len() {
+            self.bytes[self.len] = text.as_bytes()[at];
+            self.len += 1;
+            at += 1;
+        }
+        self
+    }
+
+    const fn text(&self) -> &str {
+        match str::from_utf8(self.bytes.split_at(self.len).0) {
+            Ok(text) => text,
+            Err(_) => "two fields are stored as one property",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: &[Declared] = &[Declared::One("Street"), Declared::One("City")];
+
+    fn clash(declared: &[Declared]) -> Option<&'static str> {
+        repeated(declared, declared)
+    }
+
+    #[test]
+    fn properties_are_counted_through_groups_and_series() {
+        let nested = [Declared::Group(ADDRESS), Declared::Series("Lap", 9), Declared::One("Age")];
+        assert_eq!(count(&nested), 12);
+        assert_eq!(clash(&nested), None);
+    }
+
+    #[test]
+    fn a_name_is_found_twice_wherever_it_stands() {
+        use Declared::{Group, One, Series};
+        assert_eq!(clash(&[One("City"), Group(ADDRESS)]), Some("City"));
+        assert_eq!(clash(&[Group(ADDRESS), Group(ADDRESS)]), Some("Street"));
+        assert_eq!(clash(&[Series("Lap", 9), One("Lap08")]), Some("Lap"));
+        assert_eq!(clash(&[Series("Lap", 9), Series("Lap", 4)]), Some("Lap"));
+        for apart in ["Lap", "Lap09", "Lap8", "Lap008", "Laps8", "lap08"] {
+            assert_eq!(clash(&[Series("Lap", 9), One(apart)]), None, "{apart}");
+        }
+    }
+}
