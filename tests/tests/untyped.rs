@@ -83,3 +83,21 @@ async fn tables_are_listed_and_missing_ones_are_named() {
     let refused = table.get("p", "r").await.unwrap_err();
     assert!(refused.to_string().contains("things"), "{refused}");
 }
+
+#[tokio::test]
+async fn a_scan_from_a_complete_checkpoint_says_that_nothing_was_left() {
+    let tables = Tables::in_memory().unwrap();
+    let name = TableName::new("nightly").unwrap();
+    tables.create(&name).await.unwrap();
+    let rows = (0..2_500).map(|row| DynamicEntity::new("p", format!("{row:05}")));
+    tables.table(name.clone()).insert_or_replace_many(rows).await.all().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let scan = || {
+        let permit = ScanPermit::because("nightly export");
+        tables.scan(name.clone(), permit).checkpoint(directory.path().join("export.json"))
+    };
+    let first = scan().count().await.unwrap();
+    assert_eq!((first.rows, first.was_complete), (2_500, false));
+    let second = scan().count().await.unwrap();
+    assert_eq!((second.rows, second.was_complete), (0, true));
+}

@@ -22,6 +22,9 @@ pub struct ScanReport {
     pub ranges: u64,
     /// Time since the first request.
     pub elapsed: Duration,
+    /// Whether the checkpoint was that of a scan that had read everything, so that nothing was left
+    /// to read. To read the table again, delete the checkpoint.
+    pub was_complete: bool,
     /// Partitions whose rate the service limited.
     pub hot_partitions: Vec<String>,
 }

@@ -91,6 +91,7 @@ impl<T: Send + 'static> Run<T> {
             state.started = Instant::now();
             match saved {
                 Some(ranges) => {
+                    state.report.was_complete = ranges.is_empty();
                     ranges.into_iter().for_each(|(start, end)| state.seed(start, end));
                 }
                 None => state.begin(),
