@@ -14,3 +14,7 @@ pub mod patches {}
 
 #[doc = include_str!("../guide/out_of_step.md")]
 pub mod out_of_step {}
+
+#[cfg(feature = "azure")]
+#[doc = include_str!("../guide/direct_access.md")]
+pub mod direct_access {}

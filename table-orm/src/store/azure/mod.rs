@@ -19,6 +19,7 @@ mod credential;
 mod sas;
 mod transport;
 
+pub use crate::protocol::{CorsMethod, CorsRule};
 pub use azure_core::credentials::TokenCredential;
 pub use azure_core::http::ClientOptions;
 pub use connect::{ConnectError, ConnectOptions};
@@ -76,6 +77,24 @@ impl AzureStore {
         options: ConnectOptions,
     ) -> Result<Self, ConnectError> {
         connect::connect(endpoint, credential.into(), options)
+    }
+
+    /// The rules for browsers of the account's table service. Cosmos DB has none.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses; a signature of one table may not ask.
+    pub async fn cors_rules(&self) -> Result<Vec<CorsRule>, StoreError> {
+        self.send(self.service.cors_rules()).await?.cors_rules()
+    }
+
+    /// Replaces the rules for browsers of the account's table service, for all of its tables; no
+    /// rules turn them off. Its other properties stay as they are.
+    ///
+    /// # Errors
+    /// `InvalidInput`, and nothing is sent, for more than 5 rules, more than 2 KiB of them, or one
+    /// over a limit of [`CorsRule`]. Else as [`cors_rules`](Self::cors_rules).
+    pub async fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<(), StoreError> {
+        self.send(self.service.set_cors_rules(rules)?).await?.done()
     }
 
     async fn send(&self, request: Request) -> Result<Response, StoreError> {
