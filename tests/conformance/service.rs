@@ -43,6 +43,8 @@ cases! {
     an_unreachable_service_has_seen_nothing,
     requests_share_connections,
     each_request_is_signed_and_dated,
+    each_request_has_an_id_of_its_own,
+    a_redirect_is_an_error_and_not_followed,
     typed_reads_ask_for_no_metadata,
     what_is_over_a_limit_is_not_sent,
     what_no_row_can_hold_is_not_sent,
@@ -269,6 +271,29 @@ async fn each_request_is_signed_and_dated() {
         assert!(request.contains(header), "{header}");
     }
     assert!(!request.contains(KEY));
+}
+
+async fn each_request_has_an_id_of_its_own() {
+    let stub = Stub::start([page(&[]), page(&[])]).await;
+    let store = store(&stub);
+    store.query(&all_rows()).await.unwrap();
+    store.query(&all_rows()).await.unwrap();
+    let requests = stub.requests();
+    let [first, second] = [&requests[0], &requests[1]].map(|request| {
+        let ids: Vec<_> = request.split("x-ms-client-request-id: ").skip(1).collect();
+        assert_eq!(ids.len(), 1);
+        ids[0].lines().next().unwrap().parse::<uuid::Uuid>().unwrap()
+    });
+    assert_ne!(first, second);
+}
+
+/// It would carry the authorization to another host.
+async fn a_redirect_is_an_error_and_not_followed() {
+    let elsewhere = Stub::start([page(&[])]).await;
+    let moved = Answer::new(307, "").with("Location", elsewhere.endpoint());
+    let (store, stub) = answered(moved).await;
+    assert_eq!(store.query(&all_rows()).await.unwrap_err().status, 307);
+    assert_eq!((stub.requests().len(), elsewhere.connections()), (1, 0));
 }
 
 async fn typed_reads_ask_for_no_metadata() {
