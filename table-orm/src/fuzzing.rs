@@ -31,9 +31,122 @@ pub fn answer(status: u16, header: &str, body: &[u8]) {
     let _ = answer().row();
     let _ = answer().page();
     let _ = answer().written(&operations[0].action);
+    let _ = answer().cors_rules();
     if let Ok(etags) = answer().committed(&operations) {
         assert_eq!(etags.len(), operations.len());
     }
+}
+
+/// A connection string gives an endpoint on the host that it names, or an error; what it shows of
+/// itself does not depend on its secret.
+#[cfg(feature = "azure")]
+pub fn connection_string(text: &str) {
+    use crate::store::azure::{ConnectionString, Credential, SharedKey};
+    use azure_core::http::Url;
+
+    let Ok(parsed) = text.parse::<ConnectionString>() else { return };
+    let lower = text.to_ascii_lowercase();
+    let given = ["tableendpoint", "endpointsuffix", "usedevelopmentstorage"];
+    if !given.iter().any(|name| lower.contains(name)) {
+        // `xn--` may start what is no name of a host.
+        let Ok(url) = Url::parse(&parsed.endpoint) else { return };
+        assert!(url.host_str().is_some_and(|host| host.ends_with(".table.core.windows.net")));
+        assert_eq!((url.path(), url.query(), url.username()), ("/", None, ""));
+    }
+    let accounts = text.split(';').filter_map(|part| Some(part.split_once('=')?.1.trim()));
+    let same_key = accounts
+        .chain(["devstoreaccount1"])
+        .filter_map(|account| SharedKey::new(account, "AAAA").ok())
+        .map(Credential::from);
+    let same_signature = Credential::sas("sig=A").expect("a signature");
+    let shown = format!("{:?}", parsed.credential);
+    let mut others = same_key.chain([same_signature]);
+    assert!(others.any(|other| format!("{other:?}") == shown), "{shown}");
+}
+
+/// A filter is read back as the comparisons it was made of, whatever their values; one with a name
+/// that is none is not sent.
+pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
+    use crate::edm::Edm;
+    use crate::query::{Comparison, Filter};
+
+    let text = Edm::from(text);
+    let number = Edm::from(f64::from_bits(bits));
+    for value in [text.clone(), number, Edm::from(bits.cast_signed()), Edm::from(bytes.to_vec())] {
+        let first = Filter::compare("A", Comparison::Less, text.clone());
+        let named = Filter::compare(name.to_owned(), Comparison::Equal, value.clone());
+        let filter =
+            (!first).or(named).and(Filter::compare("B", Comparison::NotEqual, text.clone()));
+        let (text, value) = (token(&text), token(&value));
+        let expected = [
+            "(", "not", "(", "A", "lt", &text, ")", "or", name, "eq", &value, ")", "and", "B",
+            "ne", &text,
+        ];
+        if crate::property::is_property_name(name) {
+            assert_eq!(tokens(&filter.to_string()), expected);
+        }
+        #[cfg(feature = "azure")]
+        assert_eq!(
+            sent(filter).map(|filter| tokens(&filter)),
+            crate::property::is_property_name(name).then(|| expected.map(str::to_owned).to_vec())
+        );
+    }
+}
+
+/// A value as [`tokens`] gives it.
+fn token(value: &crate::edm::Edm) -> String {
+    use crate::edm::Edm;
+    match value {
+        Edm::String(text) => format!("'{text}"),
+        Edm::Binary(bytes) => {
+            bytes.iter().fold("X'".to_owned(), |text, byte| text + &format!("{byte:02x}"))
+        }
+        number => number.to_string(),
+    }
+}
+
+/// The words of a filter. Quoted text is one, without its last quote and with none doubled.
+fn tokens(filter: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut characters = filter.chars().peekable();
+    while let Some(&first) = characters.peek() {
+        if matches!(first, ' ' | '(' | ')') {
+            tokens.extend((first != ' ').then(|| first.to_string()));
+            characters.next();
+            continue;
+        }
+        let mut token = String::new();
+        while let Some(c) = characters.next_if(|c| !matches!(c, ' ' | '(' | ')' | '\'')) {
+            token.push(c);
+        }
+        if characters.next_if_eq(&'\'').is_some() {
+            token.push('\'');
+            while let Some(c) = characters.next() {
+                if c == '\'' && characters.next_if_eq(&'\'').is_none() {
+                    break;
+                }
+                token.push(c);
+            }
+        }
+        tokens.push(token);
+    }
+    tokens
+}
+
+/// The filter that a server reads from the request, if one is sent.
+#[cfg(feature = "azure")]
+fn sent(filter: crate::query::Filter) -> Option<String> {
+    use crate::protocol::{Dialect, Service};
+    use crate::query::{KeyRange, RowQuery};
+
+    let table = crate::entity::TableName::new("Fuzzed").expect("a table name");
+    let query = RowQuery { filter: Some(filter), ..RowQuery::new(table, KeyRange::ALL) };
+    let service = Service::new("https://fuzzed", Dialect::Storage);
+    let target = service.query(&query).ok()?.target;
+    let url = azure_core::http::Url::parse(&format!("https://fuzzed{target}")).expect("a URL");
+    let parameters: Vec<_> = url.query_pairs().into_owned().collect();
+    let [(name, filter)] = &parameters[..] else { return None };
+    (name == "$filter").then(|| filter.clone())
 }
 
 /// A page gives its rows or an error, and those that are read are those that are there.
@@ -123,8 +236,37 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn no_value_changes_a_filter(
+            name in "[A-Za-z_][A-Za-z0-9_]{0,9}",
+            any_name in any::<String>(),
+            text in any::<String>(),
+            syntax in "('|''|%27| or |\\(|\\)|A eq |\u{2019}|&|\\$filter=|[ -~]){0,12}",
+            bytes in any::<Vec<u8>>(),
+            bits in any::<u64>(),
+        ) {
+            super::filter(&name, &text, &bytes, bits);
+            super::filter(&any_name, &syntax, &bytes, bits);
+            super::filter(&syntax, &text, &bytes, bits);
+        }
+    }
+
     #[cfg(feature = "azure")]
     proptest! {
+        #[test]
+        fn no_connection_string_reaches_past_its_place(
+            any in any::<String>(),
+            settings in "((accountname|AccountKey|SharedAccessSignature|EndpointSuffix|TableEndpoint|DefaultEndpointsProtocol|UseDevelopmentStorage|[A-Za-z]{1,4})=(true|https?|sv=1&sig=[!-:]{1,6}|[A-Za-z0-9+/]{4}|[-a-z0-9]{1,8}|[ -~]{0,8});){1,4}",
+            account in "[-a-zA-Z0-9./@:?#]{1,12}",
+            key in "([A-Za-z0-9+/]{4}){1,8}",
+        ) {
+            super::connection_string(&any);
+            super::connection_string(&settings);
+            super::connection_string(&format!("AccountName={account};AccountKey={key}"));
+            super::connection_string(&format!("AccountName={account};SharedAccessSignature=sig={key}"));
+        }
+
         #[test]
         fn no_answer_panics(
             status in any::<u16>(),

@@ -8,6 +8,7 @@
 //! 6. [Reading everything, on purpose](scans): when a scan is right, and what it costs.
 //! 7. "When the service says no" (with the feature `testing`): retries, lost answers, limits, and a
 //!    store that fails on purpose.
+//! 8. "Direct access without a proxy" (with the feature `azure`): signatures for an app's clients.
 
 #[doc = include_str!("../guide/keys.md")]
 pub mod keys {}
@@ -30,3 +31,7 @@ pub mod scans {}
 #[cfg(feature = "testing")]
 #[doc = include_str!("../guide/faults.md")]
 pub mod faults {}
+
+#[cfg(feature = "azure")]
+#[doc = include_str!("../guide/direct_access.md")]
+pub mod direct_access {}

@@ -15,6 +15,7 @@ mod content;
 mod copies;
 #[path = "../../examples/table_copy/copy.rs"]
 mod copy;
+mod cors;
 #[cfg(feature = "azure-data-tables")]
 mod data_tables;
 mod interop;
@@ -119,6 +120,10 @@ fn main() -> ExitCode {
     for (name, run) in signatures::all() {
         on_azurite(format!("azure::{name}"), Box::new(run));
     }
+    on_azurite(
+        "azure::cors::rules_open_the_service_to_their_origins".into(),
+        Box::new(cors::rules_open_the_service_to_their_origins),
+    );
     on_azurite(
         "azure::tls::carries_keys_and_tokens".into(),
         Box::new(tls::carries_keys_and_tokens),

@@ -9,14 +9,14 @@ use azure_core::http::{AsyncRawResponse, HttpClient, Request, StatusCode, Transp
 use std::error::Error as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use table_orm::query::{KeyRange, RowQuery, Span};
+use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
 use table_orm::store::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
 use table_orm::store::{
     Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, Transaction,
 };
-use table_orm::{ETag, Error, TableName, Tables};
+use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
 
 macro_rules! cases {
     ($($name:ident),+ $(,)?) => {
@@ -43,8 +43,12 @@ cases! {
     an_unreachable_service_has_seen_nothing,
     requests_share_connections,
     each_request_is_signed_and_dated,
+    each_request_has_an_id_of_its_own,
+    a_redirect_is_an_error_and_not_followed,
     typed_reads_ask_for_no_metadata,
     what_is_over_a_limit_is_not_sent,
+    what_no_row_can_hold_is_not_sent,
+    a_selected_property_may_come_as_null,
     a_signature_shows_up_nowhere,
     tokens_are_not_sent_over_http,
     tokens_are_asked_for_once_and_sent,
@@ -271,6 +275,29 @@ async fn each_request_is_signed_and_dated() {
     assert!(!request.contains(KEY));
 }
 
+async fn each_request_has_an_id_of_its_own() {
+    let stub = Stub::start([page(&[]), page(&[])]).await;
+    let store = store(&stub);
+    store.query(&all_rows()).await.unwrap();
+    store.query(&all_rows()).await.unwrap();
+    let requests = stub.requests();
+    let [first, second] = [&requests[0], &requests[1]].map(|request| {
+        let ids: Vec<_> = request.split("x-ms-client-request-id: ").skip(1).collect();
+        assert_eq!(ids.len(), 1);
+        ids[0].lines().next().unwrap().parse::<uuid::Uuid>().unwrap()
+    });
+    assert_ne!(first, second);
+}
+
+/// It would carry the authorization to another host.
+async fn a_redirect_is_an_error_and_not_followed() {
+    let elsewhere = Stub::start([page(&[])]).await;
+    let moved = Answer::new(307, "").with("Location", elsewhere.endpoint());
+    let (store, stub) = answered(moved).await;
+    assert_eq!(store.query(&all_rows()).await.unwrap_err().status, 307);
+    assert_eq!((stub.requests().len(), elsewhere.connections()), (1, 0));
+}
+
 async fn typed_reads_ask_for_no_metadata() {
     let stub = Stub::start([page(&[]), page(&[])]).await;
     store(&stub).query(&all_rows()).await.unwrap();
@@ -300,6 +327,42 @@ async fn what_is_over_a_limit_is_not_sent() {
     let query = RowQuery { top: Some(1001), ..RowQuery::new(people(), keys) };
     store.query(&query).await.unwrap_err();
     assert_eq!(stub.requests().len(), 0);
+}
+
+/// Azurite stores each of these.
+async fn what_no_row_can_hold_is_not_sent() {
+    let (store, stub) = answered(page(&[])).await;
+    let table = Tables::new(store).table(people());
+    let row = || DynamicEntity::new("p", "r");
+    let many = (0..253).fold(row(), |row, n| row.with(format!("P{n}"), n));
+    let large = (0..20).fold(row(), |row, n| row.with(format!("P{n}"), "x".repeat(30_000)));
+    let mut rows = vec![many, large, row().with("A", "x".repeat(32 * 1024 + 1))];
+    rows.push(row().with("A", vec![0; 64 * 1024 + 1]));
+    for name in ["a-b", "a b", "", "1a", &"x".repeat(256), "RowKey", "Timestamp"] {
+        rows.push(row().with(name, 1));
+    }
+    rows.push(DynamicEntity::new("p\t", "r"));
+    rows.push(DynamicEntity::new("p", "x".repeat(513)));
+    for row in rows {
+        table.insert(&row).await.unwrap_err();
+    }
+    let compare = |n: i32| Filter::compare("A", Comparison::NotEqual, n);
+    let filter = (1..15).fold(compare(0), |filter, n| filter.and(compare(n)));
+    // The partition is compared too.
+    let error = table.list("p", ..).filter(filter).collect().await.unwrap_err();
+    assert!(matches!(error, Error::FilterTooLong(16)), "{error}");
+    for name in ["ab", "1abc", "a_b", "tables", &"x".repeat(64)] {
+        assert!(TableName::new(name).is_err(), "{name}");
+    }
+    assert_eq!(stub.requests().len(), 0);
+}
+
+/// Azurite leaves it out.
+async fn a_selected_property_may_come_as_null() {
+    let row = r#"{"PartitionKey":"p","RowKey":"r","A":null,"B":1}"#;
+    let (store, _stub) = answered(Answer::new(200, format!(r#"{{"value":[{row}]}}"#))).await;
+    let rows = Tables::new(store).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows, [DynamicEntity { etag: None, ..DynamicEntity::new("p", "r").with("B", 1) }]);
 }
 
 /// All that an error and its causes say.

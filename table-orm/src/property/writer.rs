@@ -21,6 +21,9 @@ pub enum Limit {
     Max(u64),
 }
 
+/// So many names are compared with one another faster than they are sorted.
+const FEW_NAMES: usize = 32;
+
 /// The properties of one row, as JSON members.
 #[derive(Debug, Clone)]
 pub struct PropertiesWriter {
@@ -40,7 +43,7 @@ impl PropertiesWriter {
     pub fn new(entity: &'static str) -> Self {
         Self {
             entity,
-            json: Vec::with_capacity(256),
+            json: Vec::with_capacity(512),
             size: 0,
             names: Vec::with_capacity(16),
             limit: None,
@@ -161,11 +164,24 @@ impl PropertiesWriter {
     /// No name stands twice, and none is the service's own. The derive sees to it for the fields it
     /// knows, but not for those of groups.
     fn check_names(&self) -> Result<(), PropertyError> {
-        let mut names = vec!["PartitionKey", "RowKey", "Timestamp"];
-        names.extend((0..self.names.len()).map(|index| self.name(index)));
-        names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(self.error(pair[0], PropertyFault::Duplicate)),
+        let system = [&b"PartitionKey"[..], b"RowKey", b"Timestamp"];
+        let names = self.names.iter().filter_map(|range| self.json.get(range.clone()));
+        let twice = if self.names.len() <= FEW_NAMES {
+            let before = |index, name| names.clone().take(index).any(|earlier| earlier == name);
+            let mut found = names.clone().enumerate();
+            found
+                .find(|&(index, name)| system.contains(&name) || before(index, name))
+                .map(|(_, name)| name)
+        } else {
+            let mut sorted: Vec<_> = system.into_iter().chain(names).collect();
+            sorted.sort_unstable();
+            sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+        };
+        match twice {
+            Some(name) => {
+                let name = str::from_utf8(name).unwrap_or_default();
+                Err(self.error(name, PropertyFault::Duplicate))
+            }
             None => Ok(()),
         }
     }

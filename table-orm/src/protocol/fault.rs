@@ -3,7 +3,7 @@
 //! The code stands in the body, as JSON, or as XML where the request got no further than
 //! authentication. Azurite alone repeats it in a header.
 
-use super::Response;
+use super::{Response, xml};
 use crate::store::{ErrorCode, StoreError};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ impl Response {
     /// The error that the response tells.
     #[must_use]
     pub fn fault(&self) -> StoreError {
-        let (code, message) = json(&self.body).or_else(|| xml(&self.body)).unwrap_or_default();
+        let (code, message) = json(&self.body).or_else(|| from_xml(&self.body)).unwrap_or_default();
         let (message, request_id) = split_message(&message);
         let code = [Some(code), self.error_code.clone()].into_iter().flatten();
         let code = match code.into_iter().find(|code| !code.is_empty()) {
@@ -77,28 +77,16 @@ fn json(body: &[u8]) -> Option<(String, String)> {
 
 /// `<Error><Code>..</Code><Message>..</Message>..</Error>`, with or without a namespace prefix.
 /// What stands beside these, such as the signed text of a failed signature, is left out.
-fn xml(body: &[u8]) -> Option<(String, String)> {
+fn from_xml(body: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(body).ok()?;
     if !text.trim_start_matches('\u{FEFF}').trim_start().starts_with('<') {
         return None;
     }
-    let code = element(text, ["<Code>", "<m:code>"])?;
-    let message = element(text, ["<Message>", "<m:message>", "<m:message xml:lang=\"en-US\">"]);
-    Some((code, message.unwrap_or_default()))
-}
-
-fn element<const N: usize>(text: &str, tags: [&str; N]) -> Option<String> {
-    let start = tags.iter().find_map(|tag| text.find(tag).map(|at| at + tag.len()))?;
-    let content = text.get(start..)?;
-    let content = &content[..content.find('<')?];
-    // The ampersand last, or `&amp;lt;` would be read twice.
-    let unescaped = content
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&apos;", "'")
-        .replace("&amp;", "&");
-    Some(unescaped.trim().to_owned())
+    let first = |names: [&str; 2]| {
+        let (content, _) = names.into_iter().find_map(|name| xml::element(text, name))?;
+        Some(xml::text(content).unwrap_or_else(|| content.to_owned()))
+    };
+    Some((first(["Code", "m:code"])?, first(["Message", "m:message"]).unwrap_or_default()))
 }
 
 /// The message without the request id and time that the service appends in lines of their own.

@@ -8,6 +8,7 @@
 //! and no value in it, whatever its text, reaches past the place it was put in.
 
 mod batch;
+mod cors;
 mod encode;
 mod fault;
 mod http_date;
@@ -15,7 +16,9 @@ mod message;
 mod read;
 mod row_keys;
 mod service;
+mod xml;
 
+pub use cors::{CorsMethod, CorsRule};
 pub use message::{Method, Request, Response};
 pub use service::{Dialect, Service};
 

@@ -94,7 +94,7 @@ impl Response {
         Ok(etags.map(|(part, operation)| part.new_etag(&operation.action)).collect())
     }
 
-    fn succeeded(self) -> Result<Self, StoreError> {
+    pub(super) fn succeeded(self) -> Result<Self, StoreError> {
         if self.is_success() { Ok(self) } else { Err(self.fault()) }
     }
 

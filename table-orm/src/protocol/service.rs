@@ -182,7 +182,9 @@ impl Service {
         let Transaction { partition_key, operations } = transaction;
         limits::check_count(operations)?;
         limits::check_distinct(operations)?;
-        let mut body = batch::Writer::new(&self.endpoint, boundary);
+        let bytes = operations.iter().filter_map(|operation| operation.action.body());
+        let bytes = bytes.map(Bytes::len).sum();
+        let mut body = batch::Writer::new(&self.endpoint, boundary, operations.len(), bytes);
         for (index, operation) in operations.iter().enumerate() {
             let part = self.write(table, partition_key, operation);
             body.push(&part.map_err(|error| error.at(index))?);

@@ -7,17 +7,21 @@
 use crate::protocol::Response;
 use bytes::Bytes;
 
-/// The responses in a body, in order. What is not a response is passed over.
+/// The responses in a body, in order, as far as it is UTF-8. What is not a response is passed over.
 pub(in crate::protocol) fn parts(body: &Bytes) -> Vec<Response> {
     let mut parts: Vec<Response> = Vec::new();
     let mut place = Place::Outside;
     let mut at = 0;
-    for line in body.split_inclusive(|&byte| byte == b'\n') {
+    let readable = match std::str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&body[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    for line in readable.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        let text = line.strip_suffix(b"\n").unwrap_or(line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        if text.starts_with(b"--") {
+        let text = line.strip_suffix('\n').unwrap_or(line);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        if text.starts_with("--") {
             place = Place::Outside;
         } else if let (Place::Outside, Some(status)) = (place, status(text)) {
             parts.push(Response { status, ..Response::default() });
@@ -51,14 +55,13 @@ enum Place {
 }
 
 /// The status of a line such as `HTTP/1.1 204 No Content`.
-fn status(line: &[u8]) -> Option<u16> {
-    let line = std::str::from_utf8(line.strip_prefix(b"HTTP/")?).ok()?;
-    line.split(' ').nth(1)?.parse().ok()
+fn status(line: &str) -> Option<u16> {
+    line.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok()
 }
 
 /// A header line; a line of JSON is none.
-fn header(line: &[u8]) -> Option<(&str, &str)> {
-    let (name, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
+fn header(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(':')?;
     let token = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (!name.is_empty() && name.bytes().all(token)).then(|| (name, value.trim()))
 }

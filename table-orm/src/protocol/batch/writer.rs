@@ -7,17 +7,27 @@ use uuid::Uuid;
 /// The body of a `$batch` request under construction: one change set.
 pub(in crate::protocol) struct Writer<'e> {
     endpoint: &'e str,
-    boundary: Uuid,
+    boundary: String,
     body: Vec<u8>,
 }
 
+/// The bytes of an operation beside its URL and body, roughly.
+const FRAME: usize = 360;
+
 impl<'e> Writer<'e> {
-    pub(in crate::protocol) fn new(endpoint: &'e str, boundary: Uuid) -> Self {
-        let head = format!(
-            "--batch_{boundary}\r\nContent-Type: multipart/mixed; boundary=changeset_{boundary}\
-             \r\n\r\n"
-        );
-        Self { endpoint, boundary, body: head.into_bytes() }
+    /// A change set of about that many operations with about that many bytes in their bodies.
+    pub(in crate::protocol) fn new(
+        endpoint: &'e str,
+        boundary: Uuid,
+        operations: usize,
+        bytes: usize,
+    ) -> Self {
+        let boundary = boundary.to_string();
+        let size = bytes + (operations + 1) * (FRAME + endpoint.len());
+        let mut writer = Self { endpoint, boundary, body: Vec::with_capacity(size) };
+        writer.mark("--batch_", "\r\nContent-Type: multipart/mixed; boundary=changeset_");
+        writer.mark("", "\r\n\r\n");
+        writer
     }
 
     /// The `Content-Type` of the whole.
@@ -28,7 +38,7 @@ impl<'e> Writer<'e> {
     /// Adds one operation. Its URL is absolute: Azurite answers relative ones with a 500.
     pub(in crate::protocol) fn push(&mut self, request: &Request) {
         let Request { method, target, headers, body } = request;
-        self.text(&["--changeset_", &self.boundary.to_string(), "\r\n"]);
+        self.mark("--changeset_", "\r\n");
         self.text(&["Content-Type: application/http\r\n"]);
         self.text(&["Content-Transfer-Encoding: binary\r\n\r\n"]);
         self.text(&[method.name(), " ", self.endpoint, target, " HTTP/1.1\r\n"]);
@@ -45,9 +55,16 @@ impl<'e> Writer<'e> {
 
     /// The whole body.
     pub(in crate::protocol) fn finish(mut self) -> Bytes {
-        let boundary = self.boundary.to_string();
-        self.text(&["--changeset_", &boundary, "--\r\n--batch_", &boundary, "--\r\n"]);
+        self.mark("--changeset_", "--\r\n");
+        self.mark("--batch_", "--\r\n");
         self.body.into()
+    }
+
+    /// The boundary between two texts.
+    fn mark(&mut self, before: &str, after: &str) {
+        for text in [before, &self.boundary, after] {
+            self.body.extend_from_slice(text.as_bytes());
+        }
     }
 
     fn text(&mut self, texts: &[&str]) {

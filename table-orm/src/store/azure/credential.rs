@@ -20,8 +20,7 @@ impl SharedKey {
     /// # Errors
     /// A name with other characters than names have, or a key that is not base64 text.
     pub fn new(account: &str, key: &str) -> Result<Self, ConnectError> {
-        let name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        if account.is_empty() || !account.bytes().all(name) {
+        if !is_account_name(account) {
             return Err(ConnectError::AccountName);
         }
         let key = key.trim();
@@ -43,6 +42,11 @@ impl SharedKey {
     pub(super) fn sign(&self, text: &str) -> azure_core::Result<String> {
         hmac_sha256(text, &self.key)
     }
+}
+
+/// Whether the text is letters, digits and `-`, at least one.
+pub(super) fn is_account_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// What a request is authorized with. `Debug` shows which kind it is, and no secret.

@@ -42,7 +42,11 @@ impl fmt::Display for Permissions {
 }
 
 /// Access to one table, or a range of its keys, until some time. Signing it with the account's key
-/// gives the query string to hand out; it cannot be taken back but by changing the key.
+/// gives the query string to hand out; it cannot be taken back but by changing the key. Azurite
+/// checks the signature over a range of keys, and then does not keep to the range.
+///
+/// The guide's chapter "Direct access without a proxy" shows what to grant, how browsers use it, and
+/// what a stolen one is worth.
 ///
 /// ```
 /// use table_orm::TableName;
