@@ -1,6 +1,6 @@
 fn find(repo: &Repo<Runner>) {
     let race = Runner::partition("Boston");
-    let _ = repo.list(race.by_bib().name("John").bib(1234));
+    let _ = repo.list(race.by_name().bib(1234).name("John"));
 }
 use table_orm::{Repo, TableEntity};
 #[derive(Debug, TableEntity)]
