@@ -22,20 +22,20 @@ pub const MAX_PARALLEL_GETS: usize = 16;
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Get<R, T> {
-    pub(super) channel: Channel,
-    keys: Result<KeyRange, KeyError>,
+    /// What to ask for, until it is asked.
+    question: Option<(Channel, Result<KeyRange, KeyError>)>,
     row: PhantomData<fn() -> R>,
     answer: Answer<Option<T>>,
 }
 
 impl<R: Row, T> Get<R, T> {
     pub(super) const fn new(channel: Channel, keys: Result<KeyRange, KeyError>) -> Self {
-        Self { channel, keys, row: PhantomData, answer: Answer(None) }
+        Self { question: Some((channel, keys)), row: PhantomData, answer: Answer(None) }
     }
 
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
     pub fn project<P: FromRow<R>>(self) -> Get<R, P> {
-        Get::new(self.channel, self.keys)
+        Get { question: self.question, row: PhantomData, answer: Answer(None) }
     }
 }
 
@@ -45,7 +45,8 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     /// # Errors
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
-        let mut query = self.channel.query(self.keys.clone()?);
+        let Some((channel, keys)) = &self.question else { return Ok(Plan { steps: Vec::new() }) };
+        let mut query = channel.query(keys.clone()?);
         query.select = select::<T>();
         Ok(Plan::read(query))
     }
@@ -56,10 +57,13 @@ impl<R: Row + 'static, T: FromRow<R> + 'static> Future for Get<R, T> {
     type Output = Result<Option<T>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { channel, keys, answer, row: _ } = self.get_mut();
+        let Self { question, answer, row: _ } = self.get_mut();
         answer.poll(context, || {
-            let (channel, keys) = (channel.clone(), keys.clone());
-            Box::pin(async move { point::<R, T>(&channel, keys?).await })
+            let question = question.take();
+            Box::pin(async move {
+                let Some((channel, keys)) = question else { return Ok(None) };
+                point::<R, T>(&channel, keys?).await
+            })
         })
     }
 }
