@@ -236,6 +236,25 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// The refusal in an error, by the kind of reference that the error is.
+macro_rules! refusal_of {
+    ($error:expr) => {
+        match $error {
+            Self::AlreadyExists(refusal)
+            | Self::UniqueViolation { refusal, .. }
+            | Self::Conflict(refusal)
+            | Self::NotFound(refusal)
+            | Self::TableNotFound(refusal)
+            | Self::TooLarge(refusal)
+            | Self::Throttled(refusal)
+            | Self::Unavailable(refusal)
+            | Self::Ambiguous(refusal)
+            | Self::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
+    };
+}
+
 impl Error {
     /// Sorts a store's refusal by what a caller can do about it.
     #[must_use]
@@ -300,37 +319,13 @@ impl Error {
     }
 
     const fn refusal_mut(&mut self) -> Option<&mut Refusal> {
-        match self {
-            Self::AlreadyExists(refusal)
-            | Self::UniqueViolation { refusal, .. }
-            | Self::Conflict(refusal)
-            | Self::NotFound(refusal)
-            | Self::TableNotFound(refusal)
-            | Self::TooLarge(refusal)
-            | Self::Throttled(refusal)
-            | Self::Unavailable(refusal)
-            | Self::Ambiguous(refusal)
-            | Self::Refused(refusal) => Some(refusal),
-            _ => None,
-        }
+        refusal_of!(self)
     }
 
     /// What the store answered, if the error came from one.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Refusal> {
-        match self {
-            Self::AlreadyExists(refusal)
-            | Self::UniqueViolation { refusal, .. }
-            | Self::Conflict(refusal)
-            | Self::NotFound(refusal)
-            | Self::TableNotFound(refusal)
-            | Self::TooLarge(refusal)
-            | Self::Throttled(refusal)
-            | Self::Unavailable(refusal)
-            | Self::Ambiguous(refusal)
-            | Self::Refused(refusal) => Some(refusal),
-            _ => None,
-        }
+        refusal_of!(self)
     }
 }
 

@@ -477,7 +477,7 @@ fn send<E: Send + 'static>(channel: Channel, mut chunk: Chunk<E>) -> BoxFuture<'
     let partition_key = chunk.transaction.partition_key.clone();
     Box::pin(async move {
         // Canonical rows are written under a condition that no index row's deletion has.
-        let sent = channel.send_changes(&Transaction { partition_key, operations }, "").await;
+        let sent = channel.send_changes(Transaction { partition_key, operations }, "").await;
         (chunk, sent.map(drop))
     })
 }

@@ -4,8 +4,8 @@ use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, Row, RowQuery, Span};
 use crate::store::{
-    Action, ErrorCode, IfMatch, MAX_TRANSACTION_BYTES, Metadata, Page, Store, StoreError,
-    StoredRow, Transaction,
+    Action, ErrorCode, IfMatch, MAX_TRANSACTION_BYTES, Metadata, Operation, Page, Store,
+    StoreError, StoredRow, Transaction,
 };
 use std::sync::Arc;
 
@@ -103,9 +103,15 @@ impl Channel {
     /// entity that was written before it had that index has none. The canonical row must be there.
     pub async fn send_changes(
         &self,
-        transaction: &Transaction,
+        transaction: Transaction,
         canonical: &str,
     ) -> Result<Vec<Option<ETag>>> {
+        let may_be_gone = |operation: &Operation| {
+            operation.action == Action::Delete(IfMatch::Any) && operation.row_key != canonical
+        };
+        if !transaction.operations.iter().any(may_be_gone) {
+            return self.send(transaction).await;
+        }
         let Transaction { partition_key, operations } = transaction;
         let mut sent: Vec<usize> = (0..operations.len()).collect();
         loop {
@@ -121,11 +127,11 @@ impl Channel {
                 Err(error) => error.with_operation(|index| sent.get(index).copied()),
             };
             let absent = match &error {
-                Error::NotFound(refusal) if refusal.row_key != canonical => refusal.operation,
+                Error::NotFound(refusal) => refusal.operation,
                 _ => None,
             };
             match absent {
-                Some((index, _)) if operations[index].action == Action::Delete(IfMatch::Any) => {
+                Some((index, _)) if may_be_gone(&operations[index]) => {
                     sent.retain(|&other| other != index);
                 }
                 _ => return Err(error),

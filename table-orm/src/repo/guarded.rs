@@ -75,11 +75,8 @@ pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
             let etag = stored.map(|loaded| loaded.etag().clone());
             return Ok(canonical.zip(etag));
         }
-        // The last operation on the key: a row that stays in place has one only.
-        let written = transaction.operations.iter().rposition(|operation| {
-            canonical.as_ref().is_some_and(|row| operation.row_key == row.row_key)
-        });
-        match channel.send_changes(&transaction, row_key).await {
+        let written = canonical.as_ref().and_then(|row| transaction.last_on(&row.row_key));
+        match channel.send_changes(transaction, row_key).await {
             Ok(etags) => {
                 let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
                 return Ok(canonical.zip(etag));

@@ -92,10 +92,8 @@ where
     let keys = read_page::<E>(R::INDEX, page)?
         .iter()
         .map(|entity| {
-            let mut rows = EntityRows::of(entity)?;
-            let canonical =
-                rows.rows.iter().position(|row| row.index == <E::Canonical as Row>::INDEX);
-            let row_key = canonical.map(|at| rows.rows.swap_remove(at).row_key);
+            let rows = EntityRows::of(entity)?;
+            let row_key = rows.canonical().map(|row| row.row_key.clone());
             Ok((rows.partition_key, row_key.unwrap_or_default()))
         })
         .collect::<Result<Vec<_>>>()?;

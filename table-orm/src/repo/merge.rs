@@ -52,7 +52,7 @@ impl<E: TableEntity> Merge<E> {
         Ok(key.plan(&self.channel, absent, MAX_ATTEMPTS))
     }
 
-    fn key(&self) -> Result<CanonicalKey> {
+    pub(super) fn key(&self) -> Result<CanonicalKey> {
         Ok(CanonicalKey::of(self.keys.clone()?))
     }
 
@@ -61,7 +61,7 @@ impl<E: TableEntity> Merge<E> {
     }
 
     /// The only row's write.
-    fn one_row(&self, key: &CanonicalKey) -> Result<Transaction> {
+    pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Transaction> {
         let body = self.body(key)?;
         let action = if self.insert {
             self.whole(key)?;
@@ -88,7 +88,7 @@ impl<E: TableEntity> Merge<E> {
         let entity = read_row::<E>(<E::Canonical as Row>::INDEX, &body)
             .map_err(|error| not_whole(error.property))?;
         let rows = EntityRows::of(&entity)?;
-        let canonical = rows.row(<E::Canonical as Row>::INDEX);
+        let canonical = rows.canonical();
         let same = rows.partition_key == key.partition_key
             && canonical.is_some_and(|row| row.row_key == key.row_key);
         if same { Ok(rows) } else { Err(not_whole(String::new())) }
@@ -120,14 +120,14 @@ pub(super) async fn merge_over<E: TableEntity>(
         let Some(loaded) = stored else {
             let rows = absent.cloned();
             let rows = rows.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))?;
-            let row = rows.row(canonical).cloned();
+            let row = rows.canonical().cloned();
             return Ok(Decision { transaction: insert_all(rows), canonical: row });
         };
         let merged = overlay(loaded.stored(), set)?;
         let new = EntityRows::of(&read_row::<E>(canonical, &merged)?)?;
         let stored = loaded.stored_rows()?;
         let transaction = changes(&stored, &new, canonical, loaded.etag(), InPlace::Merge);
-        Ok(Decision { transaction, canonical: new.row(canonical).cloned() })
+        Ok(Decision { transaction, canonical: new.canonical().cloned() })
     })
     .await?;
     etag(channel, key, written)
@@ -191,8 +191,7 @@ impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
             let loaded = stored.ok_or_else(absent)?;
             change(loaded)?;
             let (transaction, rows) = prepare(loaded)?;
-            let canonical = rows.row(<E::Canonical as Row>::INDEX).cloned();
-            Ok(Decision { transaction, canonical })
+            Ok(Decision { transaction, canonical: rows.canonical().cloned() })
         })
         .await?;
         let (row, etag) = written.ok_or_else(absent)?;

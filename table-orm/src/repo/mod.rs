@@ -529,14 +529,7 @@ impl<E: TableEntity> Repo<E> {
         entity: &E,
         operations: impl FnOnce(EntityRows) -> Transaction,
     ) -> Write<E, T> {
-        let change = EntityRows::of(entity).map(|rows| {
-            let canonical =
-                rows.rows.iter().position(|row| row.index == <E::Canonical as Row>::INDEX);
-            Change::Blind {
-                canonical: canonical.unwrap_or_default(),
-                transaction: operations(rows),
-            }
-        });
+        let change = EntityRows::of(entity).map(|rows| Change::Blind(operations(rows)));
         Write { channel: self.channel.clone(), change, entity: PhantomData }
     }
 

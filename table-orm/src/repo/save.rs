@@ -32,16 +32,12 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
 
     async fn run(mut self) -> Result<L> {
         let (transaction, rows) = prepare(self.loaded.loaded())?;
-        let canonical = rows.row(<E::Canonical as Row>::INDEX);
-        let Some(canonical) = canonical.filter(|_| !transaction.operations.is_empty()) else {
+        let Some(canonical) = rows.canonical().filter(|_| !transaction.operations.is_empty())
+        else {
             return Ok(self.loaded);
         };
-        // The last operation on the key: where a key stays in place there is one only.
-        let written = transaction
-            .operations
-            .iter()
-            .rposition(|operation| operation.row_key == canonical.row_key);
-        let etags = self.channel.send_changes(&transaction, &canonical.row_key).await?;
+        let written = transaction.last_on(&canonical.row_key);
+        let etags = self.channel.send_changes(transaction, &canonical.row_key).await?;
         if let Some(etag) = written.and_then(|index| etags.into_iter().nth(index).flatten()) {
             self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
@@ -109,7 +105,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
         Box::pin(async move {
             let transaction = Self::prepare(&self.loaded)?;
             // The canonical row is deleted under its ETag, which no index row is.
-            self.channel.send_changes(&transaction, "").await.map(drop)
+            self.channel.send_changes(transaction, "").await.map(drop)
         })
     }
 }

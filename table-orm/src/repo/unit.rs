@@ -4,6 +4,7 @@
 //! and there are at most 100; a unit that breaks a rule sends nothing.
 
 use super::channel::Channel;
+use super::merge::Merge;
 use super::patch::EntityPatch;
 use super::save::{Delete, prepare};
 use crate::entity::{AsLoaded, ETag, GuardTemplate, Loaded, TableEntity};
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, insert_all, merge_all, upsert_all};
 use crate::query::{CanonicalKeyOf, CompleteKey, Row, Span, WholePartition};
 use crate::row::EntityRows;
-use crate::store::{Action, IfMatch, MAX_TRANSACTION_OPERATIONS, Operation, Transaction};
+use crate::store::{MAX_TRANSACTION_OPERATIONS, Transaction};
 use std::fmt;
 use std::ops::Range;
 
@@ -193,14 +194,9 @@ impl<'a> Unit<'a> {
         E: TableEntity,
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        let operation = key.into_keys().map_err(Error::from).and_then(|keys| {
-            let text = |span| if let Span::Exact(text) = span { text } else { String::new() };
-            let (partition_key, row_key) = (text(keys.partition), text(keys.row));
-            let body = patch.into_patch().body(&partition_key, &row_key)?;
-            let action = Action::Merge(body, IfMatch::Any);
-            Ok(Transaction { partition_key, operations: vec![Operation { row_key, action }] })
-        });
-        match operation {
+        let (channel, patch) = (self.channel.clone(), patch.into_patch());
+        let merge = Merge { channel, keys: key.into_keys(), patch, insert: false };
+        match merge.key().and_then(|key| merge.one_row(&key)) {
             _ if !E::PATCHES_ONE_ROW => self.fail(UnitError::NotBlind(E::NAME)),
             Ok(transaction) => self.push::<E>(transaction, Ok(0), None),
             Err(error) => self.fail(error),
@@ -213,10 +209,8 @@ impl<'a> Unit<'a> {
     pub fn save<E: TableEntity + 'a>(mut self, mut loaded: impl AsLoaded<E> + Send + 'a) -> Self {
         match prepare(loaded.loaded()) {
             Ok((transaction, rows)) => {
-                let row = rows.row(<E::Canonical as Row>::INDEX).cloned();
-                let written = transaction.operations.iter().rposition(|operation| {
-                    row.as_ref().is_some_and(|row| row.row_key == operation.row_key)
-                });
+                let row = rows.canonical().cloned();
+                let written = row.as_ref().and_then(|row| transaction.last_on(&row.row_key));
                 let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
                 let take_over = move |etag| {
                     if let Some(row) = row {
@@ -267,7 +261,7 @@ impl<'a> Unit<'a> {
         let sent = match transaction.operations.len() {
             0 => Ok(Vec::new()),
             // A canonical row is deleted under its ETag, which no index row is.
-            _ => channel.send_changes(&transaction, "").await,
+            _ => channel.send_changes(transaction, "").await,
         };
         let etags = sent.map_err(|error| {
             let failed = error.refusal().and_then(|refusal| refusal.operation);
@@ -311,11 +305,8 @@ impl<'a> Unit<'a> {
         operations: impl FnOnce(EntityRows) -> Transaction,
     ) -> Self {
         match rows {
-            Ok(rows) => {
-                let canonical = <E::Canonical as Row>::INDEX;
-                let at = rows.rows.iter().position(|row| row.index == canonical);
-                self.push::<E>(operations(rows), at.ok_or(None), None);
-            }
+            // The canonical row comes first.
+            Ok(rows) => self.push::<E>(operations(rows), Ok(0), None),
             Err(invalid) => self.fail(Error::from(invalid)),
         }
         self

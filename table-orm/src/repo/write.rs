@@ -24,8 +24,8 @@ pub struct Write<E, T = ETag> {
 /// What is to be written.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
-    /// Sent without a look at what is stored.
-    Blind { transaction: Transaction, canonical: usize },
+    /// Sent without a look at what is stored; the first operation is the canonical row's.
+    Blind(Transaction),
     /// Decided by the rows that are stored.
     OverStored { rows: EntityRows, then: Then },
 }
@@ -44,8 +44,6 @@ pub(super) enum Then {
 }
 
 impl<E: TableEntity, T> Write<E, T> {
-    const CANONICAL: usize = <E::Canonical as Row>::INDEX;
-
     /// What it will send.
     ///
     /// # Errors
@@ -53,9 +51,9 @@ impl<E: TableEntity, T> Write<E, T> {
     pub fn plan(&self) -> Result<Plan> {
         let table = &self.channel.table;
         Ok(match self.change.clone()? {
-            Change::Blind { transaction, .. } => Plan::write(table, transaction),
+            Change::Blind(transaction) => Plan::write(table, transaction),
             Change::OverStored { rows, then } => {
-                let Some(row) = rows.row(Self::CANONICAL) else {
+                let Some(row) = rows.canonical() else {
                     return Err(self.channel.not_found(&rows.partition_key, ""));
                 };
                 let key = CanonicalKey::in_partition(&rows.partition_key, row);
@@ -68,14 +66,12 @@ impl<E: TableEntity, T> Write<E, T> {
     /// Sends it. Returns the canonical row's new ETag, `None` after a delete.
     async fn run(self) -> Result<Option<ETag>> {
         match self.change? {
-            Change::Blind { transaction, canonical } => {
-                let row_key = transaction
-                    .operations
-                    .get(canonical)
-                    .map(|operation| operation.row_key.as_str());
-                let row_key = row_key.unwrap_or_default();
-                let etags = self.channel.send_changes(&transaction, row_key).await?;
-                Ok(etags.into_iter().nth(canonical).flatten())
+            Change::Blind(transaction) => {
+                let canonical = transaction.operations.first();
+                let canonical = canonical.map(|operation| operation.row_key.clone());
+                let canonical = canonical.unwrap_or_default();
+                let etags = self.channel.send_changes(transaction, &canonical).await?;
+                Ok(etags.into_iter().next().flatten())
             }
             Change::OverStored { rows, then } => over_stored::<E>(&self.channel, &rows, then).await,
         }
@@ -89,7 +85,7 @@ async fn over_stored<E: TableEntity>(
     then: Then,
 ) -> Result<Option<ETag>> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let Some(row) = rows.row(canonical) else {
+    let Some(row) = rows.canonical() else {
         return Err(channel.not_found(&rows.partition_key, ""));
     };
     let key = CanonicalKey::in_partition(&rows.partition_key, row);

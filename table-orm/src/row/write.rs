@@ -78,6 +78,12 @@ impl EntityRows {
         Ok(())
     }
 
+    /// The canonical row, which every entity has: the first.
+    #[must_use]
+    pub fn canonical(&self) -> Option<&EntityRow> {
+        self.rows.first()
+    }
+
     /// The row written from the template `index`.
     #[must_use]
     pub fn row(&self, index: usize) -> Option<&EntityRow> {

@@ -88,3 +88,10 @@ pub struct Transaction {
     /// The operations, at most [`MAX_TRANSACTION_OPERATIONS`](super::MAX_TRANSACTION_OPERATIONS).
     pub operations: Vec<Operation>,
 }
+
+impl Transaction {
+    /// The index of the last operation on that row, which leaves its version.
+    pub(crate) fn last_on(&self, row_key: &str) -> Option<usize> {
+        self.operations.iter().rposition(|operation| operation.row_key == row_key)
+    }
+}
