@@ -36,7 +36,7 @@ pub use patch::{EntityPatch, Patch};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
-pub use union::{UnionList, UnionPages};
+pub use union::UnionList;
 pub use unit::{Unit, UnitError};
 pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::Write;

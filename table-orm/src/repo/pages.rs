@@ -9,7 +9,6 @@ use crate::store::MAX_PAGE_ROWS;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
-use std::marker::PhantomData;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -23,13 +22,35 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct Pages<T> {
     channel: Channel,
-    /// The key template that the rows are written from.
-    row: usize,
+    reader: PageReader<T>,
     /// The next request; `None` at the end. An error waits here for the next call.
     query: Option<Result<RowQuery>>,
     /// The most rows still to read.
     left: Option<usize>,
-    read: PhantomData<fn() -> T>,
+}
+
+/// What a page's rows are read into.
+#[derive(Debug)]
+pub(super) struct PageReader<T> {
+    /// The key template that the rows are written from.
+    row: usize,
+    read: fn(usize, &[u8]) -> Result<Vec<T>>,
+    /// Whether it leaves none out, so that no more rows are asked for than are wanted.
+    every: bool,
+}
+
+impl<T> PageReader<T> {
+    /// Those that `read` makes of a page; not of `every` row, maybe.
+    pub const fn some(read: fn(usize, &[u8]) -> Result<Vec<T>>, every: bool) -> Self {
+        Self { row: 0, read, every }
+    }
+}
+
+impl<T: ReadRow> PageReader<T> {
+    /// A `T` of each row.
+    fn each(row: usize) -> Self {
+        Self { row, read: |row, page| Ok(read_page::<T>(row, page)?), every: true }
+    }
 }
 
 /// One page.
@@ -69,12 +90,25 @@ impl<T: ReadRow> Pages<T> {
         limit: Option<usize>,
         size: Option<usize>,
     ) -> Self {
+        Self::read_by(channel, PageReader::each(row), query, limit, size)
+    }
+}
+
+impl<T> Pages<T> {
+    /// The same, read in that way.
+    pub(super) fn read_by(
+        channel: Channel,
+        reader: PageReader<T>,
+        query: Result<RowQuery>,
+        limit: Option<usize>,
+        size: Option<usize>,
+    ) -> Self {
         let query = query.and_then(|mut query| {
             query.top = size.map(page_size).transpose()?;
             Ok(query)
         });
         let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
-        Self { channel, row, query, left: limit, read: PhantomData }
+        Self { channel, reader, query, left: limit }
     }
 
     /// Goes on behind the page that gave `token`. A token of another query is an error of the next
@@ -101,7 +135,8 @@ impl<T: ReadRow> Pages<T> {
         Plan { steps }
     }
 
-    /// The next page: one request. `None` after the last one.
+    /// The next page: one request. `None` after the last one. A page that a limit has cut short has
+    /// no token.
     ///
     /// # Errors
     /// A value that a key or filter cannot hold, after which there are no pages. The store's
@@ -112,17 +147,22 @@ impl<T: ReadRow> Pages<T> {
             ended => return ended.take().map_or(Ok(None), |failed| failed.map(|_| None)),
         };
         let mut request = query.clone();
-        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok()) {
+        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
+            && self.reader.every
+        {
             request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
         }
         let page = self.channel.page(&request).await?;
-        let mut items = read_page::<T>(self.row, &page.body)?;
+        let mut items = (self.reader.read)(self.reader.row, &page.body)?;
+        let mut token = page.continuation.clone().map(|next| PageToken::new(query, next));
+        query.continuation = page.continuation;
         if let Some(left) = &mut self.left {
-            items.truncate(*left);
+            if items.len() > *left {
+                items.truncate(*left);
+                token = None;
+            }
             *left -= items.len();
         }
-        let token = page.continuation.clone().map(|next| PageToken::new(query, next));
-        query.continuation = page.continuation;
         if token.is_none() || self.left == Some(0) {
             self.query = None;
         }
@@ -156,7 +196,7 @@ impl<T: ReadRow> Pages<T> {
     }
 }
 
-pub(super) fn page_size(size: usize) -> Result<u16> {
+fn page_size(size: usize) -> Result<u16> {
     match u16::try_from(size) {
         Ok(size @ 1..=MAX_PAGE_ROWS) => Ok(size),
         _ => Err(Error::PageSize(size)),

@@ -1,17 +1,16 @@
 //! Queries of one partition in which entities of several types stand.
 
 use super::channel::Channel;
-use super::pages::{RowPage, RowStream, page_size};
+use super::pages::{PageReader, Pages, RowStream};
 use super::verify::Found;
 use crate::entity::{MemberOf, TableName, TableUnion};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
-use crate::query::{KeyRange, PageToken, Row, RowQuery, Span, WholePartition};
+use crate::query::{KeyRange, Row, RowQuery, Span, WholePartition};
 use crate::row::split_page;
-use crate::store::{MAX_PAGE_ROWS, Store};
+use crate::store::Store;
 use futures_core::future::BoxFuture;
-use futures_util::{TryStreamExt as _, stream};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -72,7 +71,7 @@ impl<U: TableUnion> UnionList<U> {
 
     /// The answer in pages, to be resumed by token. A page looks at `size` rows at most, 1 to 1000,
     /// index rows among them, so it may hold fewer entities, even none, and not be the last.
-    pub fn pages(self, size: usize) -> UnionPages<U> {
+    pub fn pages(self, size: usize) -> Pages<U> {
         self.ask(Some(size))
     }
 
@@ -82,11 +81,7 @@ impl<U: TableUnion> UnionList<U> {
     where
         U: Send + 'static,
     {
-        let pages = stream::try_unfold(self.ask(None), |mut pages| async {
-            let page = pages.next().await?;
-            Ok::<_, Error>(page.map(|page| (stream::iter(page.items.into_iter().map(Ok)), pages)))
-        });
-        RowStream::new(pages.try_flatten())
+        self.ask(None).into_stream()
     }
 
     /// All entities.
@@ -97,84 +92,25 @@ impl<U: TableUnion> UnionList<U> {
     where
         U: Send + 'static,
     {
-        Box::pin(self.stream().try_collect())
+        Box::pin(self.ask(None).collect())
     }
 
-    fn ask(self, size: Option<usize>) -> UnionPages<U> {
-        let Self { channel, query, limit, .. } = self;
-        let query = query.map_err(Error::from).and_then(|mut query| {
-            query.top = size.map(page_size).transpose()?;
-            Ok(query)
-        });
-        let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
-        UnionPages { channel, query, left: limit, union: PhantomData }
+    fn ask(self, size: Option<usize>) -> Pages<U> {
+        let only_canonical = U::MEMBERS.iter().all(|member| member.rows.len() == 1);
+        let reader = PageReader::some(|_, page| read_union(page), only_canonical);
+        Pages::read_by(self.channel, reader, self.query.map_err(Error::from), self.limit, size)
     }
 }
 
-/// The pages of a union, each asked for when it is wanted.
-#[must_use = "nothing is sent until `next`"]
-#[derive(Debug)]
-pub struct UnionPages<U> {
-    channel: Channel,
-    /// The next request; `None` at the end. An error waits here for the next call.
-    query: Option<Result<RowQuery>>,
-    /// The most entities still to give.
-    left: Option<usize>,
-    union: PhantomData<fn() -> U>,
-}
-
-impl<U: TableUnion> UnionPages<U> {
-    /// Goes on behind the page that gave `token`. A token of another query is an error of the next
-    /// call, [`Error::Token`].
-    pub fn resume(mut self, token: PageToken) -> Self {
-        if let Some(Ok(query)) = &mut self.query {
-            match token.open(query) {
-                Ok(continuation) => query.continuation = Some(continuation),
-                Err(error) => self.query = Some(Err(error.into())),
-            }
+/// The entities of a page, without rows that are of none of the types or none canonical.
+fn read_union<U: TableUnion>(page: &[u8]) -> Result<Vec<U>> {
+    let mut entities = Vec::new();
+    for row in split_page(page)? {
+        let row = Found::read(row.get().as_bytes())?;
+        let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
+        if let Some(member) = member {
+            entities.push(U::read_member(member, row.body)?);
         }
-        self
     }
-
-    /// The next page: one request. `None` after the last one. A page that `take` has cut short has
-    /// no token.
-    ///
-    /// # Errors
-    /// A value that a key cannot hold, after which there are no pages. The store's refusal, or a
-    /// row that cannot be read; the next call asks for the same page again then.
-    pub async fn next(&mut self) -> Result<Option<RowPage<U>>> {
-        let query = match &mut self.query {
-            Some(Ok(query)) => query,
-            ended => return ended.take().map_or(Ok(None), |failed| failed.map(|_| None)),
-        };
-        let mut request = query.clone();
-        // Where every row is an entity, no more rows are asked for than are wanted.
-        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
-            && U::MEMBERS.iter().all(|member| member.rows.len() == 1)
-        {
-            request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
-        }
-        let page = self.channel.page(&request).await?;
-        let mut items = Vec::new();
-        for row in split_page(&page.body)? {
-            let row = Found::read(row.get().as_bytes())?;
-            let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
-            if let Some(member) = member {
-                items.push(U::read_member(member, row.body)?);
-            }
-        }
-        let mut token = page.continuation.clone().map(|next| PageToken::new(query, next));
-        query.continuation = page.continuation;
-        if let Some(left) = &mut self.left {
-            if items.len() > *left {
-                items.truncate(*left);
-                token = None;
-            }
-            *left -= items.len();
-        }
-        if token.is_none() || self.left == Some(0) {
-            self.query = None;
-        }
-        Ok(Some(RowPage { items, token }))
-    }
+    Ok(entities)
 }
