@@ -4,6 +4,7 @@
 
 pub mod history;
 pub mod linear;
+pub mod meddler;
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::ops::Range;

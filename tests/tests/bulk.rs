@@ -5,10 +5,10 @@
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use table_orm::query::RowQuery;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Operation, Store, StoreError, Transaction};
 use table_orm::{ETag, Error, ScanPermit, TableEntity, TableName, Tables};
+use tests::meddler::{Meddled, Meddler};
 
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
 #[table(name = "values", partition = "{space}", row = "{key:05}")]
@@ -37,8 +37,9 @@ struct EverFaster {
 }
 
 impl EverFaster {
-    fn new() -> Self {
-        Self { store: EmbeddedStore::in_memory().unwrap(), commits: AtomicU64::new(0) }
+    fn tables() -> Tables {
+        let store = EmbeddedStore::in_memory().unwrap();
+        Tables::new(Meddled(Self { store, commits: AtomicU64::new(0) }))
     }
 
     async fn wait(&self) {
@@ -48,32 +49,9 @@ impl EverFaster {
 }
 
 #[async_trait]
-impl Store for EverFaster {
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.store.create_table(table).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.store.delete_table(table).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        self.store.list_tables().await
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        self.store.get(table, partition_key, row_key, select, metadata).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.store.query(query).await
+impl Meddler for EverFaster {
+    fn inner(&self) -> &dyn Store {
+        &self.store
     }
 
     async fn write(
@@ -106,7 +84,7 @@ fn named(key: u32, name: &str, version: u32) -> Named {
 
 #[tokio::test(start_paused = true)]
 async fn of_two_versions_the_later_given_is_stored() {
-    let repo = Tables::new(EverFaster::new()).repo::<Value>();
+    let repo = EverFaster::tables().repo::<Value>();
     repo.create_table().await.unwrap();
     let versions = |version| (0..100).map(move |key| value(key, version));
     let rounds = (1..=4).flat_map(versions);
@@ -121,7 +99,7 @@ async fn of_two_versions_the_later_given_is_stored() {
 
 #[tokio::test(start_paused = true)]
 async fn of_two_versions_written_one_by_one_the_later_given_is_stored() {
-    let repo = Tables::new(EverFaster::new()).repo::<Named>();
+    let repo = EverFaster::tables().repo::<Named>();
     repo.create_table().await.unwrap();
     let versions =
         (1..=4).flat_map(|version| (0..10).map(move |key| named(key, &format!("n{key}"), version)));

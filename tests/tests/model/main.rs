@@ -77,8 +77,7 @@ async fn a_hundred_thousand_random_calls_leave_every_row_in_step() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_broken_diff_is_caught() {
     for mutation in Mutation::ALL {
-        let store = table_orm::store::embedded::EmbeddedStore::in_memory().unwrap();
-        let tables = Tables::new(Tamper::new(store, mutation));
+        let tables = Tables::new(Tamper::store(mutation));
         let caught = run(&tables, 7, 5, 300).await;
         assert!(caught.is_err(), "{mutation:?} went unnoticed");
     }

@@ -1,12 +1,10 @@
 //! A store that lets transactions arrive as a broken write engine would send them.
 
 use async_trait::async_trait;
-use table_orm::query::RowQuery;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{
-    Action, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
-};
+use table_orm::store::{Action, IfMatch, Operation, Store, StoreError, Transaction};
 use table_orm::{ETag, TableName};
+use tests::meddler::{Meddled, Meddler};
 
 /// What the write engine forgets.
 #[derive(Debug, Clone, Copy)]
@@ -63,38 +61,16 @@ pub struct Tamper {
 }
 
 impl Tamper {
-    pub const fn new(store: EmbeddedStore, mutation: Mutation) -> Self {
-        Self { store, mutation }
+    /// A store in memory, written by that engine.
+    pub fn store(mutation: Mutation) -> Meddled<Self> {
+        Meddled(Self { store: EmbeddedStore::in_memory().unwrap(), mutation })
     }
 }
 
 #[async_trait]
-impl Store for Tamper {
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.store.create_table(table).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.store.delete_table(table).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        self.store.list_tables().await
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        self.store.get(table, partition_key, row_key, select, metadata).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.store.query(query).await
+impl Meddler for Tamper {
+    fn inner(&self) -> &dyn Store {
+        &self.store
     }
 
     async fn write(

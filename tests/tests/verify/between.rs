@@ -5,8 +5,9 @@ use futures_util::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 use table_orm::layer::{Layer, LayerError};
 use table_orm::query::RowQuery;
-use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Operation, Page, Store, StoreError, Transaction};
 use table_orm::{ETag, TableName};
+use tests::meddler::{Meddled, Meddler};
 
 /// Pages hold few rows, so that writers come between them.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub struct SmallPages(pub u16);
 
 impl Layer for SmallPages {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Around { store, rows: self.0, meanwhile: Meanwhile::default() }))
+        Ok(Arc::new(Meddled(Around { store, rows: self.0, meanwhile: Meanwhile::default() })))
     }
 }
 
@@ -43,7 +44,7 @@ impl std::fmt::Debug for Meanwhile {
 
 impl Layer for Meanwhile {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Around { store, rows: 1000, meanwhile: self }))
+        Ok(Arc::new(Meddled(Around { store, rows: 1000, meanwhile: self })))
     }
 }
 
@@ -55,28 +56,9 @@ struct Around {
 }
 
 #[async_trait]
-impl Store for Around {
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.store.create_table(table).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.store.delete_table(table).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        self.store.list_tables().await
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        self.store.get(table, partition_key, row_key, select, metadata).await
+impl Meddler for Around {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
