@@ -3,8 +3,11 @@
 #![allow(missing_docs)]
 
 use async_trait::async_trait;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
+use table_orm::plan::Step;
+use table_orm::query::QueryClass;
+use table_orm::repo::OPEN_PARTITIONS;
 use table_orm::store::embedded::EmbeddedStore;
 use table_orm::store::{Operation, Store, StoreError, Transaction};
 use table_orm::{ETag, Error, ScanPermit, TableEntity, TableName, Tables};
@@ -158,4 +161,120 @@ async fn a_write_that_stops_gives_back_what_it_has_not_written() {
     repo.insert_many(left).await.all().unwrap();
     let stored = repo.scan(ScanPermit::because("test")).collect().await.unwrap();
     assert_eq!(stored.len(), 1000);
+}
+
+#[tokio::test]
+async fn a_plan_shows_every_transaction_and_sends_nothing() {
+    let tables = Tables::in_memory().unwrap();
+    // Not even the table is there.
+    let values = tables.repo::<Value>();
+    let plan = values.insert_many((0..250).map(|key| value(key, 1))).plan().unwrap();
+    let operations: Vec<_> = plan
+        .steps
+        .iter()
+        .map(|step| match step {
+            Step::Commit { transaction, .. } => transaction.operations.len(),
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(operations, [100, 100, 50]);
+    let keys: Vec<_> = plan.operations().map(|operation| operation.row_key.clone()).collect();
+    assert_eq!(keys, (0..250).map(|key| format!("{key:05}")).collect::<Vec<_>>());
+
+    // One that reads first.
+    let named = tables.repo::<Named>();
+    let plan = named.upsert_many([a_named(1), a_named(2)]).plan().unwrap();
+    assert_eq!(plan.class(), Some(QueryClass::Point));
+    assert_eq!(plan.steps.len(), 4);
+    let refused = named.insert_many([a_named(100_000)]).plan();
+    assert!(matches!(refused, Err(Error::Key(_))), "{refused:?}");
+}
+
+fn a_named(key: u32) -> Named {
+    named(key, &format!("n{key}"), 1)
+}
+
+static ALIVE: AtomicI64 = AtomicI64::new(0);
+
+/// Counts those of its kind that are in memory.
+#[derive(Debug)]
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        ALIVE.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        ALIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "many", partition = "{space:03}", row = "{key:010}")]
+struct Many {
+    space: u16,
+    key: u32,
+    #[table(skip)]
+    _counted: Counted,
+}
+
+/// A store that keeps nothing.
+#[derive(Debug)]
+struct Nowhere(EmbeddedStore);
+
+#[async_trait]
+impl Meddler for Nowhere {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+
+    async fn write(
+        &self,
+        _: &TableName,
+        _: &str,
+        _: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        tokio::task::yield_now().await;
+        Ok(None)
+    }
+
+    async fn commit(
+        &self,
+        _: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        tokio::task::yield_now().await;
+        Ok(vec![None; transaction.operations.len()])
+    }
+}
+
+/// `ENTITIES=10000000 cargo test --release -p tests --test bulk memory` is ten million of them.
+#[tokio::test]
+async fn however_many_there_are_few_are_in_memory() {
+    let entities: u32 =
+        std::env::var("ENTITIES").map_or(100_000, |entities| entities.parse().unwrap());
+    let mut most = 0;
+    let input = (0..entities).map(|key| {
+        most = most.max(ALIVE.load(Ordering::Relaxed));
+        // More partitions than are collected at a time, of which some fill up.
+        Many { space: (key / 7 % 70) as u16, key, _counted: Counted::new() }
+    });
+    let store = Nowhere(EmbeddedStore::in_memory().unwrap());
+    let repo = Tables::new(Meddled(store)).repo::<Many>();
+    let written = repo.insert_many(input).parallelism(4).await.all().unwrap();
+    assert_eq!(written.entities, u64::from(entities));
+    // Chunks that are collected, wait, and are under way, of 100 entities at most.
+    let bound = 100 * (OPEN_PARTITIONS as i64 + 2 * 4 + 1);
+    assert!(most <= bound, "{most} at a time, of {bound}");
+    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
 }

@@ -1,7 +1,7 @@
 //! What a call will send: made before anything is sent, readable by people.
 //!
-//! A read or write of an entity on a [`Repo`](crate::Repo) can be asked for its plan instead of
-//! being awaited. Writes of many entities are planned as their input is read.
+//! A read or write on a [`Repo`](crate::Repo) can be asked for its plan instead of being awaited. A
+//! write of many entities reads its whole input for that.
 
 mod changes;
 mod display;

@@ -7,7 +7,9 @@
 //! is.
 
 use super::channel::Channel;
+use super::guarded::{CanonicalKey, MAX_ATTEMPTS};
 use crate::error::{Error, Result};
+use crate::plan::Plan;
 use crate::store::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, Transaction};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -190,6 +192,16 @@ impl<'a, E, I> Bulk<'a, E, I> {
     }
 }
 
+impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
+    /// What it will send, in no certain order; reads the whole input, and sends nothing.
+    ///
+    /// # Errors
+    /// The first entity that the service would refuse.
+    pub fn plan(self) -> Result<Plan> {
+        Run::new(self).plan()
+    }
+}
+
 /// Entities of one partition that travel together.
 pub(super) struct Chunk<E> {
     entities: Vec<E>,
@@ -290,6 +302,26 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
             failures: Vec::new(),
             unsent: Vec::new(),
             stopped: false,
+        }
+    }
+
+    fn plan(mut self) -> Result<Plan> {
+        let mut steps = Vec::new();
+        while let Some(chunk) = self.next_closed() {
+            let Bulk { channel, grouping, .. } = &self.bulk;
+            let plan = match (grouping.alone, chunk.transaction.operations.first()) {
+                (Some(_), Some(canonical)) => CanonicalKey {
+                    partition_key: chunk.transaction.partition_key.clone(),
+                    row_key: canonical.row_key.clone(),
+                }
+                .plan(channel, Some(chunk.transaction), MAX_ATTEMPTS),
+                _ => Plan::write(&channel.table, chunk.transaction),
+            };
+            steps.extend(plan.steps);
+        }
+        match self.failures.into_iter().next() {
+            Some(failure) => Err(failure.error),
+            None => Ok(Plan { steps }),
         }
     }
 

@@ -62,7 +62,7 @@ use write::{Change, Then};
 /// The entities of type `E` in one table. Cheap to clone.
 ///
 /// Calls on entities return a value that sends nothing by itself: `.await` runs it, and `.plan()`
-/// says what it would send. Writes of many entities plan as they go.
+/// says what it would send.
 #[derive(Debug)]
 pub struct Repo<E> {
     channel: Channel,
