@@ -51,6 +51,7 @@ pub mod property;
 #[cfg(feature = "azure")]
 pub mod protocol;
 pub mod query;
+pub mod queue;
 pub mod repo;
 pub mod row;
 pub mod scan;
