@@ -5,8 +5,12 @@
 //! delivered again. So a worker that dies loses nothing, and every message may come twice.
 
 mod error;
+mod memory;
+mod rules;
 
 pub use error::{QueueError, QueueErrorKind};
+pub use memory::MemoryQueues;
+pub use rules::MAX_MESSAGE_BYTES;
 
 use async_trait::async_trait;
 use std::fmt;
