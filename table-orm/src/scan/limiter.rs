@@ -43,6 +43,11 @@ impl Limiter {
         free
     }
 
+    /// A request is no longer under way.
+    pub const fn leave(&mut self) {
+        self.busy = self.busy.saturating_sub(1);
+    }
+
     /// When a page of that partition may be sent, as far as the partition is concerned.
     pub fn reserve_partition(&mut self, now: f64, partition: Option<&str>, page: f64) -> f64 {
         let pacer = partition.and_then(|partition| self.partitions.get_mut(partition));
@@ -56,7 +61,6 @@ impl Limiter {
 
     /// A request has brought rows.
     pub fn answered(&mut self, now: f64, partition: Option<&str>, rows: f64, page: f64) {
-        self.busy = self.busy.saturating_sub(1);
         if let Some(partition) = partition {
             self.partition(now, partition).sustained(now, rows, page);
         }
@@ -67,7 +71,6 @@ impl Limiter {
     /// A request sent at `issued` was refused. A partition that was just read fast is to blame;
     /// else the account, unless it has lately sustained much more.
     pub fn refused(&mut self, now: f64, partition: Option<&str>, issued: f64) {
-        self.busy = self.busy.saturating_sub(1);
         if let Some(partition) = partition {
             let pacer = self.partition(now, partition);
             if pacer.recent() >= PARTITION_FLOOR {

@@ -59,6 +59,7 @@ mod builder;
 mod checkpoint;
 mod commit;
 mod error;
+mod estimate;
 mod key_model;
 mod limiter;
 mod pacer;
