@@ -11,6 +11,7 @@ mod rules;
 pub use error::{QueueError, QueueErrorKind};
 pub use memory::MemoryQueues;
 pub use rules::MAX_MESSAGE_BYTES;
+pub(crate) use rules::check_name;
 
 use async_trait::async_trait;
 use std::fmt;

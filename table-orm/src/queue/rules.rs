@@ -8,7 +8,7 @@ pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Refuses a name that no queue can have: 3 to 63 lower-case letters, digits and single dashes, a
 /// letter or digit at either end (service documentation, "Naming queues and metadata").
-pub(super) fn check_name(queue: &str) -> Result<(), QueueError> {
+pub(crate) fn check_name(queue: &str) -> Result<(), QueueError> {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     let named = (3..=63).contains(&queue.len())
         && queue.bytes().all(inner)

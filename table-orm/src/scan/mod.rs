@@ -58,6 +58,7 @@ mod answer;
 mod builder;
 mod checkpoint;
 mod commit;
+pub mod distributed;
 mod error;
 mod estimate;
 mod key_model;
