@@ -1,6 +1,6 @@
 //! Compares the ways to scan a table, on a fake service and virtual time.
 //!
-//! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers]`
+//! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers] [seed]`
 //!
 //! Prints one table: for each kind of keys, without limits and under the documented targets, the
 //! time of a serial scan, and of each other way its speed-up over serial, its requests over the
@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = arguments.map(|text| text.parse::<usize>());
     let rows = if file.is_some() { None } else { numbers.next().transpose()? };
     let workers = numbers.next().transpose()?.unwrap_or(16);
+    let seed = numbers.next().transpose()?.unwrap_or(7) as u64;
     if large {
         return scan_large(rows.unwrap_or(LARGE_ROWS), workers);
     }
@@ -50,11 +51,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         return compare(&file, &read_keys(&file)?, workers);
     }
     for kind in KeyKind::ALL {
-        compare(&kind.to_string(), &kind.generate(rows, 7), workers)?;
+        compare(&kind.to_string(), &kind.generate(rows, seed), workers)?;
     }
     if rows >= 1_000_000 {
         let kind = KeyKind::PackageIds;
-        compare(&kind.to_string(), &kind.generate(PACKAGE_ROWS, 7), workers)?;
+        compare(&kind.to_string(), &kind.generate(PACKAGE_ROWS, seed), workers)?;
     }
     Ok(())
 }
