@@ -119,6 +119,37 @@ fn a_process_killed_at_any_page_loses_nothing_and_doubles_one_page() {
 }
 
 #[test]
+fn a_stream_of_pages_given_up_resumes_at_the_page_that_was_being_handled() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = service(mixed(), 4);
+    let mut taken = 0;
+    let mut over = false;
+    while !over {
+        taken += 1;
+        let path = directory.path().join(format!("{taken}"));
+        let scan = || scan(&service).concurrency(3).checkpoint(path.clone());
+        let mut found = Vec::new();
+        let flying = run(async {
+            let mut pages = scan().page_stream();
+            for _ in 0..taken {
+                let page = pages.next().await.unwrap()?;
+                assert_eq!(page.first.row_key, page.rows[0].row_key);
+                found.push(keys(&page.rows));
+            }
+            found.pop()
+        });
+        over = flying.is_none();
+        found.push(keys(&run(scan().collect()).unwrap()));
+        let mut found: Vec<_> = found.concat();
+        found.sort_unstable();
+        let mut expected = all(&service);
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    assert!(taken > 5);
+}
+
+#[test]
 fn partition_keys_are_resumed_behind_the_last_partition() {
     let directory = tempfile::tempdir().unwrap();
     let service = service(grid("tenant", 30, 20), 6);
