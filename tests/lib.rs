@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod azurite;
 pub mod history;
 pub mod linear;
 pub mod meddler;

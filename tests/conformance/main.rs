@@ -8,7 +8,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod azurite;
 mod cases;
 #[path = "../../examples/table_copy/content.rs"]
 mod content;
@@ -25,7 +24,6 @@ mod stub;
 mod subject;
 mod tls;
 
-use azurite::Azurite;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::future::Future;
 use std::pin::Pin;
@@ -34,6 +32,7 @@ use std::sync::Arc;
 use subject::Subject;
 use table_orm::store::azure::AzureStore;
 use table_orm::store::embedded::EmbeddedStore;
+use tests::azurite::{self, Azurite};
 use tokio::runtime::Runtime;
 
 /// What a test runs.
@@ -50,7 +49,7 @@ fn main() -> ExitCode {
     let runtime = Arc::new(Runtime::new().expect("a runtime"));
     let azurite =
         if arguments.list { Err("not started to list tests".into()) } else { Azurite::start() };
-    let required = std::env::var_os("TABLE_ORM_REQUIRE_AZURITE").is_some_and(|value| value == "1");
+    let required = azurite::required();
     if let (Err(reason), false) = (&azurite, arguments.list) {
         eprintln!("without Azurite: {reason}");
     }

@@ -1,7 +1,6 @@
 //! Shared access signatures made here, judged by Azurite.
 
 use crate::Run;
-use crate::azurite::{ACCOUNT, Azurite, KEY};
 use crate::subject::{Subject, insert};
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
@@ -11,6 +10,7 @@ use table_orm::store::azure::{
 };
 use table_orm::store::{Metadata, Store, StoreError, Transaction};
 use table_orm::{Error, Tables};
+use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 type Case = (&'static str, fn(&Azurite) -> Run);

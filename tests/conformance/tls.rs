@@ -1,7 +1,6 @@
 //! The Azure store over HTTPS, on an Azurite whose certificate an authority made here has signed.
 
 use crate::Run;
-use crate::azurite::{ACCOUNT, Azurite, KEY};
 use crate::cases;
 use crate::subject::Subject;
 use azure_core::credentials::{AccessToken, TokenRequestOptions};
@@ -13,6 +12,7 @@ use table_orm::store::Store as _;
 use table_orm::store::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
+use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 /// The behaviours that are checked over TLS too: one of each kind of request.
