@@ -1,8 +1,8 @@
-//! What every store promises, checked against every store.
+//! What every store promises, checked against every store; and what every `Queues` promises.
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
-//! store against Azurite, which is started here; with the feature `azure-data-tables`, the store
-//! through a client of that crate too. A scripted server stands in for what the service
+//! store and queues against Azurite, which is started here; with the feature `azure-data-tables`,
+//! the store through a client of that crate too. A scripted server stands in for what the service
 //! does and Azurite does not. Without Node, or before `npm ci` in `tests/azurite`, the tests that
 //! need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`: then they fail.
 
@@ -18,6 +18,8 @@ mod cors;
 #[cfg(feature = "azure-data-tables")]
 mod data_tables;
 mod interop;
+mod queue_service;
+mod queues;
 mod service;
 mod signatures;
 mod stub;
@@ -30,6 +32,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use subject::Subject;
+use table_orm::queue::AzureQueues;
 use table_orm::store::azure::AzureStore;
 use table_orm::store::embedded::EmbeddedStore;
 use tests::azurite::{self, Azurite};
@@ -73,6 +76,9 @@ fn main() -> ExitCode {
     for (name, run) in service::all() {
         trials.push(trial(&runtime, format!("stub::{name}"), run));
     }
+    for (name, run) in queue_service::all() {
+        trials.push(trial(&runtime, format!("stub::queues::{name}"), run));
+    }
 
     let mut on_azurite = |name: String, run: Box<dyn FnOnce(&Azurite) -> Run + Send>| {
         trials.push(match &azurite {
@@ -94,6 +100,16 @@ fn main() -> ExitCode {
             Box::new(move |azurite| {
                 let store = AzureStore::from_connection_string(&azurite.connection_string());
                 Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
+            }),
+        );
+    }
+    for case in queues::all() {
+        let run = case.run;
+        on_azurite(
+            format!("azure::{}", case.name),
+            Box::new(move |azurite| {
+                let queues = AzureQueues::from_connection_string(&azurite.connection_string());
+                run(Arc::new(queues.unwrap()))
             }),
         );
     }

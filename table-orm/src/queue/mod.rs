@@ -4,8 +4,14 @@
 //! hidden from others for a while, its visibility time-out; unless it is deleted by then, it is
 //! delivered again. So a worker that dies loses nothing, and every message may come twice.
 
+#[cfg(feature = "azure-queue")]
+mod azure;
 mod error;
+#[cfg(feature = "azure-queue")]
+mod limits;
 
+#[cfg(feature = "azure-queue")]
+pub use azure::AzureQueues;
 pub use error::{QueueError, QueueErrorKind};
 
 use async_trait::async_trait;
@@ -17,6 +23,10 @@ use std::time::Duration;
 pub const MAX_RECEIVED: usize = 32;
 /// The longest visibility time-out: seven days (service documentation, "Get Messages").
 pub const MAX_VISIBILITY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The longest text of a message, in bytes of UTF-8: 48 KiB, the 64 KiB that the service holds
+/// (service documentation, "Scalability and performance targets for Queue Storage") in base64.
+pub const MAX_TEXT: usize = 48 * 1024;
 
 /// A message that was received, and is hidden from others until its visibility time-out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,10 +65,10 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// `QueueNotFound` when there is none.
     async fn delete(&self, queue: &str) -> Result<(), QueueError>;
 
-    /// Sends a message, that nobody receives before `delay` has passed.
+    /// Sends a message, that nobody receives before `delay` has passed, at most [`MAX_VISIBILITY`].
     ///
     /// # Errors
-    /// `QueueNotFound`.
+    /// `QueueNotFound`; `Invalid` for a text longer than [`MAX_TEXT`].
     async fn send(&self, queue: &str, text: &str, delay: Duration) -> Result<(), QueueError>;
 
     /// Receives up to `most` messages, 1 to [`MAX_RECEIVED`], and hides each from others for
