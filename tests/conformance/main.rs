@@ -1,10 +1,11 @@
 //! What every store promises, checked against every store; and what every `Queues` promises.
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
-//! store and queues against Azurite, which is started here; with the feature `azure-data-tables`,
-//! the store through a client of that crate too. A scripted server stands in for what the service
-//! does and Azurite does not. Without Node, or before `npm ci` in `tests/azurite`, the tests that
-//! need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`: then they fail.
+//! store and queues against Azurite, which is started here; queues in `memory`; with the feature
+//! `azure-data-tables`, the store through a client of that crate too. A scripted server stands in
+//! for what the service does and Azurite does not. Without Node, or before `npm ci` in
+//! `tests/azurite`, the tests that need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`:
+//! then they fail.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -32,7 +33,7 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use subject::Subject;
-use table_orm::queue::AzureQueues;
+use table_orm::queue::{AzureQueues, MemoryQueues};
 use table_orm::store::azure::AzureStore;
 use table_orm::store::embedded::EmbeddedStore;
 use tests::azurite::{self, Azurite};
@@ -72,6 +73,10 @@ fn main() -> ExitCode {
         trials.push(trial(&runtime, format!("embedded-file::{}", case.name), move || async move {
             run(Subject::new(EmbeddedStore::open(file).unwrap()).await).await;
         }));
+    }
+    for queues::Case { name, run } in queues::all() {
+        let run = move || run(Arc::new(MemoryQueues::new()));
+        trials.push(trial(&runtime, format!("memory::{name}"), run));
     }
     for (name, run) in service::all() {
         trials.push(trial(&runtime, format!("stub::{name}"), run));

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::queue::{
-    MAX_RECEIVED, MAX_TEXT, MAX_VISIBILITY, Message, QueueError, QueueErrorKind, Queues, Receipt,
+    MAX_MESSAGE_BYTES, MAX_RECEIVED, MAX_VISIBILITY, Message, QueueError, QueueErrorKind, Queues,
+    Receipt,
 };
 
 /// One behaviour of every `Queues`.
@@ -169,7 +170,7 @@ async fn deliver_what_was_sent_until_it_is_removed(subject: Subject) {
 }
 
 async fn deliver_text_as_it_was_sent(subject: Subject) {
-    let longest = "é".repeat(MAX_TEXT / 2);
+    let longest = "é".repeat(MAX_MESSAGE_BYTES / 2);
     for text in [
         "",
         " ",
@@ -195,7 +196,7 @@ async fn deliver_text_as_it_was_sent(subject: Subject) {
 }
 
 async fn refuse_text_that_is_too_long(subject: Subject) {
-    for length in [MAX_TEXT + 1, 64 * 1024 + 1] {
+    for length in [MAX_MESSAGE_BYTES + 1, 64 * 1024 + 1] {
         let text = "x".repeat(length);
         let sent = subject.queues.send(&subject.queue, &text, Duration::ZERO).await;
         assert_eq!(kind(sent), QueueErrorKind::Invalid);

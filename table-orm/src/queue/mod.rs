@@ -7,12 +7,14 @@
 #[cfg(feature = "azure-queue")]
 mod azure;
 mod error;
-#[cfg(feature = "azure-queue")]
-mod limits;
+mod memory;
+mod rules;
 
 #[cfg(feature = "azure-queue")]
 pub use azure::AzureQueues;
 pub use error::{QueueError, QueueErrorKind};
+pub use memory::MemoryQueues;
+pub use rules::MAX_MESSAGE_BYTES;
 
 use async_trait::async_trait;
 use std::fmt;
@@ -23,10 +25,6 @@ use std::time::Duration;
 pub const MAX_RECEIVED: usize = 32;
 /// The longest visibility time-out: seven days (service documentation, "Get Messages").
 pub const MAX_VISIBILITY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-/// The longest text of a message, in bytes of UTF-8: 48 KiB, the 64 KiB that the service holds
-/// (service documentation, "Scalability and performance targets for Queue Storage") in base64.
-pub const MAX_TEXT: usize = 48 * 1024;
 
 /// A message that was received, and is hidden from others until its visibility time-out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +66,7 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// Sends a message, that nobody receives before `delay` has passed, at most [`MAX_VISIBILITY`].
     ///
     /// # Errors
-    /// `QueueNotFound`; `Invalid` for a text longer than [`MAX_TEXT`].
+    /// `QueueNotFound`; `Invalid` for a text longer than [`MAX_MESSAGE_BYTES`].
     async fn send(&self, queue: &str, text: &str, delay: Duration) -> Result<(), QueueError>;
 
     /// Receives up to `most` messages, 1 to [`MAX_RECEIVED`], and hides each from others for

@@ -9,7 +9,8 @@
 mod fault;
 mod text;
 
-use super::{Message, QueueError, QueueErrorKind, Queues, Receipt, limits};
+use super::rules::{check_most, check_name, check_text, check_time};
+use super::{Message, QueueError, QueueErrorKind, Queues, Receipt};
 use crate::protocol::API_VERSION;
 use crate::store::azure::account_service::AccountService;
 use crate::store::azure::{ConnectError, ConnectOptions, ConnectionString, Credential, connect};
@@ -35,9 +36,9 @@ const FOREVER: i32 = -1;
 ///
 /// Messages do not expire. Their text goes over the wire in base64, as queue triggers of Azure
 /// Functions read it unless told otherwise, and as Microsoft's older clients write it; so any text
-/// comes back as it was sent, and [`MAX_TEXT`](super::MAX_TEXT) is less than the 64 KiB that the
-/// service holds. Other programs' messages are read the same way, and as they stand where they are
-/// no base64 of UTF-8 text.
+/// comes back as it was sent, and [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) is less than the
+/// 64 KiB that the service holds. Other programs' messages are read the same way, and as they stand
+/// where they are no base64 of UTF-8 text.
 ///
 /// Times are whole seconds to the service: a fraction counts as a second. No request is sent twice,
 /// whatever became of it; messages of a receive whose answer is lost stay hidden for its visibility
@@ -108,7 +109,7 @@ impl AzureQueues {
     }
 
     fn queue(&self, queue: &str) -> Result<QueueClient, QueueError> {
-        limits::check_name(queue)?;
+        check_name(queue)?;
         self.0.queue_client(queue).map_err(|error| fault(queue, error))
     }
 }
@@ -143,8 +144,8 @@ impl Queues for AzureQueues {
 
     async fn send(&self, queue: &str, text: &str, delay: Duration) -> Result<(), QueueError> {
         let client = self.queue(queue)?;
-        limits::check_text(queue, text)?;
-        limits::check_hidden(queue, delay)?;
+        check_text(queue, text)?;
+        check_time(queue, delay, Duration::ZERO)?;
         let message = QueueMessage { message_text: Some(text::encode(text)) };
         let message = message.try_into().map_err(|error| fault(queue, error))?;
         let options = QueueClientSendMessageOptions {
@@ -163,7 +164,8 @@ impl Queues for AzureQueues {
         visibility: Duration,
     ) -> Result<Vec<Message>, QueueError> {
         let client = self.queue(queue)?;
-        limits::check_received(queue, most, visibility)?;
+        check_most(queue, most)?;
+        check_time(queue, visibility, Duration::from_secs(1))?;
         let options = QueueClientReceiveMessagesOptions {
             number_of_messages: i32::try_from(most).ok(),
             visibility_timeout: Some(seconds(visibility)),
@@ -194,7 +196,7 @@ impl Queues for AzureQueues {
         visibility: Duration,
     ) -> Result<Receipt, QueueError> {
         let client = self.queue(queue)?;
-        limits::check_hidden(queue, visibility)?;
+        check_time(queue, visibility, Duration::ZERO)?;
         let Receipt { id, pop } = &message.receipt;
         check_id(queue, id)?;
         let answer = client.update_message(id, pop, seconds(visibility), None).await;

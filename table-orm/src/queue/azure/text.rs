@@ -16,7 +16,7 @@ pub(super) fn decode(sent: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::MAX_TEXT;
+    use crate::queue::MAX_MESSAGE_BYTES;
 
     #[test]
     fn every_text_comes_back() {
@@ -35,6 +35,6 @@ mod tests {
 
     #[test]
     fn the_longest_text_fills_what_the_service_holds() {
-        assert_eq!(encode(&"x".repeat(MAX_TEXT)).len(), 64 * 1024);
+        assert_eq!(encode(&"x".repeat(MAX_MESSAGE_BYTES)).len(), 64 * 1024);
     }
 }
