@@ -13,8 +13,9 @@ use tokio::time::Instant;
 
 /// [`Queues`] in memory, gone with the last clone. Clones are the same queues.
 ///
-/// They keep the service's rules: names of queues, messages of at most 64 KiB, visibility time-outs
-/// of one second to seven days, void receipts. Messages do not expire.
+/// They keep the service's rules: names of queues, messages of at most
+/// [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES), visibility time-outs of one second to seven
+/// days, void receipts. Messages do not expire.
 ///
 /// ```
 /// use std::time::Duration;
@@ -178,6 +179,7 @@ impl Queues for MemoryQueues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::MAX_MESSAGE_BYTES;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
@@ -236,7 +238,7 @@ mod tests {
         let second = Duration::from_secs(1);
         for refused in [
             queues.create("No").await,
-            queues.send("jobs", &"x".repeat(65_537), Duration::ZERO).await,
+            queues.send("jobs", &"x".repeat(MAX_MESSAGE_BYTES + 1), Duration::ZERO).await,
             queues.send("jobs", "text", week + second).await,
             queues.receive("jobs", 0, MINUTE).await.map(drop),
             queues.receive("jobs", 33, MINUTE).await.map(drop),
@@ -245,7 +247,7 @@ mod tests {
         ] {
             assert_eq!(kind(refused), QueueErrorKind::Invalid);
         }
-        queues.send("jobs", &"x".repeat(65_536), week).await.unwrap();
+        queues.send("jobs", &"x".repeat(MAX_MESSAGE_BYTES), week).await.unwrap();
         queues.delete("jobs").await.unwrap();
         assert_eq!(kind(queues.delete("jobs").await), QueueErrorKind::QueueNotFound);
     }

@@ -3,8 +3,9 @@
 use super::{MAX_RECEIVED, MAX_VISIBILITY, QueueError, QueueErrorKind};
 use std::time::Duration;
 
-/// The most bytes of a message's text (service documentation, "Put Message").
-pub const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+/// The most bytes of a message's text: 48 KiB, which base64 makes the 64 KiB that the service holds
+/// (service documentation, "Put Message").
+pub const MAX_MESSAGE_BYTES: usize = 48 * 1024;
 
 /// Refuses a name that no queue can have: 3 to 63 lower-case letters, digits and single dashes, a
 /// letter or digit at either end (service documentation, "Naming queues and metadata").

@@ -85,7 +85,7 @@ impl HttpClient for Http {
             Method::Patch => reqwest::Method::PATCH,
             Method::Post => reqwest::Method::POST,
             Method::Put => reqwest::Method::PUT,
-            method => return Err(unknown(format!("the Table service has no {method}"))),
+            method => return Err(unknown(format!("the service has no {method}"))),
         };
         let mut sent = self.0.request(method, request.url().clone());
         for (name, value) in request.headers().iter() {
@@ -95,7 +95,7 @@ impl HttpClient for Http {
             Body::Bytes(bytes) if bytes.is_empty() => {}
             Body::Bytes(bytes) => sent = sent.body(bytes.clone()),
             Body::SeekableStream(_) => {
-                return Err(unknown("the Table service takes no streams"));
+                return Err(unknown("the service takes no streams"));
             }
         }
         let response = sent.send().await.map_err(failed)?;
