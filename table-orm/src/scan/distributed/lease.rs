@@ -11,7 +11,7 @@ use super::ticket::Ticket;
 use super::{LEASE, MOST_STALLS, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
-use crate::queue::{Message, QueueErrorKind};
+use crate::queue::{Message, QueueError, QueueErrorKind};
 use crate::scan::place::{Place, ScanKey};
 use std::pin::pin;
 use std::time::Duration;
@@ -74,16 +74,17 @@ impl Control {
                 self.forget(&message.receipt).await?;
                 return Ok(Claim::Duplicate);
             };
+            if row.owner.as_ref() == Some(&owner) {
+                // The answer of the last try was lost.
+                return Ok(Lease::claimed(self, row, message, renewal));
+            }
             let left = row.lease_left();
-            if !row.owns(&owner) && !left.is_zero() {
+            if !left.is_zero() {
                 return self.turn_away(&message, left).await;
             }
             if ticket.scan != self.scan {
                 // It comes back after its time-out, for a worker of that scan.
                 return Ok(Claim::Foreign);
-            }
-            if row.owns(&owner) {
-                return Ok(Lease::claimed(self, row, message, renewal));
             }
             let poisoned = row.stalls >= MOST_STALLS;
             if poisoned {
@@ -106,9 +107,7 @@ impl Control {
             }
         }
     }
-}
 
-impl Control {
     /// Deletes the message of a range that somebody has. A worker renews its lease when half of it
     /// is over; one with less left may be dead, and this its range's only message.
     async fn turn_away(&self, message: &Message, left: Duration) -> Result<Claim<'_>> {
@@ -118,12 +117,6 @@ impl Control {
         }
         survivable(self.queues.renew(&self.queue, message, left).await)?;
         Ok(Claim::Postponed)
-    }
-}
-
-impl RangeRow {
-    fn owns(&self, owner: &str) -> bool {
-        self.owner.as_deref() == Some(owner)
     }
 }
 
@@ -156,10 +149,13 @@ impl<'a> Lease<'a> {
 
     async fn renew(&mut self) -> Result<(), Gone> {
         if let Some(message) = &mut self.message {
-            match self.control.queues.renew(&self.control.queue, message, LEASE).await {
-                Ok(receipt) => message.receipt = receipt,
-                Err(error) if error.kind == QueueErrorKind::MessageLost => self.message = None,
-                Err(error) => survivable(Err(error)).map(|_: Option<()>| ())?,
+            let renewed = self.control.queues.renew(&self.control.queue, message, LEASE).await;
+            let lost = |error: &QueueError| error.kind == QueueErrorKind::MessageLost;
+            let is_lost = renewed.as_ref().is_err_and(lost);
+            if let Some(receipt) = survivable(renewed)? {
+                message.receipt = receipt;
+            } else if is_lost {
+                self.message = None;
             }
         }
         self.renewal = Instant::now() + LEASE / 2;
@@ -228,7 +224,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Makes the row what it is to be, and inserts a part split off, whatever becomes of answers.
-    async fn write(&mut self, wanted: RangeRow, mut child: Option<RangeRow>) -> Result<(), Gone> {
+    async fn write(&mut self, wanted: RangeRow, child: Option<RangeRow>) -> Result<(), Gone> {
         let control = self.control;
         let mut tries = Tries::new(&control.random);
         loop {
@@ -248,9 +244,6 @@ impl<'a> Lease<'a> {
                 Some(row) if row.generation == wanted.generation => row,
                 _ => return Err(Gone::Lost),
             };
-            if self.row.to == wanted.to {
-                child = None;
-            }
             if *self.row == wanted || self.row.state != RangeState::Open {
                 return Ok(());
             }

@@ -2,7 +2,8 @@
 //!
 //! [`Scan::distributed`](super::Scan::distributed) makes one of any scan. The control table holds a
 //! row for each range of keys, with the last row that was handled; the queue tells workers which
-//! ranges wait. A worker claims a range for a minute at a time, reads it page by page, and splits it
+//! ranges wait: any [`Queues`](crate::queue::Queues), such as Azure's (feature `azure-queue`). A
+//! worker claims a range for a minute at a time, reads it page by page, and splits it
 //! when no message is left for idle workers.
 //!
 //! # What is promised

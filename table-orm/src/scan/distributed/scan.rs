@@ -3,6 +3,7 @@
 use super::super::builder::Scan;
 use super::super::splitter::Splitter;
 use super::super::state::Rules;
+use super::backoff::{Tries, passes, patiently};
 use super::config::first_ranges;
 use super::control::{Control, may_have_changed};
 use super::rows::{RangeRow, RangeState, ScanRow};
@@ -223,7 +224,8 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         let control = self.control()?;
         let ranges = first_ranges(&rules)?;
         for queue in [&control.queue, &control.poison_queue] {
-            control.queues.create(queue).await?;
+            patiently(&control.random, || async { Ok(control.queues.create(queue).await?) })
+                .await?;
         }
         let due = clock::after(LEASE);
         let ranges = ranges.into_iter().map(|(from, to)| {
@@ -231,22 +233,25 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         });
         let ranges: Vec<_> = ranges.collect();
         let partition = ScanRow::partition(&control.scan);
-        let unit = control.scans.unit(&partition).insert(&row);
-        match ranges.iter().fold(unit, |unit, range| unit.insert(range)).commit().await {
-            Ok(_) => {
-                for range in ranges {
-                    control.send(&range.range, Duration::ZERO).await?;
-                }
+        let mut tries = Tries::new(&control.random);
+        loop {
+            let unit = control.scans.unit(&partition).insert(&row);
+            let unit = ranges.iter().fold(unit, |unit, range| unit.insert(range));
+            let Err(error) = unit.commit().await else { break };
+            if !may_have_changed(&error) {
+                return Err(error);
             }
-            Err(error) if may_have_changed(&error) => match control.started().await {
+            match control.started().await {
                 Ok(started) => {
                     row.check(&started)?;
-                    control.sweep().await?;
+                    return control.sweep().await.map(drop);
                 }
-                Err(Error::DistributedScan(_)) => return Err(error),
+                Err(Error::DistributedScan(_)) => tries.again(error, passes).await?,
                 Err(other) => return Err(other),
-            },
-            Err(error) => return Err(error),
+            }
+        }
+        for range in ranges {
+            control.send(&range.range, Duration::ZERO).await?;
         }
         Ok(())
     }
@@ -285,7 +290,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
 impl Control {
     /// The scan's row.
     pub async fn started(&self) -> Result<ScanRow> {
-        let row = super::backoff::patiently(&self.random, || async {
+        let row = patiently(&self.random, || async {
             self.scans.get(ScanRow::partition(&self.scan).row()).await
         });
         row.await?.ok_or_else(|| DistributedScanError::NotStarted(self.scan.clone()).into())

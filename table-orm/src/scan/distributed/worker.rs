@@ -1,4 +1,7 @@
 //! A worker: takes ranges on as messages come, reads them, and splits them for idle workers.
+//!
+//! Invariant: a page is noted as done after its handler has returned, and before the next of its
+//! range is read.
 
 use super::super::state::State;
 use super::super::worker::Shared;

@@ -5,6 +5,8 @@ use crate::queue::Queues as _;
 use crate::scan::Splitter;
 use crate::scan::distributed::{LEASE, WorkerReport};
 use crate::scan::tests::run;
+use crate::store::embedded::EmbeddedStore;
+use crate::testing::{FakeService, KeySet, ServiceSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,6 +42,31 @@ fn a_killed_worker_costs_one_lease_and_at_most_a_page() {
             assert!(lying <= LEASE + POLL, "{killed_after}: {lying:?}");
         });
     }
+}
+
+#[test]
+fn a_page_that_comes_again_has_the_same_id() {
+    run(async {
+        let (_world, scan) = one_range(1).await;
+        let ids = std::sync::Mutex::new(Vec::new());
+        let work = || {
+            scan.work(|page| {
+                ids.lock().unwrap().push((page.id, page.last));
+                async {
+                    sleep(seconds(1)).await;
+                    Ok::<_, crate::Error>(())
+                }
+            })
+        };
+        assert!(timeout(Duration::from_millis(5_500), work()).await.is_err());
+        work().await.unwrap();
+        let mut ids = ids.into_inner().unwrap();
+        assert_eq!(ids.len() as u64, PAGES + 1);
+        assert_eq!(ids[5], ids[6]);
+        ids.dedup();
+        let all: std::collections::HashSet<_> = ids.iter().map(|(id, _)| id.clone()).collect();
+        assert_eq!(all.len() as u64, PAGES);
+    });
 }
 
 #[test]
@@ -111,21 +138,28 @@ fn a_stop_is_no_stall_however_often() {
 fn a_long_handler_keeps_its_range() {
     run(async {
         let (world, scan) = one_range(1).await;
-        let both = tokio::join!(world.work_on(&scan, 5 * LEASE), world.work(2, seconds(1)));
-        let reports = [both.0.unwrap(), both.1.unwrap_or_default()];
+        let other = scan.clone().seeded(2);
+        let other = world.work_on(&other, 5 * LEASE);
+        let both = tokio::join!(world.work_on(&scan, 5 * LEASE), other);
+        let reports = [both.0.unwrap(), both.1.unwrap()];
         world.assert_all_handled(0);
         assert_eq!(reports.iter().map(|report| report.claims).sum::<u64>(), 1);
     });
 }
 
 /// One worker falls asleep amid its work while another goes on; returns their reports.
-async fn sleeper(world: &World, scan: &Distributed, awake: Duration) -> [WorkerReport; 2] {
+async fn sleeper(
+    world: &World,
+    scan: &Distributed,
+    each: Duration,
+    awake: Duration,
+) -> [WorkerReport; 2] {
     let asleep = Arc::new(AtomicBool::new(false));
-    let first = Sleeper::new(world.work_on(scan, seconds(1)), &asleep);
+    let first = Sleeper::new(world.work_on(scan, each), &asleep);
     let second = async {
         sleep(awake).await;
         asleep.store(true, Ordering::Relaxed);
-        let report = world.work_on(scan, seconds(1));
+        let report = world.work_on(scan, each);
         let wake = async {
             sleep(LEASE + LEASE).await;
             asleep.store(false, Ordering::Relaxed);
@@ -141,7 +175,8 @@ fn a_worker_that_sleeps_past_its_lease_moves_no_cursor() {
     for awake in [10_400, 10_995, 11_010, 29_900, 30_300] {
         run(async {
             let (world, scan) = one_range(1).await;
-            let [first, second] = sleeper(&world, &scan, Duration::from_millis(awake)).await;
+            let awake = Duration::from_millis(awake);
+            let [first, second] = sleeper(&world, &scan, seconds(1), awake).await;
             assert_eq!((first.lost, second.lost), (1, 0), "{first:?} {second:?}");
             // The page it had in hand.
             world.assert_all_handled(10);
@@ -150,6 +185,21 @@ fn a_worker_that_sleeps_past_its_lease_moves_no_cursor() {
             assert_eq!(first.pages + second.pages, PAGES);
         });
     }
+}
+
+#[test]
+fn a_worker_that_sleeps_while_it_reads_hands_out_nothing_of_anothers() {
+    run(async {
+        let latency = (seconds(5), seconds(6));
+        let settings = ServiceSettings { page_rows: 100, latency, ..Default::default() };
+        let service = FakeService::new(KeySet::new(numbered(1000)), settings);
+        let world = World::of(service, EmbeddedStore::in_memory().unwrap()).await;
+        let scan = world.distribute(world.plain().split(Splitter::Serial));
+        scan.start().await.unwrap();
+        let [first, _] = sleeper(&world, &scan, Duration::ZERO, seconds(12)).await;
+        assert_eq!(first.lost, 1);
+        world.assert_all_handled(0);
+    });
 }
 
 #[test]

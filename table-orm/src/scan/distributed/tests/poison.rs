@@ -3,7 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::queue::Queues as _;
-use crate::scan::distributed::WorkerReport;
+use crate::scan::distributed::{LEASE, WorkerReport};
 use crate::scan::tests::run;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -48,13 +48,14 @@ fn a_page_that_fails_five_times_puts_its_range_aside_until_it_is_redriven() {
 
         fails.store(false, Ordering::Relaxed);
         assert_eq!(world.scan().redrive().await.unwrap(), 1);
-        assert!(!world.queues.inner.peek(POISON).await.unwrap());
         assert!(!world.scan().status().await.unwrap().is_complete());
         fail_at(&world, 3, "000420", &fails).await;
         world.assert_all_handled(0);
         let status = world.scan().status().await.unwrap();
         assert!(status.is_complete() && status.poisoned == 0 && status.rows == 1000);
         assert_eq!(world.scan().redrive().await.unwrap(), 0);
+        sleep(2 * LEASE).await;
+        assert!(!world.queues.inner.peek(POISON).await.unwrap());
     });
 }
 
