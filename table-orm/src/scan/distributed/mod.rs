@@ -9,8 +9,8 @@
 //! # What is promised
 //!
 //! Every row that stands in the table throughout is handled at least once. It is handled twice only
-//! where a worker was killed, or fell asleep for longer than its lease, between a page's handler and
-//! the note that the page was done: one page for each time that happens.
+//! where its handler failed, or its worker was killed, or fell asleep for longer than its lease, before
+//! the page was noted as done: one page of each range, each time that happens.
 //!
 //! Correctness rests on ETags alone. Clocks only decide when a range whose worker is silent is given
 //! to another: machines whose clocks differ by a good part of the lease of 60 s take ranges from each

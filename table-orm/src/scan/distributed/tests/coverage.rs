@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 async fn all_work(world: &World, workers: u64) -> Vec<crate::scan::distributed::WorkerReport> {
-    let reports = (0..workers).map(|number| world.work(number, Duration::from_millis(30)));
+    let reports = (0..workers).map(|_| world.work(Duration::from_millis(30)));
     join_all(reports).await.into_iter().map(Result::unwrap).collect()
 }
 
@@ -34,12 +34,9 @@ proptest! {
             let store = crate::store::embedded::EmbeddedStore::in_memory().unwrap();
             let world = World { seed: seed % 1_000_000, ..World::of(service, store).await };
             world.scan().start().await.unwrap();
-            let scan = |number| {
-                let scan = world.plain().concurrency(concurrency);
-                world.distribute(scan).seeded(world.seed + number)
-            };
-            let scans: Vec<_> = (0..workers).map(scan).collect();
-            let work = scans.iter().map(|scan| world.work_on(scan, Duration::from_millis(50)));
+            let plain = world.plain().concurrency(concurrency);
+            let scan = plain.distributed("test", &world.control(), world.queues.clone(), QUEUE);
+            let work = (0..workers).map(|_| world.work_on(&scan, Duration::from_millis(50)));
             for report in join_all(work).await {
                 assert!(report.unwrap().complete);
             }
@@ -60,7 +57,7 @@ fn every_kind_of_keys_is_shared_among_workers() {
             let store = crate::store::embedded::EmbeddedStore::in_memory().unwrap();
             let world = World::of(FakeService::new(keys, settings), store).await;
             world.scan().start().await.unwrap();
-            let reports = join_all((0..6).map(|number| world.work(number, seconds(1)))).await;
+            let reports = join_all((0..6).map(|_| world.work(seconds(1)))).await;
             world.assert_all_handled(0);
             let busy = reports.iter().filter(|report| report.as_ref().unwrap().pages >= 10);
             assert!(busy.count() >= 4, "{kind}: {reports:?}");
@@ -75,7 +72,7 @@ fn a_big_range_is_split_while_workers_are_idle_and_only_then() {
             let world = World::new(keys, 10).await;
             world.scan().start().await.unwrap();
             let began = tokio::time::Instant::now();
-            let reports = join_all((0..4).map(|number| world.work(number, seconds(1)))).await;
+            let reports = join_all((0..4).map(|_| world.work(seconds(1)))).await;
             let reports: Vec<_> = reports.into_iter().map(Result::unwrap).collect();
             world.assert_all_handled(0);
             // 200 pages of a second each, by four.
@@ -87,7 +84,7 @@ fn a_big_range_is_split_while_workers_are_idle_and_only_then() {
         let world = World::new(numbered(2000), 10).await;
         let report = {
             world.scan().start().await.unwrap();
-            world.work(0, seconds(1)).await.unwrap()
+            world.work(seconds(1)).await.unwrap()
         };
         world.assert_all_handled(0);
         // One message at a time waits for somebody.
@@ -120,7 +117,7 @@ fn split_keys_begin_as_many_ranges() {
         assert_eq!(scan.status().await.unwrap().open, 5);
         assert_eq!(world.queues.calls("send"), 5);
         // What they begin with is for `start` alone.
-        world.work(1, Duration::ZERO).await.unwrap();
+        world.work(Duration::ZERO).await.unwrap();
         world.assert_all_handled(0);
     });
 }
@@ -197,9 +194,9 @@ fn workers_may_be_spawned_on_several_threads() {
         let world = std::sync::Arc::new(World::of(FakeService::new(keys, settings), store).await);
         world.scan().start().await.unwrap();
         let workers: Vec<_> = (0..4)
-            .map(|number| {
+            .map(|_| {
                 let world = std::sync::Arc::clone(&world);
-                tokio::spawn(async move { world.work(number, Duration::from_micros(200)).await })
+                tokio::spawn(async move { world.work(Duration::from_micros(200)).await })
             })
             .collect();
         for worker in workers {

@@ -30,12 +30,12 @@ fn nothing_is_lost_on_a_bad_day() {
             let (world, control, source) = stormy(seed).await;
             world.queues.fail(0.2, seed);
             while world.scan().start().await.is_err() {}
-            let worker = |number| {
+            let worker = || {
                 let world = &world;
                 async move {
                     let (mut lost, mut errors) = (0_u64, 0_u64);
                     loop {
-                        match world.work(number + 10 * errors, Duration::from_millis(500)).await {
+                        match world.work(Duration::from_millis(500)).await {
                             Ok(report) => return (lost + report.lost, errors),
                             Err(error) if errors > 50 => panic!("seed {seed}: {error}"),
                             Err(_) => errors += 1,
@@ -44,7 +44,7 @@ fn nothing_is_lost_on_a_bad_day() {
                     }
                 }
             };
-            let ends = tokio::join!(worker(1), worker(2), worker(3));
+            let ends = tokio::join!(worker(), worker(), worker());
             let again = ends.0.0 + ends.1.0 + ends.2.0;
             control.calm();
             source.calm();

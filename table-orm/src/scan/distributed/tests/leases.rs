@@ -79,7 +79,7 @@ fn workers_killed_again_and_again_repeat_at_most_a_page_each() {
         loop {
             let life = Duration::from_millis(500 + random.below(90_000) as u64);
             let four = futures_util::future::join_all(
-                (0..4).map(|number| world.work(number, Duration::from_millis(700))),
+                (0..4).map(|_| world.work(Duration::from_millis(700))),
             );
             match timeout(life, four).await {
                 Ok(_) => break,
@@ -138,9 +138,8 @@ fn a_stop_is_no_stall_however_often() {
 fn a_long_handler_keeps_its_range() {
     run(async {
         let (world, scan) = one_range(1).await;
-        let other = scan.clone().seeded(2);
-        let other = world.work_on(&other, 5 * LEASE);
-        let both = tokio::join!(world.work_on(&scan, 5 * LEASE), other);
+        let work = || world.work_on(&scan, 5 * LEASE);
+        let both = tokio::join!(work(), work());
         let reports = [both.0.unwrap(), both.1.unwrap()];
         world.assert_all_handled(0);
         assert_eq!(reports.iter().map(|report| report.claims).sum::<u64>(), 1);
@@ -210,7 +209,7 @@ fn a_message_that_was_lost_is_sent_again_after_a_lease() {
         world.scan().start().await.unwrap();
         world.queues.lose_sends(false);
         let began = Instant::now();
-        let work = [world.work(1, seconds(1)), world.work(2, seconds(1))];
+        let work = [world.work(seconds(1)), world.work(seconds(1))];
         let reports = futures_util::future::join_all(work).await;
         world.assert_all_handled(0);
         assert!(began.elapsed() < LEASE + LEASE / 2 + POLL + seconds(70), "{reports:?}");
@@ -224,7 +223,7 @@ fn a_message_that_was_lost_is_sent_again_after_a_lease() {
             sleep(seconds(5)).await;
             world.queues.lose_sends(false);
         };
-        let (report, ()) = tokio::join!(world.work(1, seconds(1)), all);
+        let (report, ()) = tokio::join!(world.work(seconds(1)), all);
         assert!(report.unwrap().splits >= 2);
         world.assert_all_handled(0);
     });
@@ -253,7 +252,7 @@ fn messages_that_come_twice_are_deleted() {
         let world = World::new(numbered(1000), 10).await;
         world.queues.double_sends();
         world.scan().start().await.unwrap();
-        let work = (0..4).map(|number| world.work(number, seconds(1)));
+        let work = (0..4).map(|_| world.work(seconds(1)));
         let reports = futures_util::future::join_all(work).await;
         world.assert_all_handled(0);
         let of = |figure: fn(&WorkerReport) -> u64| {
@@ -261,6 +260,16 @@ fn messages_that_come_twice_are_deleted() {
         };
         assert_eq!(of(|report| report.claims), of(|report| report.splits) + 1);
         assert!(of(|report| report.duplicates) >= 1, "{reports:?}");
+    });
+    run(async {
+        let world = World::new(numbered(1000), 10).await;
+        world.queues.double_sends();
+        let scan = world.distribute(world.plain().split(Splitter::Serial));
+        scan.start().await.unwrap();
+        let (one, other) =
+            tokio::join!(world.work_on(&scan, seconds(1)), world.work_on(&scan, seconds(1)));
+        // It does not come back after its time-out, of which there are several.
+        assert_eq!(one.unwrap().duplicates + other.unwrap().duplicates, 1);
     });
 }
 

@@ -33,7 +33,7 @@ fn workers_that_share_a_range_ask_no_more_than_their_due() {
         world.scan().start().await.unwrap();
         let began = Instant::now();
         let before = world.writes();
-        let reports = join_all((0..8).map(|number| world.work(number, seconds(1)))).await;
+        let reports = join_all((0..8).map(|_| world.work(seconds(1)))).await;
         let reports: Vec<_> = reports.into_iter().map(Result::unwrap).collect();
         world.assert_all_handled(0);
         let sum = |figure: fn(&crate::scan::distributed::WorkerReport) -> u64| {
@@ -63,8 +63,8 @@ fn an_idle_worker_asks_ever_less_often() {
         let idle = async {
             tokio::time::sleep(seconds(1)).await;
             let before = world.queues.calls("receive");
-            world.work(2, seconds(1)).await.unwrap_err();
-            let scan = world.distribute(world.plain().split(Splitter::Serial)).seeded(3);
+            world.work(seconds(1)).await.unwrap_err();
+            let scan = world.distribute(world.plain().split(Splitter::Serial));
             world.work_on(&scan, seconds(1)).await.unwrap();
             world.queues.calls("receive") - before
         };

@@ -66,7 +66,7 @@ fn workers_that_die_of_a_page_put_its_range_aside_too() {
         world.scan().start().await.unwrap();
         let mut deaths = 0;
         loop {
-            let work = world.work(deaths, seconds(3600));
+            let work = world.work(seconds(3600));
             match timeout(seconds(100), work).await {
                 Ok(report) => {
                     assert_eq!(report.unwrap().poisoned, 1);

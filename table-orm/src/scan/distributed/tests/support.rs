@@ -15,7 +15,7 @@ use crate::testing::{FakeService, KeySet, Random, ServiceSettings};
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -41,6 +41,7 @@ pub struct World {
     /// How often each row was handled, and each page.
     pub handled: Arc<Mutex<BTreeMap<Key, usize>>>,
     pub seed: u64,
+    pub workers: AtomicU64,
 }
 
 impl World {
@@ -80,7 +81,16 @@ impl World {
         let (queues, handled) = (TestQueues::default(), Arc::default());
         let source = Tables::new(service.clone());
         let writes = Writes::default();
-        Self { service, source, counted: writes, control, queues, handled, seed: 1 }
+        Self {
+            service,
+            source,
+            counted: writes,
+            control,
+            queues,
+            handled,
+            seed: 1,
+            workers: AtomicU64::new(1),
+        }
     }
 
     pub fn control(&self) -> Table {
@@ -102,11 +112,14 @@ impl World {
     }
 
     /// A worker of the scan, that takes `each` for a page.
-    pub async fn work(&self, number: u64, each: Duration) -> Result<WorkerReport> {
-        self.work_on(&self.scan().seeded(1000 * self.seed + number), each).await
+    pub async fn work(&self, each: Duration) -> Result<WorkerReport> {
+        self.work_on(&self.scan(), each).await
     }
 
+    /// A worker of that scan; no two draw the same random numbers.
     pub async fn work_on(&self, scan: &Distributed, each: Duration) -> Result<WorkerReport> {
+        let number = self.workers.fetch_add(1, Ordering::Relaxed);
+        let scan = scan.clone().seeded(1000 * self.seed + number);
         scan.work(|page| {
             let page = self.note(page);
             async move {
