@@ -40,8 +40,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// A page is done once `handle` has returned and the control table has it noted. Before that it
     /// may come again, to any worker: see [`PageId`]. The future of `handle` is dropped when the
     /// range was lost to another worker meanwhile, which happens to one that does not come to its
-    /// awaits for a minute. A long handler that awaits keeps its range. All of them run on the task
-    /// that awaits this: spawn what computes for long.
+    /// awaits for a minute. A long handler that awaits keeps its range. Handlers run on the task that
+    /// awaits this: spawn what computes for long.
     ///
     /// When `handle` fails, its range is given back to be tried again some seconds later, all other
     /// ranges are given back at once, and the error is returned; unless

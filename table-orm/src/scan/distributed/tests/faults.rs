@@ -13,10 +13,9 @@ async fn stormy(seed: u64) -> (World, FaultStore, FaultStore) {
     let latency = (Duration::from_millis(5), Duration::from_millis(50));
     let settings = ServiceSettings { page_rows: 10, latency, seed, ..Default::default() };
     let service = FakeService::new(KeySet::new(keys), settings);
-    let faults = |seed| Faults::storm(seed);
     let control = Arc::new(EmbeddedStore::in_memory().unwrap());
-    let control = faults(seed).store(control).unwrap();
-    let source = faults(seed + 1).store(Arc::new(service.clone())).unwrap();
+    let control = Faults::storm(seed).late(0.02).store(control).unwrap();
+    let source = Faults::storm(seed + 1).store(Arc::new(service.clone())).unwrap();
     control.calm();
     let world = World { seed, ..World::of(service, control.clone()).await };
     control.storm();
