@@ -192,13 +192,17 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
 /// The value of a field of one property.
 pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
     let json = field.role == Role::Json;
+    let optional = json && kind::option(field.ty).is_some();
     let ty = read_type(field);
     match &field.default {
+        None | Some(None) if optional => quote!(#slot.map(|json| json.0)),
+        Some(Some(path)) if optional => {
+            quote!(#slot.map_or_else(#path, |json| _orm::Some(json.0)))
+        }
         Some(None) if json => quote!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
         Some(Some(path)) if json => quote!(#slot.map_or_else(#path, |json| json.0)),
         Some(None) => quote!(#slot.unwrap_or_default()),
         Some(Some(path)) => quote!(#slot.unwrap_or_else(#path)),
-        None if json && kind::option(field.ty).is_some() => quote!(#slot.map(|json| json.0)),
         None => {
             let inner = json.then(|| quote!(.0));
             quote!(<#ty as _orm::Stored>::finish(#slot, &mut m, #property)? #inner)

@@ -60,8 +60,8 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
 /// Implementations, where names of theirs meet none of the user's.
 pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
     quote! {
-        #[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-        #[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
+        #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
+        #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
         const _: () = {
             use #krate::__private as _orm;
             #impls

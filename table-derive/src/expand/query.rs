@@ -4,8 +4,8 @@ use super::entity::partition_fn;
 use super::{Expansion, columns, doc, names, relocated, sample};
 use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
-use proc_macro2::{Literal, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 
@@ -96,14 +96,39 @@ fn component_types(model: &Model<'_>) -> Option<TokenStream> {
 }
 
 /// The state of a key of which so many components are given.
-fn state(key: &Key<'_>, given: usize) -> TokenStream {
+fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     match key.parts.get(given) {
         None => quote!(_orm::Complete),
         Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
-            quote!(_orm::Open<_key::#ident>)
+            let module = names::components(model.entity);
+            quote!(_orm::Open<#module::#ident>)
         }
-        Some(Part { ident, .. }) => quote!(_Needs<_key::#ident>),
+        Some(Part { ident, .. }) => needs(ident).into_token_stream(),
     }
+}
+
+/// The short name of the state of a key that needs this component next.
+fn needs(component: &Ident) -> Ident {
+    format_ident!("__{}", component.unraw())
+}
+
+/// Those names. An import of the components' module would be ambiguous where a glob import brings
+/// another of that name.
+fn states(model: &Model<'_>) -> TokenStream {
+    let module = names::components(model.entity);
+    let needed: BTreeSet<_> = model
+        .rows
+        .iter()
+        .flat_map(|key| key.parts.iter().skip(usize::from(key.template.start.is_empty())))
+        .map(|part| &part.ident)
+        .collect();
+    needed
+        .into_iter()
+        .map(|component| {
+            let name = needs(component);
+            quote!(type #name = _orm::Needs<#module::#component>;)
+        })
+        .collect()
 }
 
 pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -114,10 +139,8 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         let query = query(model, expansion, index, row);
         quote!(#components #query)
     });
-    let module = names::components(model.entity);
-    let components =
-        model.has_components().then(|| quote!(use {_orm::Needs as _Needs, #module as _key};));
-    quote!(#components #partition_fn #partition #(#rows)*)
+    let states = states(model);
+    quote!(#states #partition_fn #partition #(#rows)*)
 }
 
 fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -128,7 +151,7 @@ fn partition(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let methods = model.rows().map(|(row, key)| {
         let (method, name) = (&row.name, names::row(entity, row));
         let start = &key.template.start;
-        let first = expansion.row_in(entity, row, state(key, 0));
+        let first = expansion.row_in(entity, row, state(model, key, 0));
         let phantom = expansion.phantom_value();
         let doc = doc(format!("The rows {}: {}.", such(key), cost(class(key, 0))));
         quote! {
@@ -197,7 +220,7 @@ fn components(
         .iter()
         .enumerate()
         .map(|(given, part)| {
-            let this = expansion.row_in(entity, row, state(key, given));
+            let this = expansion.row_in(entity, row, state(model, key, given));
             let methods = methods(model, expansion, row, key, given, part);
             quote!(impl #params #this #where_clause { #methods })
         })
@@ -221,7 +244,7 @@ fn methods(
     let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
     let make = names::row(entity, row);
     let at = ident.span();
-    let next = expansion.row_in(entity, row, state(key, given + 1));
+    let next = expansion.row_in(entity, row, state(model, key, given + 1));
     let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
     let about = |gives: &str, sample: String, class: &str| {

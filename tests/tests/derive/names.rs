@@ -137,6 +137,106 @@ async fn fields_and_rows_can_have_any_name() {
     assert_eq!(read_back(&plain, part).await, plain);
 }
 
+/// Two generations of one entity, as an app that migrates its rows has them.
+#[allow(dead_code)]
+mod generations {
+    use super::*;
+
+    #[derive(Debug, TableEntity)]
+    #[table(name = "aaa", partition = "{a}")]
+    #[row(by_b, key = "B:{b:03}")]
+    #[row(by_c, key = "C:{c}", include(d))]
+    pub struct Item {
+        pub a: u8,
+        pub b: u8,
+        pub c: Kind,
+        pub d: Option<u8>,
+    }
+
+    #[derive(Debug, KeyPart)]
+    pub enum Kind {
+        One,
+    }
+
+    #[derive(Debug, Properties)]
+    pub struct Part {
+        pub e: u8,
+    }
+
+    #[derive(Debug, Projection)]
+    #[projection(of = Item)]
+    pub struct Fewer {
+        pub d: Option<u8>,
+    }
+
+    #[derive(Debug, table_orm::TableUnion)]
+    pub enum Any {
+        Item(Item),
+    }
+
+    pub mod old {
+        #[allow(clippy::wildcard_imports)]
+        use super::*;
+
+        #[derive(Debug, TableEntity)]
+        #[table(name = "aaa", partition = "{a}")]
+        #[row(by_b, key = "{b:02}")]
+        pub struct Item {
+            pub a: u8,
+            pub b: u8,
+            pub c: Kind,
+            #[table(flatten)]
+            pub part: Part,
+            pub d: Option<u8>,
+        }
+
+        #[derive(Debug, KeyPart)]
+        pub enum Kind {
+            Two,
+        }
+
+        #[derive(Debug, Properties)]
+        pub struct Part {
+            pub f: u8,
+        }
+
+        #[derive(Debug, Projection)]
+        #[projection(of = Item)]
+        pub struct Fewer {
+            pub d: Option<u8>,
+        }
+
+        #[derive(Debug, table_orm::TableUnion)]
+        pub enum Any {
+            Item(Item),
+        }
+    }
+}
+
+#[test]
+fn an_entity_shadows_one_of_its_name_behind_a_glob_import() {
+    use generations::*;
+    let new = Item { a: 1, b: 2, c: Kind::One, d: Some(3) };
+    assert_eq!(row_keys(&new), ["B:002", "C:One"]);
+    assert_eq!(exact(Item::partition(1).by_c().c(Kind::One)), "C:One");
+    let part = old::Part { f: 4 };
+    let old = old::Item { a: 1, b: 2, c: old::Kind::Two, part, d: None };
+    assert_eq!(row_keys(&old), ["02"]);
+    assert_eq!(exact(old::Item::partition(1).by_b().b(2)), "02");
+    let _ = old::ItemPatch::default().c(old::Kind::Two).d(1);
+    {
+        #[derive(Debug, TableEntity)]
+        #[table(name = "aaa", partition = "{a}", row = "{b}__{b2}")]
+        struct Item {
+            a: u8,
+            b: u8,
+            b2: u8,
+        }
+        assert_eq!(row_keys(&Item { a: 1, b: 2, b2: 3 }), ["2__3"]);
+        assert_eq!(exact(Item::partition(1).row().b(2).b2(3)), "2__3");
+    }
+}
+
 #[test]
 fn an_entity_can_live_in_a_function() {
     #[derive(Debug, TableEntity)]

@@ -301,3 +301,26 @@ async fn key_only_fields_come_back_from_every_row() {
     assert_eq!(repo.list(partition.one()).one().await.unwrap(), entity);
     assert_eq!(repo.list(partition.two()).one().await.unwrap(), entity);
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "racks", partition = "{id}", row = "x")]
+struct Rack {
+    id: u8,
+    #[table(json, default)]
+    left: Option<Shoes>,
+    #[table(json, default = some_shoes)]
+    right: Option<Shoes>,
+}
+
+fn some_shoes() -> Option<Shoes> {
+    Some(no_shoes())
+}
+
+#[tokio::test]
+async fn an_optional_json_property_that_is_absent_has_its_default() {
+    let both = Rack { id: 1, left: Some(Shoes::default()), right: Some(Shoes::default()) };
+    assert_eq!(read_back(&both, Rack::partition(1)).await, both);
+    let none = Rack { id: 1, left: None, right: None };
+    let read = read_back(&none, Rack::partition(1)).await;
+    assert_eq!(read, Rack { right: some_shoes(), ..none });
+}

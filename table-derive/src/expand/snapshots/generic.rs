@@ -42,8 +42,8 @@ pub(crate) mod MeasureComponents {
 pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'a, T, N>>)
 where
     T: Property + Send + Sync;
-#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
+#[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
+#[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use orm::__private as _orm;
     #[automatically_derived]
@@ -128,7 +128,6 @@ const _: () = {
             })
         }
     }
-    use {_orm::Needs as _Needs, MeasureComponents as _key};
     impl<'a, T, const N: usize> Measure<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -147,7 +146,7 @@ const _: () = {
         T: Property + Send + Sync,
     {
         /// The rows `{at}`, such as `42`: a partition query, in requests of up to 1,000 rows.
-        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<_key::at>> {
+        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<MeasureComponents::at>> {
             MeasureRow(self.0.row(""), _orm::PhantomData)
         }
     }
@@ -162,7 +161,7 @@ const _: () = {
             _orm::KeyState::keys(self.row().0)
         }
     }
-    impl<'a, T, const N: usize> MeasureRow<'a, T, N, _orm::Open<_key::at>>
+    impl<'a, T, const N: usize> MeasureRow<'a, T, N, _orm::Open<MeasureComponents::at>>
     where
         T: Property + Send + Sync,
     {

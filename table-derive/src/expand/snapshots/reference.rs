@@ -55,8 +55,8 @@ pub mod RegistrationComponents {
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
-#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
+#[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
+#[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     const KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
@@ -176,7 +176,11 @@ const _: () = {
             })
         }
     }
-    use {_orm::Needs as _Needs, RegistrationComponents as _key};
+    type __age = _orm::Needs<RegistrationComponents::age>;
+    type __bib = _orm::Needs<RegistrationComponents::bib>;
+    type __name = _orm::Needs<RegistrationComponents::name>;
+    type __newest = _orm::Needs<RegistrationComponents::newest>;
+    type __sex = _orm::Needs<RegistrationComponents::sex>;
     impl Registration {
         /// The partition `{event}__{distance}`, such as `text__<distance>`, whose rows can be asked for by key. Sends nothing.
         pub fn partition(
@@ -191,15 +195,15 @@ const _: () = {
     }
     impl RegistrationPartition {
         /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
-        pub fn by_bib(&self) -> RegistrationByBib<_Needs<_key::bib>> {
+        pub fn by_bib(&self) -> RegistrationByBib<__bib> {
             RegistrationByBib(self.0.row("BIB:"))
         }
         /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
-        pub fn by_age(&self) -> RegistrationByAge<_Needs<_key::age>> {
+        pub fn by_age(&self) -> RegistrationByAge<__age> {
             RegistrationByAge(self.0.row("AGE:"))
         }
         /// The rows `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
-        pub fn by_time(&self) -> RegistrationByTime<_Needs<_key::newest>> {
+        pub fn by_time(&self) -> RegistrationByTime<__newest> {
             RegistrationByTime(self.0.row("NEW:"))
         }
     }
@@ -211,9 +215,9 @@ const _: () = {
             _orm::KeyState::keys(self.by_bib().0)
         }
     }
-    impl RegistrationByBib<_Needs<_key::bib>> {
+    impl RegistrationByBib<__bib> {
         /// Gives the `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__`: a row range query, in requests of up to 1,000 rows.
-        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<_Needs<_key::name>> {
+        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<__name> {
             RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042`: a row range query, in requests of up to 1,000 rows.
@@ -224,9 +228,9 @@ const _: () = {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
-    impl RegistrationByBib<_Needs<_key::name>> {
+    impl RegistrationByBib<__name> {
         /// Gives the `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__`: a row range query, in requests of up to 1,000 rows.
-        pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByBib<_Needs<_key::sex>> {
+        pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByBib<__sex> {
             RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
         /// Gives a range of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
@@ -241,9 +245,9 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
         }
     }
-    impl RegistrationByBib<_Needs<_key::sex>> {
+    impl RegistrationByBib<__sex> {
         /// Gives the `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__`: a row range query, in requests of up to 1,000 rows.
-        pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByBib<_Needs<_key::age>> {
+        pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByBib<__age> {
             RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
         }
         /// Gives a range of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
@@ -258,7 +262,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "__")
         }
     }
-    impl RegistrationByBib<_Needs<_key::age>> {
+    impl RegistrationByBib<__age> {
         /// Gives the `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a point query, one request for one row.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByBib<_orm::Complete> {
             RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
@@ -291,9 +295,9 @@ const _: () = {
             city: _orm::Column::new("City"),
         };
     }
-    impl RegistrationByAge<_Needs<_key::age>> {
+    impl RegistrationByAge<__age> {
         /// Gives the `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__`: a row range query, in requests of up to 1,000 rows.
-        pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByAge<_Needs<_key::bib>> {
+        pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByAge<__bib> {
             RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
         }
         /// Gives a range of `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042`: a row range query, in requests of up to 1,000 rows.
@@ -304,9 +308,9 @@ const _: () = {
             <u8 as _orm::Part<_orm::Padded<3>>>::range(self.0, "age", range)
         }
     }
-    impl RegistrationByAge<_Needs<_key::bib>> {
+    impl RegistrationByAge<__bib> {
         /// Gives the `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__`: a row range query, in requests of up to 1,000 rows.
-        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByAge<_Needs<_key::name>> {
+        pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByAge<__name> {
             RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42`: a row range query, in requests of up to 1,000 rows.
@@ -314,9 +318,9 @@ const _: () = {
             <u32 as _orm::Part>::range(self.0, "bib", range)
         }
     }
-    impl RegistrationByAge<_Needs<_key::name>> {
+    impl RegistrationByAge<__name> {
         /// Gives the `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__`: a row range query, in requests of up to 1,000 rows.
-        pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByAge<_Needs<_key::sex>> {
+        pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByAge<__sex> {
             RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
         /// Gives a range of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
@@ -331,7 +335,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
         }
     }
-    impl RegistrationByAge<_Needs<_key::sex>> {
+    impl RegistrationByAge<__sex> {
         /// Gives the `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a point query, one request for one row.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByAge<_orm::Complete> {
             RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
@@ -362,12 +366,9 @@ const _: () = {
         const INDEX: usize = 1;
         const COLUMNS: Self::Columns = <RegistrationByBib as _orm::Row>::COLUMNS;
     }
-    impl RegistrationByTime<_Needs<_key::newest>> {
+    impl RegistrationByTime<__newest> {
         /// Gives the `newest` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__`: a row range query, in requests of up to 1,000 rows.
-        pub fn newest(
-            self,
-            newest: impl _orm::Value<OffsetDateTime>,
-        ) -> RegistrationByTime<_Needs<_key::bib>> {
+        pub fn newest(self, newest: impl _orm::Value<OffsetDateTime>) -> RegistrationByTime<__bib> {
             RegistrationByTime(<OffsetDateTime as _orm::Part<_orm::Descending>>::give(
                 self.0, "newest", newest, "__",
             ))
@@ -380,7 +381,7 @@ const _: () = {
             <OffsetDateTime as _orm::Part<_orm::Descending>>::range(self.0, "newest", range)
         }
     }
-    impl RegistrationByTime<_Needs<_key::bib>> {
+    impl RegistrationByTime<__bib> {
         /// Gives the `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a point query, one request for one row.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByTime<_orm::Complete> {
             RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, ""))

@@ -34,8 +34,8 @@ mod FileComponents {
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 struct FilePatch(::table_orm::repo::Patch<File>);
-#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
+#[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
+#[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     #[automatically_derived]
@@ -145,7 +145,8 @@ const _: () = {
             })
         }
     }
-    use {_orm::Needs as _Needs, FileComponents as _key};
+    type __day = _orm::Needs<FileComponents::day>;
+    type __path = _orm::Needs<FileComponents::path>;
     impl File {
         /// The partition `{owner}`, such as `42`, whose rows can be asked for by key. Sends nothing.
         fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
@@ -156,11 +157,11 @@ const _: () = {
     }
     impl FilePartition {
         /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
-        fn by_path(&self) -> FileByPath<_Needs<_key::path>> {
+        fn by_path(&self) -> FileByPath<__path> {
             FileByPath(self.0.row("P:"))
         }
         /// The rows `D:{day}__{path}`, such as `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
-        fn by_day(&self) -> FileByDay<_Needs<_key::day>> {
+        fn by_day(&self) -> FileByDay<__day> {
             FileByDay(self.0.row("D:"))
         }
     }
@@ -172,7 +173,7 @@ const _: () = {
             _orm::KeyState::keys(self.by_path().0)
         }
     }
-    impl FileByPath<_Needs<_key::path>> {
+    impl FileByPath<__path> {
         /// Gives the `path` of `P:{path}`, as in `P:text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByPath<_orm::Complete> {
             FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
@@ -200,9 +201,9 @@ const _: () = {
         const INDEX: usize = 0;
         const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
     }
-    impl FileByDay<_Needs<_key::day>> {
+    impl FileByDay<__day> {
         /// Gives the `day` of `D:{day}__{path}`, as in `D:2011-11-06__`: a row range query, in requests of up to 1,000 rows.
-        fn day(self, day: impl _orm::Value<Date>) -> FileByDay<_Needs<_key::path>> {
+        fn day(self, day: impl _orm::Value<Date>) -> FileByDay<__path> {
             FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
         }
         /// Gives a range of `day` of `D:{day}__{path}`, as in `D:2011-11-06`: a row range query, in requests of up to 1,000 rows.
@@ -210,7 +211,7 @@ const _: () = {
             <Date as _orm::Part>::range(self.0, "day", range)
         }
     }
-    impl FileByDay<_Needs<_key::path>> {
+    impl FileByDay<__path> {
         /// Gives the `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByDay<_orm::Complete> {
             FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))

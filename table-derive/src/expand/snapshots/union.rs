@@ -1,5 +1,5 @@
-#[allow(dead_code, non_snake_case, private_bounds, private_interfaces)]
-#[allow(unused_imports, unused_mut, unused_qualifications, unused_variables)]
+#[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
+#[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
     const _: () = _orm::assert_union(
