@@ -11,8 +11,8 @@ pub use crate::key::{
     RangeOf, RowKey, Shard, Sorted, SortedLast, TextPart, Width,
 };
 pub use crate::property::{
-    Declared, Json, Limit, Limit::Max, Limit::MaxLen, Properties, PropertiesWriter, Property,
-    PropertyError, PropertyFault, PropertyWriter, assert_properties,
+    Declared, Json, Limit, Limit::Max, Limit::MaxLen, Ordered, Properties, PropertiesWriter,
+    Property, PropertyError, PropertyFault, PropertyWriter, assert_properties,
 };
 pub use crate::query::RowRange as Range;
 pub use crate::query::{

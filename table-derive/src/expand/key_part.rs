@@ -146,6 +146,7 @@ fn codes_impls(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
         quote! {
             impl #impl_generics _orm::SortedLast<_orm::Plain> for #ident #ty_generics #where_clause {}
             impl #impl_generics _orm::Sorted<_orm::Plain> for #ident #ty_generics #where_clause {}
+            impl #impl_generics _orm::Ordered for #ident #ty_generics #where_clause {}
         }
     });
     let variants: Vec<_> = codes.iter().map(|code| code.variant).collect();
@@ -215,6 +216,7 @@ fn newtype_impls(input: &DeriveInput, field: &Field, member: Option<Member>) -> 
     let key_part = of(quote!(KeyPart<__X>));
     let text_part = of(quote!(TextPart<__X>));
     let property = of(quote!(Property));
+    let ordered = of(quote!(Ordered));
     let key_part = marker(
         quote!(KeyPart),
         quote! {
@@ -282,6 +284,16 @@ fn newtype_impls(input: &DeriveInput, field: &Field, member: Option<Member>) -> 
                 #property::edm(&self.#member)
             }
         }
+        #[automatically_derived]
+        impl #property_generics _orm::Ordered for #ident #ty_generics
+        where
+            for<'__any> #inner: _orm::Ordered,
+            #(#predicates,)*
+        {
+            fn is_rounded(&self) -> bool {
+                #ordered::is_rounded(&self.#member)
+            }
+        }
     }
 }
 
@@ -301,6 +313,7 @@ fn fallback(input: &DeriveInput) -> TokenStream {
         }
         impl #impl_generics _orm::SortedLast<_orm::Plain> for #ident #ty_generics #where_clause {}
         impl #impl_generics _orm::Sorted<_orm::Plain> for #ident #ty_generics #where_clause {}
+        impl #impl_generics _orm::Ordered for #ident #ty_generics #where_clause {}
         impl #impl_generics _orm::Property for #ident #ty_generics #where_clause {
             fn write(
                 &self,

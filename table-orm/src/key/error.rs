@@ -18,7 +18,8 @@ pub enum KeyFault {
          same key; change the value, use another separator, or `#[table(escape = encode)]`"
     )]
     Separator(&'static str),
-    /// More digits than the template gives.
+    /// More digits than the template gives. The ends of a range may have more: they lie above all
+    /// values of that width.
     #[error("needs more than the {0} digits of its template; widen the `:0N` or lower the value")]
     Width(usize),
     /// An instant the service cannot store.

@@ -62,7 +62,8 @@ impl KeyBuilder {
         self.keys(|row_key| Ok(Span::prefix(row_key.finish()?)))
     }
 
-    /// The rows whose next component lies in a range of values.
+    /// The rows whose next component lies in a range of values. Numbers of more digits than the
+    /// component has lie above all its values: a range that starts there holds no row.
     ///
     /// # Errors
     /// The first error of the partition or a component; [`KeyFault::InvertedRange`].
@@ -71,16 +72,16 @@ impl KeyBuilder {
         component: &'static str,
         (lower, upper): (Bound<T>, Bound<T>),
     ) -> Result<KeyRange, KeyError> {
+        if let Some(value) = self.too_wide::<X, T>(&lower) {
+            return self.above::<X, T>(component, value, &upper);
+        }
         let lower = match lower {
             Bound::Included(value) if value.is_rounded() => Bound::Excluded(value),
             bound => bound,
         };
         let upper = match upper {
+            bound if self.too_wide::<X, T>(&bound).is_some() => Bound::Unbounded,
             Bound::Excluded(value) if value.is_rounded() => Bound::Included(value),
-            // Above all that the width can hold.
-            Bound::Included(value) | Bound::Excluded(value) if self.is_too_wide::<X, T>(&value) => {
-                Bound::Unbounded
-            }
             bound => bound,
         };
         let (lower, upper) = if T::REVERSED { (upper, lower) } else { (lower, upper) };
@@ -142,9 +143,35 @@ impl KeyBuilder {
         })
     }
 
-    fn is_too_wide<X, T: KeyPart<X>>(&self, value: &T) -> bool {
-        let written = self.row_key.clone().part::<X, T>("", value, "");
-        written.is_err_and(|error| matches!(error.fault, KeyFault::Width(_)))
+    /// The text of a bound above all that the component's width can hold.
+    fn too_wide<X, T: KeyPart<X>>(&self, bound: &Bound<T>) -> Option<String> {
+        let (Bound::Included(value) | Bound::Excluded(value)) = bound else { return None };
+        let error = self.row_key.clone().part::<X, T>("", value, "").err()?;
+        matches!(error.fault, KeyFault::Width(_)).then_some(error.value)
+    }
+
+    /// The rows from `lower`, which is too wide, to `upper`: none.
+    fn above<X, T: KeyPart<X>>(
+        self,
+        component: &'static str,
+        lower: String,
+        upper: &Bound<T>,
+    ) -> Result<KeyRange, KeyError> {
+        let ends = self.too_wide::<X, T>(upper).is_none();
+        self.keys(|row_key| {
+            let prefix = row_key.as_str().to_owned();
+            if let (true, Bound::Included(upper) | Bound::Excluded(upper)) = (ends, upper) {
+                let mut key = row_key.clone();
+                key.part::<X, T>(component, upper, "")?;
+                return Err(KeyError {
+                    entity: row_key.entity(),
+                    component,
+                    value: format!("{lower}..{}", &key.as_str()[prefix.len()..]),
+                    fault: KeyFault::InvertedRange,
+                });
+            }
+            Ok(Span::Between(Bound::Included(prefix.clone()), Bound::Excluded(prefix)))
+        })
     }
 
     /// The rows whose next component, which is text, starts with `prefix`. `then` is the literal

@@ -11,6 +11,7 @@ mod declared;
 mod error;
 mod group;
 mod json;
+mod ordered;
 mod scalar;
 mod series;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use declared::{Declared, assert_properties};
 pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;
+pub use ordered::Ordered;
 pub use series::{Series, SeriesSlots};
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 

@@ -3,7 +3,7 @@
 use super::{Comparison, Filter};
 use crate::edm::Edm;
 use crate::key::IntoValue;
-use crate::property::{Property, PropertyFault};
+use crate::property::{Ordered, Property, PropertyFault};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -40,42 +40,85 @@ impl<T> Column<T> {
 pub struct Condition(pub(crate) Result<Filter, (String, PropertyFault)>);
 
 impl<T: Property> Column<T> {
-    fn compare(self, comparison: Comparison, value: impl IntoValue<T>) -> Condition {
-        let compared = value.into_value().edm().and_then(|edm: Option<Edm>| {
+    fn compare(self, comparison: Comparison, value: &T) -> Condition {
+        let compared = value.edm().and_then(|edm: Option<Edm>| {
             let edm = edm.ok_or(PropertyFault::Missing)?;
             Ok(Filter::compare(self.property, comparison, edm))
         });
         Condition(compared.map_err(|fault| (self.property.to_owned(), fault)))
     }
 
-    /// Equal.
+    /// Equal, as stored: instants to 100 ns.
     pub fn eq(self, value: impl IntoValue<T>) -> Condition {
-        self.compare(Comparison::Equal, value)
+        self.compare(Comparison::Equal, &value.into_value())
     }
 
     /// Stored, and not equal.
     pub fn ne(self, value: impl IntoValue<T>) -> Condition {
-        self.compare(Comparison::NotEqual, value)
+        self.compare(Comparison::NotEqual, &value.into_value())
     }
 
-    /// Greater.
-    pub fn gt(self, value: impl IntoValue<T>) -> Condition {
-        self.compare(Comparison::Greater, value)
+    /// Greater, in the service's order: numbers by value, `false` before `true`, instants, dates and
+    /// times of day by time, UUIDs by their text, and text by its UTF-16 code units, so that `Z`
+    /// comes before `a`. A `NaN` is neither greater nor less than anything.
+    ///
+    /// For [`Ordered`](crate::property::Ordered) properties alone: others are stored in a form that
+    /// does not sort as they do.
+    pub fn gt(self, value: impl IntoValue<T>) -> Condition
+    where
+        T: Orders,
+    {
+        self.compare(Comparison::Greater, &value.into_value())
     }
 
-    /// Greater or equal.
-    pub fn ge(self, value: impl IntoValue<T>) -> Condition {
-        self.compare(Comparison::GreaterOrEqual, value)
+    /// Greater or equal, in the order of [`gt`](Self::gt).
+    pub fn ge(self, value: impl IntoValue<T>) -> Condition
+    where
+        T: Orders,
+    {
+        let value = value.into_value();
+        let rounded = value.is_rounded();
+        let comparison = if rounded { Comparison::Greater } else { Comparison::GreaterOrEqual };
+        self.compare(comparison, &value)
     }
 
-    /// Less.
-    pub fn lt(self, value: impl IntoValue<T>) -> Condition {
-        self.compare(Comparison::Less, value)
+    /// Less, in the order of [`gt`](Self::gt).
+    pub fn lt(self, value: impl IntoValue<T>) -> Condition
+    where
+        T: Orders,
+    {
+        let value = value.into_value();
+        let rounded = value.is_rounded();
+        let comparison = if rounded { Comparison::LessOrEqual } else { Comparison::Less };
+        self.compare(comparison, &value)
     }
 
-    /// Less or equal.
-    pub fn le(self, value: impl IntoValue<T>) -> Condition {
-        self.compare(Comparison::LessOrEqual, value)
+    /// Less or equal, in the order of [`gt`](Self::gt).
+    pub fn le(self, value: impl IntoValue<T>) -> Condition
+    where
+        T: Orders,
+    {
+        self.compare(Comparison::LessOrEqual, &value.into_value())
+    }
+}
+
+/// [`Ordered`], in an error that does not list every type that is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not stored in the order of its values, so a filter cannot ask for more or \
+               less of it",
+    label = "equality only",
+    note = "filter by `eq` or `ne`, or compare what has been read; an enum is ordered where its codes \
+            ascend in the order of its variants, a type of your own where it implements `Ordered`"
+)]
+pub trait Orders {
+    fn is_rounded(&self) -> bool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Ordered> Orders for T {
+    fn is_rounded(&self) -> bool {
+        Ordered::is_rounded(self)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::{exact, keys, repo, row_keys};
 use std::ops::Bound;
+use table_orm::key::KeyFault;
 use table_orm::query::{QueryClass, Span};
 use table_orm::row::EntityRows;
-use table_orm::{KeyPart, TableEntity, Tables};
+use table_orm::{Error, KeyPart, TableEntity, Tables};
 use time::{Date, Duration, OffsetDateTime, Time};
 use uuid::Uuid;
 
@@ -326,7 +327,8 @@ struct Moment(OffsetDateTime);
 #[row(by_moment, key = "C:{moment}")]
 #[row(by_clock, key = "D:{clock}")]
 #[row(by_width, key = "E:{tick:01}")]
-#[component(newest_first = desc(at))]
+#[row(by_tick, key = "F:{most_first:01}")]
+#[component(newest_first = desc(at), most_first = desc(tick))]
 struct Tick {
     one: u8,
     tick: u8,
@@ -373,15 +375,28 @@ async fn ranges_of_instants_are_exact_to_the_nanosecond() {
             ];
             assert_eq!(found, [wanted; 4], "{from} to {to}: {range:?}");
         }
+        let filtered = [
+            repo.list(&one).filter(|row| row.at.ge(at(from)).and(row.at.lt(at(to)))),
+            repo.list(&one)
+                .filter(|row| row.moment.ge(Moment(at(from))).and(row.moment.lt(Moment(at(to))))),
+            repo.list(&one)
+                .filter(|row| row.clock.ge(at(from).time()).and(row.clock.lt(at(to).time()))),
+        ];
+        for filtered in filtered {
+            assert_eq!(filtered.count().await.unwrap(), wanted, "{from} to {to}");
+        }
+        let filtered = repo.list(&one).filter(|row| row.at.ge(at(from)).and(row.at.le(at(to))));
+        assert_eq!(filtered.count().await.unwrap(), wanted_inclusive, "{from} to {to}");
         let after = inside(&|nanoseconds| nanoseconds > from);
         let range = (Bound::Excluded(at(from)), Bound::<OffsetDateTime>::Unbounded);
         assert_eq!(repo.list(one.oldest().at_in(range)).count().await.unwrap(), after);
         assert_eq!(repo.list(one.newest().newest_first_in(range)).count().await.unwrap(), after);
+        assert_eq!(repo.list(&one).filter(|row| row.at.gt(at(from))).count().await.unwrap(), after);
     }
 }
 
 #[tokio::test]
-async fn a_range_may_end_above_what_its_width_holds() {
+async fn a_range_may_start_and_end_above_what_its_width_holds() {
     let repo = Tables::in_memory().unwrap().repo::<Tick>();
     repo.create_table().await.unwrap();
     let at = OffsetDateTime::UNIX_EPOCH;
@@ -393,5 +408,23 @@ async fn a_range_may_end_above_what_its_width_holds() {
     let one = Tick::partition(1);
     assert_eq!(repo.list(one.by_width().tick_in(5..10)).count().await.unwrap(), 2);
     assert_eq!(repo.list(one.by_width().tick_in(..=200)).count().await.unwrap(), 3);
-    assert!(repo.list(one.by_width().tick_in(10..)).count().await.is_err());
+    assert_eq!(repo.list(one.by_width().tick_in(10..)).count().await.unwrap(), 0);
+    assert_eq!(repo.list(one.by_width().tick_in(10..=200)).count().await.unwrap(), 0);
+    let inverted = repo.list(one.by_width().tick_in(10..5)).count().await;
+    assert!(matches!(inverted, Err(Error::Key(error)) if error.fault == KeyFault::InvertedRange));
+    assert_eq!(repo.list(one.by_tick().most_first_in(0..10)).count().await.unwrap(), 3);
+    assert_eq!(repo.list(one.by_tick().most_first_in(10..)).count().await.unwrap(), 0);
+    let above = (Bound::Excluded(10), Bound::<u8>::Unbounded);
+    assert_eq!(repo.list(one.by_tick().most_first_in(above)).count().await.unwrap(), 0);
+    let bare = super::repo::<Bare>().await;
+    bare.insert(&Bare { one: 1, tick: 9 }).await.unwrap();
+    assert_eq!(bare.list(Bare::partition(1).row().tick_in(5..)).count().await.unwrap(), 1);
+    assert_eq!(bare.list(Bare::partition(1).row().tick_in(10..)).count().await.unwrap(), 0);
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "bare", partition = "{one}", row = "{tick:01}")]
+struct Bare {
+    one: u8,
+    tick: u8,
 }

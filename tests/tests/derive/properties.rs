@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use table_orm::edm::{DateTime, Edm};
 use table_orm::row::EntityRows;
-use table_orm::{DynamicEntity, ETag, Error, Projection, Properties, TableEntity, Tables};
+use table_orm::{DynamicEntity, ETag, Error, KeyPart, Projection, Properties, TableEntity, Tables};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -323,4 +323,86 @@ async fn an_optional_json_property_that_is_absent_has_its_default() {
     let none = Rack { id: 1, left: None, right: None };
     let read = read_back(&none, Rack::partition(1)).await;
     assert_eq!(read, Rack { right: some_shoes(), ..none });
+}
+
+/// In the order of its codes.
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+enum Grade {
+    #[key("A")]
+    Best,
+    #[key("B")]
+    Good,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+struct Metres(i32);
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "ordered", partition = "{one}", row = "{id:02}")]
+struct Sorted {
+    one: u8,
+    id: u8,
+    grade: Grade,
+    metres: Option<Metres>,
+    text: Cow<'static, str>,
+    float: f32,
+    small: i8,
+    large: u64,
+    flag: bool,
+    letter: char,
+    guid: Uuid,
+    ulid: ulid::Ulid,
+    date: time::Date,
+    instant: jiff::Timestamp,
+}
+
+fn sorted(id: u8) -> Sorted {
+    let at = OffsetDateTime::UNIX_EPOCH + time::Duration::days(i64::from(id) * 200);
+    Sorted {
+        one: 1,
+        id,
+        grade: if id < 8 { Grade::Best } else { Grade::Good },
+        metres: Some(Metres(i32::from(id) - 8)),
+        text: format!("{id:02}").into(),
+        float: f32::from(id) - 8.5,
+        small: i8::try_from(id).unwrap() - 8,
+        large: u64::from(id) << 40,
+        flag: id >= 8,
+        letter: char::from(b'a' + id),
+        guid: Uuid::from_u128(u128::from(id) << 100),
+        ulid: ulid::Ulid(u128::from(id) << 100),
+        date: at.date(),
+        instant: DateTime::try_from(at).unwrap().try_into().unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn a_filter_orders_what_is_stored_as_its_values_are_ordered() {
+    let repo = repo::<Sorted>().await;
+    repo.insert_many((0..16).map(sorted)).await.all().unwrap();
+    for bound in [0, 7, 8, 15] {
+        let Sorted { metres, text, float, small, large, letter, .. } = sorted(bound);
+        let Sorted { guid, ulid, date, instant, .. } = sorted(bound);
+        let all = || repo.list(Sorted::partition(1));
+        for below in [
+            all().filter(|row| row.metres.lt(metres.unwrap())),
+            all().filter(|row| row.text.lt(text)),
+            all().filter(|row| row.float.lt(float)),
+            all().filter(|row| row.small.lt(small)),
+            all().filter(|row| row.large.lt(large)),
+            all().filter(|row| row.letter.lt(letter)),
+            all().filter(|row| row.guid.lt(guid)),
+            all().filter(|row| row.ulid.lt(ulid)),
+            all().filter(|row| row.date.lt(date)),
+            all().filter(|row| row.instant.lt(instant)),
+        ] {
+            let below = below.collect().await.unwrap();
+            assert!(below.iter().map(|row| row.id).eq(0..bound), "{below:?}");
+        }
+    }
+    let of = |grade| repo.list(Sorted::partition(1)).filter(move |row| row.grade.gt(grade));
+    assert_eq!(of(Grade::Best).count().await.unwrap(), 8);
+    assert_eq!(of(Grade::Good).count().await.unwrap(), 0);
+    let set = repo.list(Sorted::partition(1)).filter(|row| row.flag.gt(false));
+    assert_eq!(set.count().await.unwrap(), 8);
 }
