@@ -2,7 +2,7 @@
 
 use crate::ast::{Copy, Entity, Field, Role, Row};
 use crate::errors::Errors;
-use crate::expand::names;
+use crate::expand::{names, patch};
 use crate::kind::{self, Kind, kind};
 use crate::model::{Encoder, Key, Model, Part, Source, Width, digits_of};
 use crate::nearest::suggestion;
@@ -48,6 +48,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     key_only(model, errors);
     used_components(model, errors);
     type_names(model, errors);
+    patch_methods(model, errors);
 }
 
 fn table_name(table: &LitStr, errors: &mut Errors) {
@@ -92,6 +93,7 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
             "leave `default` out",
         );
     }
+    owned(field, errors);
     let value = kind(field.value_type());
     let one = !matches!(value, Kind::Other | Kind::Bytes);
     match field.role {
@@ -131,6 +133,25 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
             literal,
             format!("field `{name}` has both `max` and `max_len`"),
             "keep `max` for a number, `max_len` for text",
+        );
+    }
+}
+
+/// What is read from a row is no part of anything that it could borrow from.
+pub fn owned(field: &Field<'_>, errors: &mut Errors) {
+    let name = &field.name;
+    if let Some((lifetime, borrowed)) = kind::reference(field.value_type())
+        && (field.is_stored() || field.key_only.is_some())
+    {
+        let help = if kind::is(borrowed, "str") {
+            format!("write `String`, or `Cow<{lifetime}, str>` to write borrowed text")
+        } else {
+            "write a type that owns its value".to_owned()
+        };
+        errors.push(
+            field.ty,
+            format!("field `{name}` borrows, and a row that is read has nothing to lend"),
+            help,
         );
     }
 }
@@ -675,5 +696,22 @@ fn type_names(model: &Model<'_>, errors: &mut Errors) {
             );
         }
         taken.extend(own);
+    }
+}
+
+/// The setters of a patch have names of their own: a slot's ends in `_at`.
+fn patch_methods(model: &Model<'_>, errors: &mut Errors) {
+    let mut taken: BTreeMap<Ident, &Field<'_>> = BTreeMap::new();
+    for (method, field) in patch::methods(model) {
+        if let Some(other) = taken.get(&method) {
+            let (patch, name, property) =
+                (names::patch(model.entity), &field.name, &field.property);
+            errors.push(
+                field.ident,
+                format!("`{patch}::{method}` would set both `{}` and `{name}`", other.name),
+                format!("rename one of the fields; `#[table(rename = \"{property}\")]` keeps the property of `{name}`"),
+            );
+        }
+        taken.insert(method, field);
     }
 }

@@ -2,7 +2,7 @@
 //! types that fit everywhere, so that the mistake is the only error.
 
 use crate::ast::{Entity, Named, Role, Row};
-use crate::expand::{Expansion, anonymous, names};
+use crate::expand::{Expansion, anonymous, lints, names};
 use crate::kind;
 use crate::template::Template;
 use proc_macro2::{Ident, TokenStream};
@@ -13,7 +13,7 @@ use syn::ext::IdentExt;
 pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let expansion = &Expansion::of(entity);
     let Expansion { ty, where_clause, .. } = expansion;
-    let (krate, vis) = (&entity.krate, &entity.input.vis);
+    let (krate, vis, lints) = (&entity.krate, &entity.input.vis, &lints(entity.input));
     let (params, args) = (expansion.params(), expansion.args());
     let phantom = quote!(::core::marker::PhantomData<fn() -> #ty>);
     let (partition, columns) = (names::partition(entity), names::columns(entity));
@@ -28,7 +28,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let rows = rows(entity);
     let row_types = rows.iter().map(|(name, ..)| {
         let params = expansion.params_and(quote!(__S = ()));
-        quote!(#[allow(missing_docs)] #[derive(::core::fmt::Debug, ::core::clone::Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
+        quote!(#lints #[allow(missing_docs)] #[derive(::core::fmt::Debug, ::core::clone::Clone)] #vis struct #name #params (::core::marker::PhantomData<(__S, fn() -> #ty)>) #where_clause;)
     });
     let shards: BTreeSet<_> = entity
         .components
@@ -137,14 +137,17 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
             ) -> _orm::Written { loop {} }
         }
     };
-    let impls = anonymous(krate, impls);
+    let impls = anonymous(entity.input, krate, impls);
     quote! {
+        #lints
         #[allow(missing_docs)]
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
         #vis struct #partition #params (#phantom) #where_clause;
-        #[allow(missing_docs, dead_code)]
+        #lints
+        #[allow(missing_docs, dead_code, deprecated, non_snake_case)]
         #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
         #vis struct #columns #params #where_clause { #(#fields)* __entity: #phantom }
+        #lints
         #[allow(missing_docs)]
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
         #vis struct #patch #params (#phantom) #where_clause;

@@ -1,6 +1,7 @@
 //! What a field's type is, as far as its spelling tells. Aliases and newtypes are left to the type
 //! checker.
 
+use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,16 @@ pub fn slots(ty: &Type) -> Option<(&Type, &syn::Expr)> {
     Some((option(&array.elem)?, &array.len))
 }
 
-fn is(ty: &Type, name: &str) -> bool {
+/// Of a reference its lifetime, and what it refers to.
+pub fn reference(ty: &Type) -> Option<(String, &Type)> {
+    let Type::Reference(reference) = ungrouped(ty) else { return None };
+    let lifetime = reference.lifetime.as_ref();
+    let lifetime =
+        lifetime.map_or_else(|| "'_".to_owned(), |own| own.to_token_stream().to_string());
+    Some((lifetime, &reference.elem))
+}
+
+pub fn is(ty: &Type, name: &str) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == name)
 }
 

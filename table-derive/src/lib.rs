@@ -50,8 +50,13 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `RegistrationByBib<S>` | a key of row `by_bib`; `RegistrationRow<S>` for `table(row = "..")` |
 /// | `RegistrationColumns` | the properties that a filter of full rows can name |
 /// | `RegistrationByTimeColumns` | those of the partial row `by_time` |
-/// | `RegistrationPatch` | a setter for each stored field that no key is made of, for `Repo::merge`; for one slot of a series `.splits_at(3, ..)` |
+/// | `RegistrationPatch` | a setter for each stored field that no key is made of, for `Repo::merge`; for one slot of a series `.splits_at(3, ..)`; not generated without any such field |
 /// | `RegistrationComponents` | a hidden module with a type for each component, for the states below |
+///
+/// Setters are called as their fields: for a field called `default`, a patch starts from
+/// `<RegistrationPatch as Default>::default()`.
+///
+/// What the struct allows by `#[allow(..)]` or `#[expect(..)]` is allowed of these types too.
 ///
 /// The state `S` of a key shows in error messages: `Needs<name>` is a key of which `name` comes next,
 /// `Open<name>` the same of a row that starts with no literal (its query is the whole partition),

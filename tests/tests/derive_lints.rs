@@ -5,6 +5,8 @@
     unused,
     unused_qualifications,
     unreachable_pub,
+    deprecated,
+    nonstandard_style,
     clippy::all,
     clippy::pedantic,
     clippy::unwrap_used,
@@ -110,6 +112,89 @@ mod private {
     #[projection(of = Entity)]
     pub(super) struct Less {
         pub(super) code: Code,
+    }
+}
+
+/// What the user allows of a type is allowed of what is generated for it.
+pub mod allowed {
+    use table_orm::{KeyPart, Projection, Properties, TableEntity, TableUnion};
+
+    /// Not to be used.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+    #[deprecated]
+    #[expect(non_camel_case_types)]
+    pub enum old_code {
+        /// One.
+        One,
+        /// Two.
+        #[deprecated]
+        Two,
+    }
+
+    /// Not to be used.
+    #[derive(Debug, Clone, PartialEq, Eq, Properties)]
+    #[deprecated]
+    pub struct OldGroup {
+        /// Not to be used.
+        #[deprecated]
+        pub text: Option<String>,
+    }
+
+    /// Not to be used.
+    #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+    #[table(name = "lints", partition = "{code}")]
+    #[row(by_id, key = "I:{ID}")]
+    #[row(by_text, key = "T:{text}", include(text))]
+    #[deprecated(note = "moved")]
+    #[expect(non_camel_case_types, non_snake_case)]
+    #[allow(deprecated)]
+    pub struct old_entity<T: KeyPart + table_orm::property::Property + Send + Sync> {
+        /// A code.
+        pub code: old_code,
+        /// An id.
+        pub ID: u8,
+        /// Text.
+        #[deprecated]
+        pub text: T,
+        /// Text.
+        #[deprecated]
+        pub note: String,
+        /// A group.
+        #[table(flatten)]
+        pub group: OldGroup,
+    }
+
+    /// Not to be used.
+    #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+    #[table(name = "lints", partition = "{id}", row = "{text}")]
+    #[deprecated]
+    pub struct Old {
+        /// An id.
+        pub id: u8,
+        /// Text.
+        #[deprecated]
+        pub text: String,
+        /// Text.
+        pub note: String,
+    }
+
+    /// Less.
+    #[derive(Debug, Clone, PartialEq, Eq, Projection)]
+    #[projection(of = Old)]
+    #[allow(deprecated)]
+    pub struct Less {
+        /// Text.
+        #[deprecated]
+        pub text: String,
+    }
+
+    /// Any.
+    #[derive(Debug, Clone, PartialEq, Eq, TableUnion)]
+    #[deprecated]
+    #[allow(deprecated)]
+    pub enum Any {
+        /// Old.
+        Old(Old),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The properties of a row as a type, to be named in filters and projections.
 
 use super::codec::read_type;
-use super::{Expansion, doc, names};
+use super::{Expansion, doc, lints, names};
 use crate::ast::{Entity, Field, Role, Row};
 use crate::kind;
 use crate::model::Model;
@@ -26,6 +26,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let (krate, vis) = (&entity.krate, &entity.input.vis);
     let where_clause = &expansion.where_clause;
     let params = expansion.params();
+    let lints = &lints(entity.input);
     let phantom = expansion.phantom().map(|phantom| quote!(__entity: #phantom,));
     entity
         .rows
@@ -48,8 +49,9 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             });
             quote! {
                 #docs
+                #lints
                 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-                #[allow(dead_code)]
+                #[allow(dead_code, deprecated, non_snake_case)]
                 #vis struct #name #params #where_clause { #(#fields)* #phantom }
             }
         })
@@ -89,8 +91,8 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let stores = entity.rows.iter().map(|row| {
         let this = expansion.row_in(entity, row, quote!(__S));
         if row.is_full() {
-            let params = expansion.params_and(quote!(__S, const __ID: u64));
-            return quote!(impl #params _orm::Stores<__ID> for #this #where_clause {});
+            let params = expansion.params_and(quote!(__S, const _ID: u64));
+            return quote!(impl #params _orm::Stores<_ID> for #this #where_clause {});
         }
         let params = expansion.params_and(quote!(__S));
         projected()

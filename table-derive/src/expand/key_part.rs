@@ -37,7 +37,7 @@ pub fn key_part(input: &DeriveInput) -> TokenStream {
             return errors.into_tokens();
         }
     };
-    let (errors, impls) = (errors.into_tokens(), anonymous(&krate, impls));
+    let (errors, impls) = (errors.into_tokens(), anonymous(input, &krate, impls));
     quote!(#errors #impls)
 }
 

@@ -5,7 +5,7 @@ mod columns;
 mod entity;
 mod key_part;
 pub mod names;
-mod patch;
+pub mod patch;
 mod projection;
 mod properties;
 mod query;
@@ -27,7 +27,7 @@ use crate::model::Model;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
-use syn::{DeriveInput, GenericParam, Generics};
+use syn::{DeriveInput, GenericParam, Generics, Meta};
 
 /// `#[derive(TableEntity)]`.
 pub fn entity(input: &DeriveInput) -> TokenStream {
@@ -53,13 +53,15 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
         columns::impls(&model, &expansion),
     ];
     let (patch, patch_impls) = patch;
-    let body = anonymous(&parsed.krate, quote!(#(#impls)* #patch_impls));
+    let body = anonymous(input, &parsed.krate, quote!(#(#impls)* #patch_impls));
     quote!(#(#types)* #patch #body)
 }
 
 /// Implementations, where names of theirs meet none of the user's.
-pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
+pub fn anonymous(input: &DeriveInput, krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
+    let lints = lints(input);
     quote! {
+        #lints
         #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
         #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
         const _: () = {
@@ -67,6 +69,20 @@ pub fn anonymous(krate: &TokenStream, impls: impl ToTokens) -> TokenStream {
             #impls
         };
     }
+}
+
+/// What the user allows of the type, allowed of those generated beside it.
+pub fn lints(input: &DeriveInput) -> TokenStream {
+    let attrs = input.attrs.iter().filter_map(|attr| match &attr.meta {
+        Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
+            let lints = &list.tokens;
+            Some(quote!(#[allow(#lints)]))
+        }
+        // They mention it.
+        meta if meta.path().is_ident("deprecated") => Some(quote!(#[allow(deprecated)])),
+        _ => None,
+    });
+    quote!(#(#attrs)*)
 }
 
 /// Generics in the forms that an expansion needs.

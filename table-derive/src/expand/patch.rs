@@ -1,10 +1,10 @@
 //! The patch of an entity: a setter for each property that no key is made of.
 
-use super::{Expansion, codec, doc, names};
+use super::{Expansion, codec, doc, lints, names};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::Model;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
@@ -20,9 +20,22 @@ fn fields<'m>(model: &'m Model<'_>) -> impl Iterator<Item = (&'m Field<'m>, Toke
         .filter_map(|field| Some((field, setter(model, field)?)))
 }
 
+/// The name of each setter, with the field that it sets.
+pub fn methods<'m>(model: &'m Model<'_>) -> impl Iterator<Item = (Ident, &'m Field<'m>)> {
+    fields(model).map(|(field, _)| (method(field), field))
+}
+
+fn method(field: &Field<'_>) -> Ident {
+    match field.role {
+        Role::Series => format_ident!("{}_at", field.ident.unraw()),
+        _ => field.ident.clone(),
+    }
+}
+
 /// `None` for a group that has no property of its own.
 fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let Field { ident, property, .. } = field;
+    let method = method(field);
     let (vis, ty) = (&model.entity.input.vis, field.value_type());
     let docs = doc(format!("Sets `{property}`."));
     let at = ident.span();
@@ -30,7 +43,7 @@ fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
         let value = quote_spanned!(at=> impl _orm::Value<#ty>);
         quote! {
             #docs
-            #vis fn #ident(self, #ident: #value) -> Self {
+            #vis fn #method(self, #ident: #value) -> Self {
                 Self(#set)
             }
         }
@@ -45,7 +58,6 @@ fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
         (Role::Json, _) => value(quote!(self.0.set_json::<#ty>(#property, #ident))),
         (Role::Series, _) => {
             let (ty, slots) = kind::slots(field.ty)?;
-            let method = format_ident!("{}_at", ident.unraw());
             let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
             let value = quote_spanned!(at=> impl _orm::Value<#ty>);
             quote! {
@@ -74,8 +86,18 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenStream
         entity.input.ident.unraw()
     ));
     let default = (!expansion.is_generic()).then(|| quote!(, ::core::default::Default));
+    let shadowed = methods(model).any(|(method, _)| method == "default");
+    let start = shadowed.then(|| {
+        let start =
+            format!("Start from `<{name} as Default>::default()`; a setter has the short name.");
+        [doc(""), doc(start)]
+    });
+    let start = start.iter().flatten();
+    let lints = lints(entity.input);
     Some(quote! {
         #docs
+        #(#start)*
+        #lints
         #[must_use]
         #[derive(::core::fmt::Debug, ::core::clone::Clone #default)]
         #vis struct #name #params (#krate::repo::Patch<#ty>) #where_clause;

@@ -3,6 +3,7 @@
 use super::{anonymous, codec, located, names};
 use crate::ast::{Field, krate, named_fields};
 use crate::attr::Items;
+use crate::check;
 use crate::errors::Errors;
 use crate::symbol::{OF, ON_PROJECTED_FIELD, ON_PROJECTION, PROJECTION};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -32,11 +33,14 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
             Field::projected(field, items, &mut errors)
         })
         .collect();
+    for field in &fields {
+        check::owned(field, &mut errors);
+    }
     let impls = match of {
         Some(of) if errors.is_empty() => impls(input, &of, &fields),
         _ => fallback(input),
     };
-    let (errors, impls) = (errors.into_tokens(), anonymous(&krate, impls));
+    let (errors, impls) = (errors.into_tokens(), anonymous(input, &krate, impls));
     quote!(#errors #impls)
 }
 

@@ -32,7 +32,7 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
         }
     }
     let impls = if errors.is_empty() { impls(input, &fields) } else { fallback(input) };
-    let (errors, impls) = (errors.into_tokens(), anonymous(&krate, impls));
+    let (errors, impls) = (errors.into_tokens(), anonymous(input, &krate, impls));
     quote!(#errors #impls)
 }
 

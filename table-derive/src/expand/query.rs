@@ -1,7 +1,7 @@
 //! The partition and each row as types: a key given from left to right, one method a component.
 
 use super::entity::partition_fn;
-use super::{Expansion, columns, doc, names, relocated, sample};
+use super::{Expansion, columns, doc, lints, names, relocated, sample};
 use crate::ast::Row;
 use crate::model::{Encoder, Key, Model, Part};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -24,6 +24,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     ));
     let phantom = expansion.phantom().map(|phantom| quote!(, #phantom));
     let components = component_types(model);
+    let lints = &lints(entity.input);
     let rows = model.rows().map(|(row, key)| {
         // Errors about a query show the row that the user declared.
         let at = key.template.literal.span();
@@ -37,6 +38,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         ));
         quote_spanned! {at=>
             #docs
+            #lints
             #[must_use]
             #[derive(::core::fmt::Debug, ::core::clone::Clone)]
             #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
@@ -44,6 +46,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     });
     let partition = quote_spanned! {at=>
         #about_partition
+        #lints
         #[must_use]
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
         #own_vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
@@ -107,7 +110,8 @@ fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     }
 }
 
-/// The short name of the state of a key that needs this component next.
+/// The short name of the state of a key that needs this component next. In the impls that use it,
+/// parameters have other names.
 fn needs(component: &Ident) -> Ident {
     format_ident!("__{}", component.unraw())
 }

@@ -31,7 +31,7 @@ pub fn union(input: &DeriveInput) -> TokenStream {
         return errors.into_tokens();
     }
     let impls = if errors.is_empty() { impls(input, &members) } else { fallback(input, &members) };
-    let (errors, impls) = (errors.into_tokens(), anonymous(&krate, impls));
+    let (errors, impls) = (errors.into_tokens(), anonymous(input, &krate, impls));
     quote!(#errors #impls)
 }
 

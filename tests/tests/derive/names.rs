@@ -16,6 +16,8 @@ mod renamed {
 #[row(row, key = "A:{path}__{key}__{row}__{partition}")]
 #[row(t, key = "B:{type}__{self_}")]
 #[row(list, key = "C:{out}{name_in}__{name}")]
+#[row(s, key = "D:{ID}__{S}")]
+#[allow(non_snake_case)]
 struct T {
     list: String,
     path: String,
@@ -33,6 +35,8 @@ struct T {
     name: String,
     name_in: String,
     event: Event,
+    ID: u8,
+    S: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
@@ -125,10 +129,13 @@ async fn fields_and_rows_can_have_any_name() {
         name: "n".to_owned(),
         name_in: "i".to_owned(),
         event: Event(true),
+        ID: 7,
+        S: 8,
     };
-    assert_eq!(row_keys(&entity), ["A:p__k__r__q", "B:1__2", "C:Si__n"]);
+    assert_eq!(row_keys(&entity), ["A:p__k__r__q", "B:1__2", "C:Si__n", "D:7__8"]);
     let part = T::partition("l");
     assert_eq!(exact(part.row().path("p").key("k").row("r").partition("q")), "A:p__k__r__q");
+    assert_eq!(exact(part.s().ID(7).S(8)), "D:7__8");
     assert_eq!(exact(part.t().r#type(1).self_(2)), "B:1__2");
     assert_eq!(exact(part.list().out(Other::Some).name_in("i").name("n")), "C:Si__n");
     assert_eq!(read_back(&entity, part).await, entity);
@@ -235,6 +242,38 @@ fn an_entity_shadows_one_of_its_name_behind_a_glob_import() {
         assert_eq!(row_keys(&Item { a: 1, b: 2, b2: 3 }), ["2__3"]);
         assert_eq!(exact(Item::partition(1).row().b(2).b2(3)), "2__3");
     }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "settings", partition = "{id}", row = "x")]
+struct Setting {
+    id: u8,
+    default: bool,
+    new: bool,
+    clone: u8,
+    into_patch: u8,
+    into_value: Option<u8>,
+}
+
+#[tokio::test]
+async fn a_patch_can_set_fields_of_any_name() {
+    let repo = super::repo::<Setting>().await;
+    let setting =
+        Setting { id: 1, default: false, new: false, clone: 0, into_patch: 0, into_value: None };
+    repo.insert(&setting).await.unwrap();
+    let patch = <SettingPatch as Default>::default().default(true).new(true).clone(1);
+    let patch = patch.into_patch(2).into_value(3);
+    repo.merge(Setting::partition(1).row(), patch).await.unwrap();
+    let merged = repo.get(Setting::partition(1).row()).await.unwrap();
+    let expected = Setting {
+        default: true,
+        new: true,
+        clone: 1,
+        into_patch: 2,
+        into_value: Some(3),
+        ..setting
+    };
+    assert_eq!(merged, Some(expected));
 }
 
 #[test]

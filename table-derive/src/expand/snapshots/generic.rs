@@ -1,6 +1,6 @@
 /// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, deprecated, non_snake_case)]
 pub(crate) struct MeasureColumns<'a, T, const N: usize>
 where
     T: Property + Send + Sync,
@@ -220,7 +220,7 @@ const _: () = {
     {
         const PROPERTY: &'static str = "Value";
     }
-    impl<'a, T, const N: usize, __S, const __ID: u64> _orm::Stores<__ID> for MeasureRow<'a, T, N, __S> where
+    impl<'a, T, const N: usize, __S, const _ID: u64> _orm::Stores<_ID> for MeasureRow<'a, T, N, __S> where
         T: Property + Send + Sync
     {
     }

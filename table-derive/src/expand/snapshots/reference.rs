@@ -1,6 +1,6 @@
 /// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, deprecated, non_snake_case)]
 pub struct RegistrationColumns {
     /// `Event`.
     pub event: ::table_orm::query::Column<String>,
@@ -21,7 +21,7 @@ pub struct RegistrationColumns {
 }
 /// The properties that `by_time` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, deprecated, non_snake_case)]
 pub struct RegistrationByTimeColumns {
     /// `Name`.
     pub name: ::table_orm::query::Column<String>,
@@ -433,8 +433,8 @@ const _: () = {
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
         const PROPERTY: &'static str = "City";
     }
-    impl<__S, const __ID: u64> _orm::Stores<__ID> for RegistrationByBib<__S> {}
-    impl<__S, const __ID: u64> _orm::Stores<__ID> for RegistrationByAge<__S> {}
+    impl<__S, const _ID: u64> _orm::Stores<_ID> for RegistrationByBib<__S> {}
+    impl<__S, const _ID: u64> _orm::Stores<_ID> for RegistrationByAge<__S> {}
     impl<__S> _orm::Stores<14176396743819860870> for RegistrationByTime<__S> {}
     impl RegistrationPatch {
         /// Sets `City`.

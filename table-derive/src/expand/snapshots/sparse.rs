@@ -1,13 +1,13 @@
 /// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, deprecated, non_snake_case)]
 struct FileColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
 /// The properties that `by_day` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
 #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-#[allow(dead_code)]
+#[allow(dead_code, deprecated, non_snake_case)]
 struct FileByDayColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
@@ -245,7 +245,7 @@ const _: () = {
     impl _orm::Field<5459792080582216330, _orm::Json<Vec<String>>> for File {
         const PROPERTY: &'static str = "labels";
     }
-    impl<__S, const __ID: u64> _orm::Stores<__ID> for FileByPath<__S> {}
+    impl<__S, const _ID: u64> _orm::Stores<_ID> for FileByPath<__S> {}
     impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
     impl FilePatch {
         /// Sets `labels`.
