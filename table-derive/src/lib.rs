@@ -106,9 +106,9 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `rename = ".."` | the property's name |
 /// | `skip` | is not stored, and read as `Default` |
 /// | `default`, `default = path` | what stands for a property that the row lacks |
-/// | `json` | any serde type, as JSON text in one property |
+/// | `json` | any serde type, as JSON text in one property; a NaN or an infinity in it is refused |
 /// | `series` | `[Option<T>; N]` or `Vec<T>`, as numbered properties |
-/// | `flatten` | a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` of all that no other field has; may be in an `Option` |
+/// | `flatten` | a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` of all that no other field declares; may be in an `Option` |
 /// | `key_only` | is stored in the keys alone |
 /// | `max_len = N` | refuses longer text, in UTF-16 units; bounds the keys it stands in |
 /// | `max = N` | refuses larger numbers |

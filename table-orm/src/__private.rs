@@ -12,7 +12,7 @@ pub use crate::key::{
 };
 pub use crate::property::{
     Declared, Json, Limit, Limit::Max, Limit::MaxLen, Ordered, Properties, PropertiesWriter,
-    Property, PropertyError, PropertyFault, PropertyWriter, assert_properties,
+    Property, PropertyError, PropertyFault, PropertyWriter, Series, assert_properties,
 };
 pub use crate::query::RowRange as Range;
 pub use crate::query::{

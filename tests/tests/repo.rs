@@ -336,6 +336,16 @@ async fn pages_resume_by_token_and_refuse_the_token_of_another_query() {
 }
 
 #[tokio::test]
+async fn pages_collect_the_rows_from_where_they_are() {
+    let (_tables, repo) = repo().await;
+    repo.insert_many((0..20).map(|bib| runner(bib, "N", 30))).await.all().unwrap();
+    let mut pages = repo.list(Registration::partition("Race").by_bib()).pages(7);
+    pages.next().await.unwrap();
+    let rest = pages.collect().await.unwrap();
+    assert!(rest.iter().map(|runner| runner.bib).eq(7..20));
+}
+
+#[tokio::test]
 async fn bad_values_are_refused_before_anything_is_written() {
     let (tables, repo) = repo().await;
     for bad in [

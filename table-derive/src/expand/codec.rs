@@ -1,7 +1,7 @@
 //! An entity's properties: written into a row, and read back from one.
 
 use super::entity::escape;
-use super::{Expansion, relocated};
+use super::{Expansion, properties, relocated};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
@@ -26,7 +26,7 @@ pub fn encode_properties(model: &Model<'_>) -> TokenStream {
             _ => groups.push((rows, vec![write])),
         }
     }
-    groups
+    let writes: TokenStream = groups
         .into_iter()
         .map(|(rows, writes)| {
             if rows.len() == model.rows.len() {
@@ -35,7 +35,13 @@ pub fn encode_properties(model: &Model<'_>) -> TokenStream {
             let rows = rows.into_iter().map(Literal::usize_unsuffixed);
             quote!(if matches!(row, #(#rows)|*) { #(#writes)* })
         })
-        .collect()
+        .collect();
+    let fields = &model.entity.fields;
+    let check = fields.iter().any(|field| field.role == Role::Flatten).then(|| {
+        let declared = properties::declared(fields);
+        quote!(out.check_open(#declared)?;)
+    });
+    quote!(#writes #check)
 }
 
 /// The limit that a field declares.

@@ -45,8 +45,7 @@ pub fn declared(fields: &[Field<'_>]) -> TokenStream {
             Role::Flatten if kind::is_map(ty) => return None,
             Role::Flatten => quote!(_orm::Declared::Group(<#ty as _orm::Properties>::PROPERTIES)),
             Role::Series => {
-                let (_, slots) = kind::slots(ty)?;
-                quote!(_orm::Declared::Series(#property, #slots))
+                quote!(_orm::Declared::Series(#property, <#ty as _orm::Series>::SLOTS))
             }
             _ => quote!(_orm::Declared::One(#property)),
         })

@@ -1,5 +1,5 @@
 //! The properties a type is stored as, as far as its declaration tells: checked where it compiles,
-//! through the groups it flattens.
+//! through the groups it flattens, and where open properties are written beside them.
 
 use super::MAX_PROPERTIES;
 use super::series::digits;
@@ -9,10 +9,37 @@ use super::series::digits;
 pub enum Declared {
     /// One of that name.
     One(&'static str),
-    /// As many numbered ones.
-    Series(&'static str, usize),
+    /// Numbered ones.
+    Series(&'static str, Slots),
     /// Those of a flattened struct.
     Group(&'static [Self]),
+}
+
+/// How many values a series has.
+#[derive(Debug, Clone, Copy)]
+pub enum Slots {
+    /// As many, which may be empty.
+    Fixed(usize),
+    /// As many or fewer.
+    UpTo(usize),
+}
+
+impl Slots {
+    /// The most.
+    const fn most(self) -> usize {
+        match self {
+            Self::Fixed(slots) | Self::UpTo(slots) => slots,
+        }
+    }
+}
+
+/// Whether a property belongs to one of those, be there a value or not.
+pub(super) fn declares(declared: &[Declared], property: &str) -> bool {
+    declared.iter().any(|declared| match declared {
+        Declared::One(name) => *name == property,
+        Declared::Series(series, slots) => is_slot(property, series, slots.most()),
+        Declared::Group(group) => declares(group, property),
+    })
 }
 
 /// Fails to compile when there are more properties than a row can have, or two of one name.
@@ -36,7 +63,8 @@ const fn count(declared: &[Declared]) -> usize {
     while at < declared.len() {
         properties += match declared[at] {
             Declared::One(_) => 1,
-            Declared::Series(_, slots) => slots,
+            Declared::Series(_, Slots::Fixed(slots)) => slots,
+            Declared::Series(_, Slots::UpTo(_)) => 0,
             Declared::Group(group) => count(group),
         };
         at += 1;
@@ -76,10 +104,10 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
             (Declared::One(left), Declared::One(right)) => same(left, right, 0) as usize,
             (Declared::One(one), Declared::Series(series, slots))
             | (Declared::Series(series, slots), Declared::One(one)) => {
-                is_slot(one, series, *slots) as usize
+                is_slot(one, series, slots.most()) as usize
             }
             (Declared::Series(left, some), Declared::Series(right, others)) => {
-                (same(left, right, 0) && digits(*some) == digits(*others)) as usize
+                (same(left, right, 0) && digits(some.most()) == digits(others.most())) as usize
             }
             (Declared::Group(_), _) => 0,
         };
@@ -146,6 +174,7 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
+    use super::Slots::{Fixed, UpTo};
     use super::*;
 
     const ADDRESS: &[Declared] = &[Declared::One("Street"), Declared::One("City")];
@@ -156,7 +185,9 @@ mod tests {
 
     #[test]
     fn properties_are_counted_through_groups_and_series() {
-        let nested = [Declared::Group(ADDRESS), Declared::Series("Lap", 9), Declared::One("Age")];
+        let laps = Declared::Series("Lap", Fixed(9));
+        let open = Declared::Series("Open", UpTo(252));
+        let nested = [Declared::Group(ADDRESS), laps, open, Declared::One("Age")];
         assert_eq!(count(&nested), 12);
         assert_eq!(clash(&nested), None);
     }
@@ -166,10 +197,16 @@ mod tests {
         use Declared::{Group, One, Series};
         assert_eq!(clash(&[One("City"), Group(ADDRESS)]), Some("City"));
         assert_eq!(clash(&[Group(ADDRESS), Group(ADDRESS)]), Some("Street"));
-        assert_eq!(clash(&[Series("Lap", 9), One("Lap08")]), Some("Lap"));
-        assert_eq!(clash(&[Series("Lap", 9), Series("Lap", 4)]), Some("Lap"));
+        assert_eq!(clash(&[Series("Lap", Fixed(9)), One("Lap08")]), Some("Lap"));
+        assert_eq!(clash(&[Series("Lap", Fixed(9)), Series("Lap", Fixed(4))]), Some("Lap"));
+        assert_eq!(clash(&[Series("Lap", UpTo(252)), One("Lap008")]), Some("Lap"));
         for apart in ["Lap", "Lap09", "Lap8", "Lap008", "Laps8", "lap08"] {
-            assert_eq!(clash(&[Series("Lap", 9), One(apart)]), None, "{apart}");
+            assert_eq!(clash(&[Series("Lap", Fixed(9)), One(apart)]), None, "{apart}");
+            assert!(!declares(&[Series("Lap", Fixed(9))], apart), "{apart}");
+        }
+        let declared = [One("Age"), Group(ADDRESS), Series("Lap", Fixed(9))];
+        for taken in ["Age", "City", "Lap00", "Lap08"] {
+            assert!(declares(&declared, taken), "{taken}");
         }
     }
 }

@@ -65,7 +65,7 @@ pub enum PropertyFault {
     /// A name that another property of the row has, or that is the service's own.
     #[error(
         "stands twice in one row, or is a name of the service's own; rename the field, or one of \
-         the flattened groups' fields"
+         the flattened groups' fields, or the key of an open property"
     )]
     Duplicate,
     /// More than 252 properties.
@@ -80,6 +80,12 @@ pub enum PropertyFault {
          rows lack it"
     )]
     Missing,
+    /// A stored row lacks a value of a series that later ones follow.
+    #[error(
+        "is missing from the row, which has later values of its series; make the series \
+         `[Option<T>; N]` if some may be missing"
+    )]
+    MissingSlot,
     /// A stored value is not of the field's type.
     #[error("cannot be read: {0}")]
     Unreadable(String),

@@ -59,7 +59,7 @@ impl Properties for BTreeMap<String, Edm> {
     type Slots = OpenSlots;
 
     fn write(&self, _name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
-        self.iter().try_for_each(|(name, value)| out.property(name, value))
+        self.iter().try_for_each(|(name, value)| out.open(name, value))
     }
 
     fn read<'de, A: MapAccess<'de>>(

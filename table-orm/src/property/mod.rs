@@ -9,6 +9,7 @@
 
 mod declared;
 mod error;
+mod finite;
 mod group;
 mod json;
 mod ordered;
@@ -23,7 +24,7 @@ mod zstd;
 #[cfg(feature = "zstd")]
 pub use self::zstd::{MAX_UNCOMPRESSED_BYTES, Zstd};
 #[doc(hidden)]
-pub use declared::{Declared, assert_properties};
+pub use declared::{Declared, Slots, assert_properties};
 pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;

@@ -4,7 +4,9 @@
 //! digits from `Splits000`. One request reads or writes the whole series, where a row for each
 //! value would cost one each.
 
-use super::{MAX_PROPERTIES, Properties, PropertiesWriter, Property, PropertyError, PropertyFault};
+use super::{
+    MAX_PROPERTIES, Properties, PropertiesWriter, Property, PropertyError, PropertyFault, Slots,
+};
 use crate::row::Members;
 use serde::de::MapAccess;
 
@@ -15,10 +17,19 @@ use serde::de::MapAccess;
     label = "not a series",
     note = "a series is `[Option<T>; N]` or `Vec<T>`"
 )]
-pub trait Series: Properties {}
+pub trait Series: Properties {
+    /// How many values it has.
+    #[doc(hidden)]
+    const SLOTS: Slots;
+}
 
-impl<T: Property, const N: usize> Series for [Option<T>; N] {}
-impl<T: Property> Series for Vec<T> {}
+impl<T: Property, const N: usize> Series for [Option<T>; N] {
+    const SLOTS: Slots = Slots::Fixed(N);
+}
+
+impl<T: Property> Series for Vec<T> {
+    const SLOTS: Slots = Slots::UpTo(MAX_PROPERTIES);
+}
 
 /// Digits that number the slots of a `Vec`.
 const VEC_DIGITS: usize = 3;
@@ -129,13 +140,13 @@ impl<T: Property> Properties for Vec<T> {
         members: &mut Members<'_, 'de, A>,
     ) -> Result<bool, A::Error> {
         match slot(name, property, VEC_DIGITS) {
-            Some(index) => slots.read(index, property, members),
-            None => Ok(false),
+            Some(index) if index < MAX_PROPERTIES => slots.read(index, property, members),
+            _ => Ok(false),
         }
     }
 
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, (String, PropertyFault)> {
-        let missing = |index| (slot_name(name, index, VEC_DIGITS), PropertyFault::Missing);
+        let missing = |index| (slot_name(name, index, VEC_DIGITS), PropertyFault::MissingSlot);
         slots
             .0
             .into_iter()

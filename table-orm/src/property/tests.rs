@@ -255,6 +255,51 @@ fn limits_are_checked_at_the_bound() {
 }
 
 #[test]
+fn a_number_that_json_has_no_text_for_is_refused() {
+    #[derive(Clone, Default, serde::Serialize)]
+    struct Shape {
+        name: Option<String>,
+        points: Vec<(f32, u8)>,
+        scale: Option<f64>,
+        by_name: BTreeMap<String, Scale>,
+    }
+    #[derive(Clone, serde::Serialize)]
+    enum Scale {
+        Unit,
+        Number(f64),
+        Pair(u128, f32),
+        Named { value: f64 },
+    }
+    let fault = |shape: &Shape| {
+        let mut out = PropertiesWriter::new("One");
+        out.json("P", shape).err().map(|error| error.fault)
+    };
+    let refused = Some(PropertyFault::Json("it holds a NaN or an infinity".to_owned()));
+    let scales = [Scale::Unit, Scale::Number(1.0), Scale::Pair(u128::MAX, 1.0)];
+    let named = |scale: Scale| BTreeMap::from([("null".to_owned(), scale)]);
+    for scale in scales {
+        assert_eq!(fault(&Shape { by_name: named(scale), ..Shape::default() }), None);
+    }
+    for shape in [
+        Shape { points: vec![(0.5, 1), (f32::NAN, 2)], ..Shape::default() },
+        Shape { scale: Some(f64::INFINITY), ..Shape::default() },
+        Shape { by_name: named(Scale::Number(f64::NEG_INFINITY)), ..Shape::default() },
+        Shape { by_name: named(Scale::Pair(1, f32::NAN)), ..Shape::default() },
+        Shape { by_name: named(Scale::Named { value: f64::NAN }), ..Shape::default() },
+    ] {
+        assert_eq!(fault(&shape), refused, "{}", serde_json::to_string(&shape).unwrap());
+    }
+}
+
+#[test]
+fn a_hole_in_a_series_says_what_may_have_one() {
+    let json = br#"{"PartitionKey":"p","RowKey":"r","S000":1,"S002":3}"#;
+    let Err(error) = read_row::<Group<Vec<u8>>>(0, json) else { panic!("a hole") };
+    assert_eq!((error.property.as_str(), &error.fault), ("S001", &PropertyFault::MissingSlot));
+    assert!(error.to_string().contains("`[Option<T>; N]`"), "{error}");
+}
+
+#[test]
 fn json_text_is_checked_after_encoding() {
     let json = row(|out| out.json("P", &vec![1, 2, 3]));
     assert_eq!(read_row::<One<Json<Vec<u8>>>>(0, &json).unwrap().0, Json(vec![1, 2, 3]));

@@ -3,8 +3,9 @@
 //! Invariant: the bytes are a sequence of JSON members, each preceded by a comma, so that they can
 //! follow the keys of any row of the entity.
 
+use super::{Declared, MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series};
 use super::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_STRING_UNITS, Property, PropertyFault};
-use super::{MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series, json};
+use super::{declared::declares, json};
 use crate::edm::{DateTime, EdmType};
 use crate::key::order;
 use base64::Engine as _;
@@ -33,6 +34,8 @@ pub struct PropertiesWriter {
     size: usize,
     /// Where the names stand in `json`.
     names: Vec<Range<usize>>,
+    /// Which of them are of open properties.
+    open: Vec<usize>,
     /// Of the property being written.
     limit: Option<Limit>,
 }
@@ -46,6 +49,7 @@ impl PropertiesWriter {
             json: Vec::with_capacity(512),
             size: 0,
             names: Vec::with_capacity(16),
+            open: Vec::new(),
             limit: None,
         }
     }
@@ -56,6 +60,26 @@ impl PropertiesWriter {
     /// When the service could not store it.
     pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
         value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes one property that no field declares.
+    pub(super) fn open<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        self.open.push(self.names.len());
+        self.property(name, value)
+    }
+
+    /// Checks that no open property has the name of a declared one, which a reader would take it
+    /// for, be there a value of that or not.
+    ///
+    /// # Errors
+    /// [`PropertyFault::Duplicate`].
+    #[doc(hidden)]
+    pub fn check_open(&self, declared: &[Declared]) -> Result<(), PropertyError> {
+        let mut open = self.open.iter().map(|&index| self.name(index));
+        match open.find(|name| declares(declared, name)) {
+            Some(name) => Err(self.error(name, PropertyFault::Duplicate)),
+            None => Ok(()),
+        }
     }
 
     /// Writes one property that must keep a limit of its field's.

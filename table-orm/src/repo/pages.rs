@@ -169,8 +169,11 @@ impl<T> Pages<T> {
         Ok(Some(RowPage { items, token }))
     }
 
-    /// All rows of all pages.
-    pub(super) async fn collect(mut self) -> Result<Vec<T>> {
+    /// The rows of all pages from here on.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub async fn collect(mut self) -> Result<Vec<T>> {
         let mut rows = Vec::new();
         while let Some(page) = self.next().await? {
             rows.extend(page.items);

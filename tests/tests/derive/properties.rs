@@ -4,6 +4,7 @@ use super::{properties, read_back, repo, row_keys};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use table_orm::edm::{DateTime, Edm};
+use table_orm::property::PropertyFault;
 use table_orm::row::EntityRows;
 use table_orm::{DynamicEntity, ETag, Error, KeyPart, Projection, Properties, TableEntity, Tables};
 use time::OffsetDateTime;
@@ -405,4 +406,55 @@ async fn a_filter_orders_what_is_stored_as_its_values_are_ordered() {
     assert_eq!(of(Grade::Good).count().await.unwrap(), 0);
     let set = repo.list(Sorted::partition(1)).filter(|row| row.flag.gt(false));
     assert_eq!(set.count().await.unwrap(), 8);
+}
+
+/// With open properties, here and in a group.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "open", partition = "{id}", row = "x")]
+struct OpenRow {
+    id: u8,
+    city: Option<String>,
+    #[table(series)]
+    load: Load,
+    #[table(series)]
+    laps: Vec<u8>,
+    #[table(json)]
+    shoes: Option<Shoes>,
+    #[table(flatten)]
+    point: Option<Point>,
+    #[table(skip)]
+    seen: bool,
+    #[table(flatten)]
+    rest: Rest,
+}
+
+type Load = [Option<u8>; 3];
+
+#[derive(Debug, Clone, PartialEq, Properties)]
+struct Rest {
+    note: Option<u8>,
+    #[table(flatten)]
+    more: BTreeMap<String, Edm>,
+}
+
+#[tokio::test]
+async fn an_open_property_is_none_that_a_field_declares() {
+    let repo = repo::<OpenRow>().await;
+    let row = |name: &str| {
+        let more = BTreeMap::from([(name.to_owned(), Edm::Int32(5))]);
+        let (load, rest) = ([None; 3], Rest { note: None, more });
+        let (city, laps, shoes, point) = (None, vec![1], None, None);
+        OpenRow { id: 1, city, load, laps, shoes, point, seen: false, rest }
+    };
+    for taken in ["City", "Load01", "Laps001", "Shoes", "latItude", "Note", "Id", "RowKey"] {
+        let error = repo.insert(&row(taken)).await.unwrap_err();
+        assert!(
+            matches!(&error, Error::Property(error) if error.fault == PropertyFault::Duplicate),
+            "{taken}: {error}"
+        );
+    }
+    for free in ["city", "Load03", "Load001", "Laps01", "Laps252", "Seen", "Rest"] {
+        repo.upsert(&row(free)).await.unwrap();
+        assert_eq!(repo.list(OpenRow::partition(1)).one().await.unwrap(), row(free), "{free}");
+    }
 }

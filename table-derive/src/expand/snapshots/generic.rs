@@ -67,7 +67,7 @@ const _: () = {
                     _orm::Declared::One("Type"),
                     _orm::Declared::One("At"),
                     _orm::Declared::One("Value"),
-                    _orm::Declared::Series("Series", N),
+                    _orm::Declared::Series("Series", <[Option<u8>; N] as _orm::Series>::SLOTS),
                 ]);
             }
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
