@@ -319,6 +319,18 @@ struct GenericGroup<T: Property + Debug> {
     value: T,
 }
 
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "generic", partition = "{id}", row = "x")]
+struct GenericOpen<T: Property + Debug + Send + Sync, const N: usize> {
+    id: u8,
+    #[table(series)]
+    series: [Option<u8>; N],
+    #[table(flatten)]
+    group: GenericGroup<T>,
+    #[table(flatten)]
+    rest: std::collections::BTreeMap<String, table_orm::edm::Edm>,
+}
+
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "borrowed", partition = "{id}", row = "{text}")]
 struct Borrowed<'a> {
@@ -336,6 +348,10 @@ async fn entities_can_be_generic() {
     assert_eq!(read_back(&entity, &partition).await, entity);
     let borrowed = Borrowed { id: 1, text: "t".into() };
     assert_eq!(read_back(&borrowed, Borrowed::partition(1)).await, borrowed);
+    let rest = [("Other".to_owned(), 5.into())].into();
+    let open =
+        GenericOpen { id: 1, series: [Some(1), None], group: GenericGroup { value: 2 }, rest };
+    assert_eq!(read_back(&open, GenericOpen::<u8, 2>::partition(1)).await, open);
     let repo = super::repo::<Generic<String>>().await;
     repo.insert(&entity).await.unwrap();
     let read = repo.list(partition.by_id()).project::<GenericValue>().one().await.unwrap();
