@@ -32,6 +32,7 @@ mod control;
 mod error;
 mod lease;
 mod page;
+mod polling;
 mod reader;
 mod report;
 mod rows;
