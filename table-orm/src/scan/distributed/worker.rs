@@ -24,9 +24,11 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
-/// A range is looked at for hungry workers once in so many pages.
+/// A worker looks whether others are idle after so many pages of a range, or after that time.
 const PAGES_PER_PEEK: u32 = 4;
+const TIME_PER_PEEK: Duration = Duration::from_secs(5);
 /// A range whose page has failed waits so long, times two for each failure.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
@@ -249,6 +251,7 @@ where
             lease.row.start(),
             lease.row.end(),
         );
+        let mut peeked = None;
         for page in 0_u32.. {
             let read = {
                 let mut stopping = self.stopping.subscribe();
@@ -278,7 +281,11 @@ where
             }
             lease.advance(&last, count).await?;
             self.count(count);
-            if self.splits && page % PAGES_PER_PEEK == 0 {
+            let is_due = |(at, time): (u32, Instant)| {
+                page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
+            };
+            if self.splits && peeked.is_none_or(is_due) {
+                peeked = Some((page, Instant::now()));
                 self.share(lease, &mut reader).await?;
             }
         }
