@@ -95,7 +95,6 @@ async fn processes_share_a_scan() {
 }
 
 #[tokio::test]
-#[ignore = "a killed worker's lease runs for a minute"]
 async fn processes_finish_the_scan_of_one_that_was_killed() {
     copy(true).await;
 }
