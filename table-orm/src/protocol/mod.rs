@@ -11,7 +11,7 @@ mod batch;
 mod cors;
 mod encode;
 mod fault;
-mod http_date;
+pub(crate) mod http_date;
 mod message;
 mod read;
 mod row_keys;

@@ -1,13 +1,14 @@
 //! Authorizes each try of a request: the last policies before the transport.
 
 use super::SharedKey;
+use crate::protocol::http_date;
 use async_trait::async_trait;
 use azure_core::credentials::Secret;
 use azure_core::error::Error;
 use azure_core::http::headers::{AUTHORIZATION, MS_DATE};
 use azure_core::http::policies::{Policy, PolicyResult};
 use azure_core::http::{Context, Request, Url};
-use azure_core::time::{OffsetDateTime, to_rfc7231};
+use azure_core::time::OffsetDateTime;
 use std::sync::Arc;
 
 /// Signs with the account's key: `SharedKeyLite` of the Table service. The date is new with each
@@ -23,7 +24,7 @@ impl Policy for SignSharedKey {
         request: &mut Request,
         next: &[Arc<dyn Policy>],
     ) -> PolicyResult {
-        let date = to_rfc7231(&OffsetDateTime::now_utc());
+        let date = http_date::format(OffsetDateTime::now_utc());
         let signature = self.0.sign(&string_to_sign(&date, self.0.account(), request.url()))?;
         let authorization = format!("SharedKeyLite {}:{signature}", self.0.account());
         request.insert_header(MS_DATE, date);
@@ -63,7 +64,7 @@ impl Policy for AppendSas {
         if query.is_some() {
             request.url_mut().set_query(query.as_deref());
         }
-        request.insert_header(MS_DATE, to_rfc7231(&OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
         next[0].send(context, request, &next[1..]).await.map_err(without_signature)
     }
 }

@@ -102,7 +102,8 @@ pub(in crate::store) fn start(
     }
     let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
     let pipeline = Pipeline::new(name, version, client, Vec::new(), authorize, None);
-    Ok(AzureStore { service: Service::new(url.as_str(), dialect(url)), pipeline })
+    let service = Service::new(url.as_str(), dialect(url));
+    Ok(AzureStore { endpoint: url.clone(), service, pipeline })
 }
 
 pub(in crate::store) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
