@@ -34,6 +34,9 @@ impl Method {
     }
 }
 
+/// A header's name, in lower case, and its value.
+pub(super) type Header = (&'static str, Cow<'static, str>);
+
 /// A request, complete but for its date and authorization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {

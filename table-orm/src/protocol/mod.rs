@@ -16,11 +16,14 @@ mod message;
 mod read;
 mod row_keys;
 mod service;
+mod write;
 mod xml;
 
 pub use cors::{CorsMethod, CorsRule};
 pub use message::{Method, Request, Response};
 pub use service::{Dialect, Service};
+
+use message::Header;
 
 pub(crate) use encode::percent_encode;
 
