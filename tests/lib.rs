@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod azurite;
 pub mod history;
 pub mod linear;
 pub mod meddler;
+pub mod worker;
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::ops::Range;

@@ -59,6 +59,14 @@ impl Location {
         }
     }
 
+    /// The connection string of a storage account; only processes that have one can share a store.
+    pub fn account(&self) -> Option<&str> {
+        match self {
+            Self::Account(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Whether both are the same store.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {

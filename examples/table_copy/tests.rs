@@ -1,10 +1,14 @@
 use super::*;
+use crate::location::Location;
+use crate::shared::SharedCopy;
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
 use std::path::Path;
 use std::task::Poll;
-use table_orm::DynamicEntity;
+use std::time::Duration;
 use table_orm::edm::{DateTime, Edm};
+use table_orm::queue::MemoryQueues;
+use table_orm::{DynamicEntity, Tables};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
@@ -87,6 +91,30 @@ async fn a_copy_that_is_interrupted_again_and_again_becomes_whole() {
     copying.run(pending(), |_| panic!("nothing is left")).await.unwrap();
 }
 
+#[tokio::test]
+async fn workers_that_share_a_copy_make_it_whole_though_one_stops() {
+    let tables = Tables::in_memory().unwrap();
+    let (target, control) = (table(&tables, "copy").await, table(&tables, "copies").await);
+    let (source, queues) = (sample(30_000).await, MemoryQueues::new());
+    let worker = || {
+        let names = ("results-to-copy", "copies");
+        SharedCopy::new([&source, &target, &control], queues.clone(), names, 2, 4)
+    };
+    worker().scan.start().await.unwrap();
+    let pages = async {
+        while worker().scan.status().await.unwrap().pages < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let [one, two, three] = [worker(), worker(), worker()];
+    let (one, two, three) =
+        tokio::join!(one.work(pages), two.work(pending()), three.work(pending()));
+    let (one, two, three) = (one.unwrap(), two.unwrap(), three.unwrap());
+    assert!(!one.complete && two.complete && three.complete);
+    assert_eq!(one.rows + two.rows + three.rows, 30_000);
+    assert_eq!(content(&target).await, content(&source).await);
+}
+
 /// Runs the program; when it has ended, nothing holds its files any more.
 fn command(text: &[&str], directory: &Path) -> Result<(), Failure> {
     command_until(text, directory, pending())
@@ -157,9 +185,14 @@ fn what_would_do_harm_is_refused() {
         &["--to", "memory"][..],
         &["--from", "memory"],
         &["--from", "memory", "--to", "memory", "--readers", "0"],
+        &["--from", "memory", "--to", "memory", "--workers", "0"],
         &["--from", "memory", "--to", "memory", "--what"],
     ] {
         assert!(matches!(refused(text), Failure::Arguments(_)));
+    }
+    for part in [&["--workers", "2"][..], &["--worker"]] {
+        let error = refused(&[&["--from", "sample:10", "--to", file], part].concat());
+        assert!(matches!(error, Failure::NoAccount), "{error}");
     }
     let error = refused(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
     assert!(matches!(error, Failure::TableName(_)), "{error}");

@@ -155,7 +155,7 @@ impl<'a> Entity<'a> {
             errors.push(&input.ident, "the PartitionKey has no template", help);
         }
         let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
-        let rows = rows(input, items.text(ROW, errors), errors);
+        let rows = rows(input, items.text(ROW, errors), complete, errors);
         let uniques = items.lists(UNIQUE, errors).into_iter();
         let uniques = uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
         let case = rename_all(&mut items, errors);
@@ -233,7 +233,13 @@ pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
     Case::Pascal
 }
 
-fn rows(input: &DeriveInput, short: Option<LitStr>, errors: &mut Errors) -> Vec<Row> {
+/// The rows; those of an entity whose attributes are not `complete` may be missing.
+fn rows(
+    input: &DeriveInput,
+    short: Option<LitStr>,
+    complete: bool,
+    errors: &mut Errors,
+) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut declared = short.is_some();
     if let Some(literal) = short {
@@ -247,7 +253,7 @@ fn rows(input: &DeriveInput, short: Option<LitStr>, errors: &mut Errors) -> Vec<
             rows.push(Row::parse(name, items, errors));
         }
     }
-    if !declared {
+    if !declared && complete {
         let help = "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`";
         errors.push(&input.ident, "the entity has no rows", help);
     }

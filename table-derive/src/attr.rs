@@ -1,6 +1,6 @@
 //! The parts of an attribute: `name`, `name = value`, `name(..)`.
 
-use crate::errors::{Errors, error};
+use crate::errors::{Errors, error, error_at};
 use crate::nearest::suggestion;
 use crate::symbol::UNIQUE;
 use proc_macro2::{Span, TokenStream};
@@ -26,7 +26,7 @@ pub enum Value {
 
 impl Parse for Item {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let name = input.call(Ident::parse_any)?;
+        let name = ident(input, "`name`, `name = value` or `name(..)`, without quotes")?;
         let value = if input.peek(token::Paren) {
             Value::List(parenthesized_tokens(input)?)
         } else if input.parse::<Option<Token![=]>>()?.is_none() {
@@ -34,15 +34,34 @@ impl Parse for Item {
         } else if input.peek(Lit) {
             Value::Literal(input.parse()?)
         } else {
-            let path = input.parse()?;
+            let no_value =
+                |_| error(&name, format!("`{name}` has no value"), "write it behind `=`");
+            let path = input.parse().map_err(no_value)?;
             if input.peek(token::Paren) {
                 Value::Call(path, parenthesized_tokens(input)?)
             } else {
                 Value::Path(path)
             }
         };
+        if !input.is_empty() && !input.peek(Token![,]) {
+            let wrong = format!("`{name}` is followed by what is no part of it");
+            return Err(wrong_here(input, wrong, "`name = value`, and a comma between two"));
+        }
         Ok(Self { name, value })
     }
+}
+
+/// A name, for which `instead` is to be written if there is none.
+fn ident(input: ParseStream<'_>, instead: &str) -> syn::Result<Ident> {
+    let there = input.call(Ident::parse_any);
+    there.map_err(|_| wrong_here(input, "a name is expected here", instead))
+}
+
+/// What comes next is wrong.
+fn wrong_here(input: ParseStream<'_>, wrong: impl AsRef<str>, instead: &str) -> syn::Error {
+    let next = input.cursor().token_tree().map(|(next, _)| next);
+    let span = next.map_or_else(|| input.span(), |next| next.span());
+    error_at(span, wrong, format!("write {instead}"))
 }
 
 fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
@@ -193,22 +212,31 @@ fn wrong_value<T>(name: &Ident, value: &str, errors: &mut Errors) -> Option<T> {
 
 /// Names separated by commas.
 fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
-    let parse = |input: ParseStream<'_>| {
-        Punctuated::<Ident, Token![,]>::parse_terminated_with(input, Ident::parse_any)
+    let name = |input: ParseStream<'_>| {
+        let name = ident(input, "names without quotes, separated by commas")?;
+        if input.is_empty() || input.peek(Token![,]) {
+            return Ok(name);
+        }
+        let wrong = format!("`{name}` is followed by what is no name");
+        Err(wrong_here(input, wrong, "names separated by commas"))
     };
+    let parse =
+        |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, name);
     syn::parse::Parser::parse2(parse, tokens).map(|names| names.into_iter().collect())
 }
 
 /// `#[row(NAME, ..)]`: the name, and the rest.
 pub fn named(attr: &Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
+    const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {
-        let name = input.call(Ident::parse_any)?;
+        let name = ident(input, EXAMPLE)?;
         if input.peek(Token![=]) || input.peek(token::Paren) {
-            return Err(error(&name, "the row has no name", "write `#[row(by_x, key = \"..\")]`"));
+            return Err(error(&name, "the row has no name", format!("write {EXAMPLE}")));
         }
-        if !input.is_empty() {
-            input.parse::<Token![,]>()?;
+        if !input.is_empty() && !input.peek(Token![,]) {
+            return Err(wrong_here(input, "a comma is missing before this", EXAMPLE));
         }
+        input.parse::<Option<Token![,]>>()?;
         Ok((name, input.parse_terminated(Item::parse, Token![,])?))
     })
 }

@@ -1,6 +1,6 @@
 //! The mistakes found so far: all of them are reported in one build.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use std::collections::BTreeSet;
 use syn::LitStr;
@@ -61,5 +61,13 @@ impl Errors {
 }
 
 pub fn error(at: impl ToTokens, wrong: impl AsRef<str>, help: impl AsRef<str>) -> syn::Error {
-    syn::Error::new_spanned(at, format!("{}\nhelp: {}", wrong.as_ref(), help.as_ref()))
+    syn::Error::new_spanned(at, text(wrong, help))
+}
+
+pub fn error_at(at: Span, wrong: impl AsRef<str>, help: impl AsRef<str>) -> syn::Error {
+    syn::Error::new(at, text(wrong, help))
+}
+
+fn text(wrong: impl AsRef<str>, help: impl AsRef<str>) -> String {
+    format!("{}\nhelp: {}", wrong.as_ref(), help.as_ref())
 }

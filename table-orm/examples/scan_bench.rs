@@ -1,6 +1,6 @@
 //! Compares the ways to scan a table, on a fake service and virtual time.
 //!
-//! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers]`
+//! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers] [seed]`
 //!
 //! Prints one table: for each kind of keys, without limits and under the documented targets, the
 //! time of a serial scan, and of each other way its speed-up over serial, its requests over the
@@ -10,6 +10,9 @@
 //! `.. --example scan_bench large [rows] [workers]` scans one table of 35 million rows, in partitions
 //! of 500, whose keys are made as they are asked for: it tells the virtual time, the real time, and
 //! (on Linux) the most memory the program had.
+//!
+//! `.. --example scan_bench keys FILE [workers]` compares them on keys of your own: a line for each
+//! row, its PartitionKey, a tab, and its RowKey.
 
 use std::error::Error;
 use std::time::Instant;
@@ -26,9 +29,14 @@ const LARGE_ROWS: usize = 35_000_000;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).peekable();
     let large = arguments.next_if(|argument| argument == "large").is_some();
+    let file = match arguments.next_if(|argument| argument == "keys") {
+        Some(_) => Some(arguments.next().ok_or("name the file of the keys")?),
+        None => None,
+    };
     let mut numbers = arguments.map(|text| text.parse::<usize>());
-    let rows = numbers.next().transpose()?;
+    let rows = if file.is_some() { None } else { numbers.next().transpose()? };
     let workers = numbers.next().transpose()?.unwrap_or(16);
+    let seed = numbers.next().transpose()?.unwrap_or(7) as u64;
     if large {
         return scan_large(rows.unwrap_or(LARGE_ROWS), workers);
     }
@@ -39,13 +47,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "| keys (rows) | service | serial | prefix | adaptive | ordered |\n|---|---|---|---|---|---|"
     );
+    if let Some(file) = file {
+        return compare(&file, &read_keys(&file)?, workers);
+    }
     for kind in KeyKind::ALL {
-        compare(kind, &kind.generate(rows, 7), workers)?;
+        compare(&kind.to_string(), &kind.generate(rows, seed), workers)?;
     }
     if rows >= 1_000_000 {
-        compare(KeyKind::PackageIds, &KeyKind::PackageIds.generate(PACKAGE_ROWS, 7), workers)?;
+        let kind = KeyKind::PackageIds;
+        compare(&kind.to_string(), &kind.generate(PACKAGE_ROWS, seed), workers)?;
     }
     Ok(())
+}
+
+fn read_keys(file: &str) -> Result<KeySet, Box<dyn Error>> {
+    let text = std::fs::read_to_string(file)?;
+    let rows: Option<Vec<_>> = text.lines().map(|line| line.split_once('\t')).collect();
+    let rows = rows.ok_or("a line of the file has no tab")?;
+    Ok(KeySet::new(rows.into_iter().map(|(pk, rk)| (pk.to_owned(), rk.to_owned()))))
 }
 
 fn scan_large(rows: usize, workers: usize) -> Result<(), Box<dyn Error>> {
@@ -67,9 +86,9 @@ fn scan_large(rows: usize, workers: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn compare(kind: KeyKind, keys: &KeySet, workers: usize) -> Result<(), Box<dyn Error>> {
+fn compare(name: &str, keys: &KeySet, workers: usize) -> Result<(), Box<dyn Error>> {
     let open = ServiceSettings::measured(keys.len());
-    for (name, settings) in [("no limit", open.clone()), ("targets", open.with_targets())] {
+    for (limits, settings) in [("no limit", open.clone()), ("targets", open.with_targets())] {
         let serial = scan(keys, &settings, Splitter::Serial, 1, false)?;
         let base = serial.elapsed.as_secs_f64();
         let least = keys.len().div_ceil(settings.page_rows) as f64;
@@ -82,7 +101,7 @@ fn compare(kind: KeyKind, keys: &KeySet, workers: usize) -> Result<(), Box<dyn E
                 (rows + dropped) as f64 / *rows as f64,
             )
         };
-        print!("| {kind} ({}) | {name} | {base:.1} s; {} |", keys.len(), serial.throttled);
+        print!("| {name} ({}) | {limits} | {base:.1} s; {} |", keys.len(), serial.throttled);
         for (splitter, ordered) in
             [(Splitter::Prefix, false), (Splitter::Adaptive, false), (Splitter::Adaptive, true)]
         {

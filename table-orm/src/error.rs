@@ -5,8 +5,10 @@ use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
+use crate::queue::QueueError;
 use crate::repo::UnitError;
 use crate::scan::ScanError;
+use crate::scan::distributed::DistributedScanError;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
@@ -26,6 +28,12 @@ pub enum Error {
     /// A scan that cannot be run as it was asked for.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// A scan by many machines that cannot be started or worked on as it was asked for.
+    #[error(transparent)]
+    DistributedScan(#[from] DistributedScanError),
+    /// What a queue has refused.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     /// Text that cannot name a table.
     #[error(transparent)]
     TableName(#[from] TableNameError),

@@ -95,6 +95,13 @@ async fn every_way_to_run_a_scan_is_there_for_typed_rows() {
     let scan = || repo.scan(because()).concurrency(3).page_size(9);
     let mut keys = scan().ordered(true).partition_keys();
     assert_eq!(keys.next().await.unwrap().as_deref(), Some("Boston"));
+    let mut pages = scan().prefix("Chicago").page_stream();
+    let mut paged = 0;
+    while let Some(page) = pages.next().await.unwrap() {
+        assert!(page.rows.iter().all(|row| row.event == "Chicago"));
+        paged += page.rows.len();
+    }
+    assert_eq!((paged, pages.report().rows), (40, 40));
     let mut rows = scan().prefix("Chicago").stream();
     let mut found = 0;
     while let Some(row) = rows.next().await.unwrap() {

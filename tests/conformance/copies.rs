@@ -2,7 +2,6 @@
 //! `table_copy`.
 
 use crate::Run;
-use crate::azurite::Azurite;
 use crate::cases::types::extremes;
 use crate::content::Content;
 use crate::copy::{Copying, Ended};
@@ -11,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use table_orm::repo::Table;
 use table_orm::scan::Checkpoint;
 use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};
+use tests::azurite::Azurite;
 use tokio::sync::Notify;
 
 type OnAzurite = fn(&Azurite) -> Run;

@@ -1,11 +1,11 @@
 //! Rules for browsers, set here and kept to by Azurite.
 
 use crate::Run;
-use crate::azurite::{ACCOUNT, Azurite, KEY};
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
 use std::time::Duration;
 use table_orm::store::azure::{AzureStore, CorsMethod, CorsRule};
+use tests::azurite::{ACCOUNT, Azurite, KEY};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -1,7 +1,6 @@
 //! The store through a client of the `azure_data_tables` crate: what it keeps apart.
 
 use crate::Run;
-use crate::azurite::Azurite;
 use crate::stub::{Answer, Stub};
 use crate::subject::{Subject, insert};
 use azure_data_tables::clients::{TableServiceClient, TableServiceClientBuilder};
@@ -11,6 +10,7 @@ use table_orm::query::Span;
 use table_orm::store::azure::ConnectError;
 use table_orm::store::data_tables::DataTablesStore;
 use table_orm::store::{Metadata, Store, StoreError, Transaction};
+use tests::azurite::Azurite;
 
 fn builder(azurite: &Azurite) -> TableServiceClientBuilder {
     let location = CloudLocation::Emulator { address: "127.0.0.1".into(), port: azurite.port() };

@@ -1,7 +1,6 @@
 //! Rows exchanged with the Python client `azure-data-tables`, which nobody here wrote.
 
 use crate::Run;
-use crate::azurite::Azurite;
 use crate::cases::types::extremes;
 use crate::subject::Subject;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::process::Command;
 use table_orm::DynamicEntity;
 use table_orm::edm::Edm;
 use table_orm::store::azure::AzureStore;
+use tests::azurite::Azurite;
 
 /// The stored keys of the reference example.
 const KEYS: [(&str, &str); 2] = [

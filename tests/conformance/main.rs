@@ -1,14 +1,14 @@
-//! What every store promises, checked against every store.
+//! What every store promises, checked against every store; and what every `Queues` promises.
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
-//! store against Azurite, which is started here; with the feature `azure-data-tables`, the store
-//! through a client of that crate too. A scripted server stands in for what the service
-//! does and Azurite does not. Without Node, or before `npm ci` in `tests/azurite`, the tests that
-//! need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`: then they fail.
+//! store and queues against Azurite, which is started here; queues in `memory`; with the feature
+//! `azure-data-tables`, the store through a client of that crate too. A scripted server stands in
+//! for what the service does and Azurite does not. Without Node, or before `npm ci` in
+//! `tests/azurite`, the tests that need Azurite are ignored, unless `TABLE_ORM_REQUIRE_AZURITE=1`:
+//! then they fail.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod azurite;
 mod cases;
 #[path = "../../examples/table_copy/content.rs"]
 mod content;
@@ -19,21 +19,24 @@ mod cors;
 #[cfg(feature = "azure-data-tables")]
 mod data_tables;
 mod interop;
+mod queue_service;
+mod queues;
 mod service;
 mod signatures;
 mod stub;
 mod subject;
 mod tls;
 
-use azurite::Azurite;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::future::Future;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use subject::Subject;
+use table_orm::queue::{AzureQueues, MemoryQueues};
 use table_orm::store::azure::AzureStore;
 use table_orm::store::embedded::EmbeddedStore;
+use tests::azurite::{self, Azurite};
 use tokio::runtime::Runtime;
 
 /// What a test runs.
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
     let runtime = Arc::new(Runtime::new().expect("a runtime"));
     let azurite =
         if arguments.list { Err("not started to list tests".into()) } else { Azurite::start() };
-    let required = std::env::var_os("TABLE_ORM_REQUIRE_AZURITE").is_some_and(|value| value == "1");
+    let required = azurite::required();
     if let (Err(reason), false) = (&azurite, arguments.list) {
         eprintln!("without Azurite: {reason}");
     }
@@ -71,8 +74,15 @@ fn main() -> ExitCode {
             run(Subject::new(EmbeddedStore::open(file).unwrap()).await).await;
         }));
     }
+    for queues::Case { name, run } in queues::all() {
+        let run = move || run(Arc::new(MemoryQueues::new()));
+        trials.push(trial(&runtime, format!("memory::{name}"), run));
+    }
     for (name, run) in service::all() {
         trials.push(trial(&runtime, format!("stub::{name}"), run));
+    }
+    for (name, run) in queue_service::all() {
+        trials.push(trial(&runtime, format!("stub::queues::{name}"), run));
     }
 
     let mut on_azurite = |name: String, run: Box<dyn FnOnce(&Azurite) -> Run + Send>| {
@@ -95,6 +105,16 @@ fn main() -> ExitCode {
             Box::new(move |azurite| {
                 let store = AzureStore::from_connection_string(&azurite.connection_string());
                 Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
+            }),
+        );
+    }
+    for case in queues::all() {
+        let run = case.run;
+        on_azurite(
+            format!("azure::{}", case.name),
+            Box::new(move |azurite| {
+                let queues = AzureQueues::from_connection_string(&azurite.connection_string());
+                run(Arc::new(queues.unwrap()))
             }),
         );
     }

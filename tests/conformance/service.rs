@@ -6,7 +6,6 @@ use crate::stub::{Answer, Stub};
 use crate::subject::{insert, json};
 use azure_core::credentials::{AccessToken, TokenRequestOptions};
 use azure_core::http::{AsyncRawResponse, HttpClient, Request, StatusCode, Transport, headers};
-use std::error::Error as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
@@ -25,6 +24,8 @@ macro_rules! cases {
         }
     };
 }
+
+pub(crate) use cases;
 
 cases! {
     an_empty_page_with_a_token_is_not_the_end,
@@ -54,7 +55,7 @@ cases! {
     tokens_are_asked_for_once_and_sent,
 }
 
-const KEY: &str = "c2VjcmV0LWtleS1vZi10aGUtYWNjb3VudA==";
+pub const KEY: &str = "c2VjcmV0LWtleS1vZi10aGUtYWNjb3VudA==";
 
 fn people() -> TableName {
     TableName::new("People").unwrap()
@@ -366,7 +367,7 @@ async fn a_selected_property_may_come_as_null() {
 }
 
 /// All that an error and its causes say.
-fn everything(error: &StoreError) -> String {
+pub fn everything(error: &(dyn std::error::Error + 'static)) -> String {
     let mut told = format!("{error} {error:?}");
     let mut source = error.source();
     while let Some(cause) = source {
@@ -378,7 +379,7 @@ fn everything(error: &StoreError) -> String {
 
 /// An HTTP client whose errors show the URL, as those of reqwest do.
 #[derive(Debug)]
-struct Talkative;
+pub struct Talkative;
 
 #[async_trait::async_trait]
 impl HttpClient for Talkative {
@@ -413,7 +414,7 @@ async fn a_signature_shows_up_nowhere() {
 
 /// A credential that counts what it is asked for.
 #[derive(Debug, Default)]
-struct Tokens(Mutex<Vec<String>>);
+pub struct Tokens(Mutex<Vec<String>>);
 
 #[async_trait::async_trait]
 impl TokenCredential for Tokens {

@@ -1,24 +1,28 @@
 //! Shared access signatures made here, judged by Azurite.
 
 use crate::Run;
-use crate::azurite::{ACCOUNT, Azurite, KEY};
+use crate::queues;
 use crate::subject::{Subject, insert};
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
+use std::sync::Arc;
 use table_orm::query::Span;
+use table_orm::queue::{AzureQueues, QueueErrorKind, Queues as _};
 use table_orm::store::azure::{
     AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
 };
 use table_orm::store::{Metadata, Store, StoreError, Transaction};
 use table_orm::{Error, Tables};
+use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 type Case = (&'static str, fn(&Azurite) -> Run);
 
-pub fn all() -> [Case; 5] {
+pub fn all() -> [Case; 6] {
     [
         ("signatures::grant_what_they_say", |azurite| Box::pin(grants(azurite.clone()))),
         ("signatures::of_the_account_commit", |azurite| Box::pin(account(azurite.clone()))),
+        ("signatures::of_the_account_open_queues", |azurite| Box::pin(queues(azurite.clone()))),
         ("signatures::expire", |azurite| Box::pin(expires(azurite.clone()))),
         ("keys::that_are_wrong_are_refused", |azurite| Box::pin(wrong_key(azurite.clone()))),
         ("metadata::is_left_out_of_typed_pages", |azurite| Box::pin(metadata(azurite.clone()))),
@@ -60,23 +64,46 @@ async fn grants(azurite: Azurite) {
     }
 }
 
-/// A signature of the account, which Azurite, unlike one of a table, takes for a transaction.
-async fn account(azurite: Azurite) {
-    let subject = subject(&azurite).await;
+/// A signature of the account: for the service, kinds of resources and permissions of those letters.
+fn account_signature(service: &str, resources: &str, permissions: &str) -> Credential {
     let expiry = (OffsetDateTime::now_utc() + Duration::hours(1)).date();
     let expiry = format!("{expiry}T23:59:59Z");
-    let signed = format!("{ACCOUNT}\nraud\nt\no\n\n{expiry}\n\nhttps,http\n2019-02-02\n");
+    let signed = format!(
+        "{ACCOUNT}\n{permissions}\n{service}\n{resources}\n\n{expiry}\n\nhttps,http\n2019-02-02\n"
+    );
     let signature = hmac_sha256(&signed, &Secret::new(KEY)).unwrap();
     let encode = |text: &str| text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
     let query = format!(
-        "?sv=2019-02-02&ss=t&srt=o&sp=raud&se={expiry}&spr=https,http&sig={}",
+        "?sv=2019-02-02&ss={service}&srt={resources}&sp={permissions}&se={expiry}&spr=https,http\
+         &sig={}",
         encode(&signature)
     );
-    let store = AzureStore::new(&azurite.endpoint(), Credential::sas(&query).unwrap()).unwrap();
+    Credential::sas(&query).unwrap()
+}
+
+/// Azurite takes it for a transaction, unlike a signature of one table.
+async fn account(azurite: Azurite) {
+    let subject = subject(&azurite).await;
+    let signature = account_signature("t", "o", "raud");
+    let store = AzureStore::new(&azurite.endpoint(), signature).unwrap();
     let operations = vec![insert("p", "a", ""), insert("p", "b", "")];
     let transaction = Transaction { partition_key: "p".into(), operations };
     assert_eq!(store.commit(&subject.table, transaction).await.unwrap().len(), 2);
     assert_eq!(subject.keys(subject.query(Span::All, Span::All)).await.len(), 2);
+}
+
+async fn queues(azurite: Azurite) {
+    let opened = |permissions| {
+        let signature = account_signature("q", "co", permissions);
+        AzureQueues::new(&format!("{}/", azurite.queue_endpoint()), signature).unwrap()
+    };
+    let deliver = queues::case("queues::deliver_what_was_sent_until_it_is_removed");
+    (deliver.run)(Arc::new(opened("rwdlacup"))).await;
+    let error = opened("r").create("jobs").await.unwrap_err();
+    assert_eq!(error.kind, QueueErrorKind::Forbidden);
+    let wrong = SharedKey::new(ACCOUNT, "d3Jvbmc=").unwrap();
+    let wrong = AzureQueues::new(&azurite.queue_endpoint(), wrong).unwrap();
+    assert_eq!(wrong.create("jobs").await.unwrap_err().kind, QueueErrorKind::Forbidden);
 }
 
 async fn expires(azurite: Azurite) {

@@ -1,18 +1,20 @@
-//! The Azure store over HTTPS, on an Azurite whose certificate an authority made here has signed.
+//! The Azure store and queues over HTTPS, on an Azurite whose certificate an authority made here has signed.
 
 use crate::Run;
-use crate::azurite::{ACCOUNT, Azurite, KEY};
 use crate::cases;
+use crate::queues;
 use crate::subject::Subject;
 use azure_core::credentials::{AccessToken, TokenRequestOptions};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::sync::Arc;
+use table_orm::queue::AzureQueues;
 use table_orm::store::Store as _;
 use table_orm::store::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
+use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 /// The behaviours that are checked over TLS too: one of each kind of request.
@@ -75,13 +77,16 @@ pub fn carries_keys_and_tokens(_: &Azurite) -> Run {
         std::fs::write(&paths[0], certificate).unwrap();
         std::fs::write(&paths[1], key).unwrap();
         let azurite = Azurite::start_with_tls(&paths[0], &paths[1]).unwrap();
-        let endpoint = azurite.endpoint();
+        let (endpoint, queue_endpoint) = (azurite.endpoint(), azurite.queue_endpoint());
         let shared_key = || Credential::from(SharedKey::new(ACCOUNT, KEY).unwrap());
         let credentials = [shared_key(), Arc::new(Unsigned).into()];
         let outcome = tokio::spawn(async move {
+            let options = |root_certificates| ConnectOptions {
+                root_certificates,
+                ..ConnectOptions::default()
+            };
             let trusting = |credential, root_certificates| {
-                let options = ConnectOptions { root_certificates, ..ConnectOptions::default() };
-                AzureStore::with_options(&endpoint, credential, options)
+                AzureStore::with_options(&endpoint, credential, options(root_certificates))
             };
             // The system does not know the authority.
             let error = AzureStore::new(&endpoint, shared_key()).unwrap().list_tables().await;
@@ -94,6 +99,10 @@ pub fn carries_keys_and_tokens(_: &Azurite) -> Run {
                     let store = trusting(credential.clone(), authority.clone()).unwrap();
                     (case.run)(Subject::new(store).await).await;
                 }
+                let options = options(authority.clone());
+                let queues = AzureQueues::with_options(&queue_endpoint, credential, options);
+                let deliver = queues::case("queues::deliver_what_was_sent_until_it_is_removed");
+                (deliver.run)(Arc::new(queues.unwrap())).await;
             }
         });
         let outcome = outcome.await;

@@ -27,6 +27,8 @@ mod tally;
 #[cfg(feature = "embedded")]
 mod tests;
 mod through;
+#[cfg(test)]
+mod writes;
 
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
@@ -34,8 +36,11 @@ pub use faults::{FaultStore, Faults};
 pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
+pub(crate) use random::Random;
 pub use rate::Rate;
 pub use retry::{Retry, Strategy};
+#[cfg(test)]
+pub(crate) use writes::Writes;
 
 use crate::store::Store;
 use std::sync::Arc;

@@ -6,21 +6,21 @@ use std::sync::{Mutex, PoisonError};
 /// SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state, every state a good start. Shared by
 /// the calls of a layer.
 #[derive(Debug)]
-pub(super) struct Random(Mutex<u64>);
+pub(crate) struct Random(Mutex<u64>);
 
 impl Random {
     /// The sequence of a seed.
-    pub(super) const fn seeded(seed: u64) -> Self {
+    pub(crate) const fn seeded(seed: u64) -> Self {
         Self(Mutex::new(seed))
     }
 
     /// A sequence that differs from run to run: the hasher's keys come from the system.
-    pub(super) fn from_system() -> Self {
+    pub(crate) fn from_system() -> Self {
         Self::seeded(RandomState::new().hash_one(0))
     }
 
     /// Any number.
-    pub(super) fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,7 +29,7 @@ impl Random {
     }
 
     /// A number from 0 up to, not including, 1.
-    pub(super) fn unit(&self) -> f64 {
+    pub(crate) fn unit(&self) -> f64 {
         // The upper 53 bits: as many as a double holds.
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -31,7 +31,7 @@ pub use series::{Series, SeriesSlots};
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
 pub(crate) use series::series_slot;
-#[cfg(feature = "azure")]
+#[cfg(any(feature = "azure", fuzzing, test))]
 pub(crate) use writer::is_property_name;
 pub(crate) use writer::write_string;
 

@@ -4,9 +4,18 @@
 //! hidden from others for a while, its visibility time-out; unless it is deleted by then, it is
 //! delivered again. So a worker that dies loses nothing, and every message may come twice.
 
+#[cfg(feature = "azure-queue")]
+mod azure;
 mod error;
+mod memory;
+mod rules;
 
+#[cfg(feature = "azure-queue")]
+pub use azure::AzureQueues;
 pub use error::{QueueError, QueueErrorKind};
+pub use memory::MemoryQueues;
+pub use rules::MAX_MESSAGE_BYTES;
+pub(crate) use rules::check_name;
 
 use async_trait::async_trait;
 use std::fmt;
@@ -55,10 +64,10 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// `QueueNotFound` when there is none.
     async fn delete(&self, queue: &str) -> Result<(), QueueError>;
 
-    /// Sends a message, that nobody receives before `delay` has passed.
+    /// Sends a message, that nobody receives before `delay` has passed, at most [`MAX_VISIBILITY`].
     ///
     /// # Errors
-    /// `QueueNotFound`.
+    /// `QueueNotFound`; `Invalid` for a text longer than [`MAX_MESSAGE_BYTES`].
     async fn send(&self, queue: &str, text: &str, delay: Duration) -> Result<(), QueueError>;
 
     /// Receives up to `most` messages, 1 to [`MAX_RECEIVED`], and hides each from others for

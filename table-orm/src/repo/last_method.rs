@@ -2,6 +2,7 @@
 
 use super::list::List;
 use super::union::UnionList;
+use crate::scan::Scan;
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -10,10 +11,10 @@ use std::task::{Context, Poll};
 /// `.await` by itself. Not the list, of which rustc would say no more than that it is no future.
 pub struct Await<T>(PhantomData<T>);
 
-/// Implemented by nothing: a list can be read in several ways, of which `.await` tells none.
+/// Implemented by nothing: a list or scan can be read in several ways, of which `.await` tells none.
 #[diagnostic::on_unimplemented(
-    message = "a list is not sent by `.await`, but by its last method",
-    label = "nothing says how to read the list",
+    message = "a list or scan is not sent by `.await`, but by its last method",
+    label = "nothing says how to read it",
     note = "write `.collect().await` for all rows, or `.first()`, `.one()`, `.count()`; `.stream()` \
             and `.pages(n)` read it piece by piece"
 )]
@@ -35,4 +36,4 @@ macro_rules! sent_by_last_method {
     )*};
 }
 
-sent_by_last_method!(List<T, R, C>, UnionList<U>);
+sent_by_last_method!(List<T, R, C>, Scan<T, R>, UnionList<U>);

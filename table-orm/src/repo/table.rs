@@ -1,9 +1,10 @@
 //! The untyped calls on one table, for tools.
 
+use super::Repo;
 use super::bulk::{Bulk, Grouping};
 use super::channel::Channel;
 use super::pages::{Pages, RowStream};
-use crate::entity::{DynamicEntity, ETag, TableName};
+use crate::entity::{DynamicEntity, ETag, TableEntity, TableName};
 use crate::error::Result;
 use crate::plan::{Plan, Step};
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
@@ -26,6 +27,12 @@ pub struct Table {
 impl Table {
     pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
         Self { channel: Channel::untyped(store, table, "DynamicEntity") }
+    }
+
+    /// The entities of type `E` in this table.
+    pub(crate) fn repo<E: TableEntity>(&self) -> Repo<E> {
+        let Channel { store, table, .. } = self.channel.clone();
+        Repo::new(store, table)
     }
 
     /// Point query.

@@ -2,7 +2,6 @@
 
 use super::builder::{Names, Scan};
 use super::checkpoint::Saver;
-use super::range::Batch;
 use super::read;
 use super::report::ScanReport;
 use super::run::Run;
@@ -72,7 +71,7 @@ impl<T, R> Scan<T, R> {
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
         let select = vec!["PartitionKey".into()];
-        ScanStream::new(self.bare().run(Some(select), read::partition_keys, true))
+        ScanStream::rows(self.bare().run(Some(select), read::partition_keys, true))
     }
 
     /// Without the types of properties, of which none are read.
@@ -113,11 +112,45 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     #[must_use]
     pub fn stream(self) -> ScanStream<T> {
         let select = self.selected();
-        ScanStream::new(self.run(select, read::rows::<T>, false))
+        ScanStream::rows(self.run(select, read::rows::<T>, false))
+    }
+
+    /// The pages one after another, while workers read ahead as [`stream`](Self::stream) has it.
+    /// With a checkpoint, a page is done once the next one is asked for.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// # for (race, bib) in [("Boston", "00001"), ("Boston", "00002"), ("Chicago", "00001")] {
+    /// #     tables.table(results.clone()).insert(&DynamicEntity::new(race, bib)).await?;
+    /// # }
+    /// # let mut file = Vec::new();
+    /// use tokio::io::AsyncWriteExt as _;
+    ///
+    /// let mut pages = tables.scan(results, ScanPermit::because("list of bibs")).page_stream();
+    /// while let Some(page) = pages.next().await? {
+    ///     let bibs: String = page.rows.iter().map(|row| row.row_key.clone() + "\n").collect();
+    ///     file.write_all(bibs.as_bytes()).await?;
+    /// }
+    /// # assert_eq!(file, b"00001\n00002\n00001\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn page_stream(self) -> ScanStream<ScanPage<T>> {
+        let select = self.selected();
+        ScanStream::pages(self.run(select, read::rows::<T>, false))
     }
 
     /// Hands each page to `handle`, one at a time unless [`handlers`](Self::handlers) says
     /// otherwise. An error of `handle` ends the scan.
+    ///
+    /// A handler that keeps a borrow while it waits, as of a file it writes, cannot be given as a
+    /// closure: use [`page_stream`](Self::page_stream) then.
     ///
     /// With a checkpoint, a page is done once `handle` has returned, for it and all pages before: a
     /// scan that ends before hands the others out again when it is resumed. Its keys, `first` and
@@ -174,9 +207,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
                     };
                     match page {
                         Either::Left(page) => match page? {
-                            Some(Batch { rows, first, last, .. }) => {
-                                under_way.push_back(handle(ScanPage { rows, first, last }));
-                            }
+                            Some(page) => under_way.push_back(handle(page.into())),
                             None => over = true,
                         },
                         Either::Right(handled) => {

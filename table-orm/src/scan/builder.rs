@@ -32,8 +32,8 @@ pub(super) type Names = Vec<Cow<'static, str>>;
 pub enum Untyped {}
 
 /// A scan of a table: of rows of kind `R`, read as `T`. One of the last methods runs it, on the
-/// tokio runtime it is awaited on: [`stream`], [`on_page`], [`collect`], [`first`], [`one`],
-/// [`exists`], [`count`], [`partition_keys`] or [`pages`].
+/// tokio runtime it is awaited on: [`stream`], [`page_stream`], [`on_page`], [`collect`],
+/// [`first`], [`one`], [`exists`], [`count`], [`partition_keys`] or [`pages`].
 ///
 /// Each row that stands in the table throughout is delivered once. A scan is no snapshot: rows
 /// written meanwhile may or may not be seen. Rows come in no order, unless [`ordered`] asks for it.
@@ -72,6 +72,7 @@ pub enum Untyped {}
 ///
 /// [`ordered`]: Self::ordered
 /// [`stream`]: Self::stream
+/// [`page_stream`]: Self::page_stream
 /// [`on_page`]: Self::on_page
 /// [`collect`]: Self::collect
 /// [`first`]: Self::first
@@ -91,12 +92,12 @@ pub struct Scan<T, R = Untyped> {
     pub(super) query: Result<RowQuery, Invalid>,
     prefix: String,
     page_size: Option<usize>,
-    splitter: Splitter,
+    pub(super) splitter: Splitter,
     rounds: (u32, u32),
     workers: usize,
     pub(super) handlers: usize,
-    ordered: bool,
-    limit: Option<usize>,
+    pub(super) ordered: bool,
+    pub(super) limit: Option<usize>,
     pub(super) checkpoint: Option<Checkpoint>,
     reason: String,
     read: PhantomData<fn() -> (T, R)>,

@@ -3,13 +3,10 @@
 use super::page_keys::PageKeys;
 use super::place::{Place, ScanKey};
 use super::prefix::Step;
-use super::range::{Axis, Batch, Phase, Range, Stuck, keys};
+use super::range::{Axis, Batch, Phase, keys};
 use super::state::State;
 use crate::property::PropertyError;
 use crate::store::Continuation;
-
-/// Keys of a page that the models learn from.
-const SAMPLES: usize = 32;
 
 /// What a page has come to.
 #[derive(Debug)]
@@ -35,33 +32,19 @@ impl<T> State<T> {
         self.running -= 1;
         self.barren = false;
         let (found, more) = (page.len(), continuation.is_some());
-        let measured = !self.rules.is_sparse() && !self.rules.keys_only;
-        if more && measured {
-            self.fullest = self.fullest.max(found);
-        }
-        let end = self.ranges.get(place).and_then(|range| range.end.clone());
-        let owned = match &end {
-            Some(end) if found > 0 && !end.is_after(&page.at(found - 1)?) => {
-                page.count(|key| end.is_after(key))?
-            }
-            _ => found,
-        };
+        let range = self.ranges.get(place);
+        let end = range.and_then(|range| range.end.clone());
+        let owned = range.map_or(Ok(found), |range| range.owned(page))?;
         self.report.dropped += (found - owned) as u64;
         let keep = self.wanted(page, owned)?;
         let read_up = keep == owned && (!more || owned < found);
         self.gallop(place, found, more);
-        // Where rows are left out, each page that is not the last was a page's work.
-        let pages = if more && !measured { 1.0 } else { keep as f64 / self.page_rows() };
+        let pages = self.learn(page, keep, more)?;
         self.pages += pages;
         let (first, last) = match keep.checked_sub(1) {
             Some(last) => (page.at(0)?, page.at(last)?),
             None => Default::default(),
         };
-        for index in (0..keep).step_by((keep / SAMPLES).max(1)).chain(keep.checked_sub(1)) {
-            let key = page.at(index)?;
-            self.partition_model.learn(&key.partition_key);
-            self.row_model.learn(&key.row_key);
-        }
         let (keys_only, sparse, rows) =
             (self.rules.keys_only, self.rules.is_sparse(), self.rules.rows.clone());
         let mut committed = Committed { keep, ended: read_up, then: None, first, last };
@@ -182,50 +165,5 @@ impl<T> State<T> {
                 self.ranges.remove(place);
             }
         }
-    }
-}
-
-impl<T> Range<T> {
-    /// Takes note of where a page began and ended.
-    fn advance(
-        &mut self,
-        first: &ScanKey,
-        last: &ScanKey,
-        pages: f64,
-        sparse: bool,
-        may_stick: bool,
-    ) {
-        let before = self.committed.take().filter(|_| sparse);
-        let from = before.map_or_else(
-            || first.clone(),
-            |before| ScanKey {
-                partition_key: before.pk.trim_end_matches('\0').to_owned(),
-                row_key: before.rk.trim_end_matches('\0').to_owned(),
-            },
-        );
-        let on_axis = |key: &ScanKey| match self.axis {
-            Axis::Partitions => key.partition_key.clone(),
-            Axis::Rows(_) => key.row_key.clone(),
-        };
-        let start = on_axis(&from);
-        if self.first.is_none() {
-            self.first = Some(start.clone());
-        }
-        let before = self.current.replace(on_axis(last));
-        self.page = Some(start);
-        self.tried = false;
-        self.barren = false;
-        self.left = None;
-        let stuck = may_stick
-            && self.axis == Axis::Partitions
-            && pages >= 0.5
-            && from.partition_key == last.partition_key;
-        self.stuck = stuck.then(|| Stuck {
-            partition: last.partition_key.clone(),
-            first: from.row_key,
-            last: last.row_key.clone(),
-            pages,
-            large: before.as_ref() == Some(&last.partition_key),
-        });
     }
 }

@@ -4,14 +4,37 @@
 //! above them. Invariant: a split key holds only characters below U+D800 that keys may hold, so
 //! UTF-8, UTF-16 and code-point order agree on every comparison with it.
 
+use super::page_keys::PageKeys;
 use crate::key::{is_forbidden, order};
+use crate::property::PropertyError;
 
 /// How many positions of a key are learned.
 const POSITIONS: usize = 40;
 /// How many positions behind the common prefix a distance is measured on.
 const DEPTH: usize = 14;
+/// Keys of a page that are learned.
+const SAMPLES: usize = 32;
 /// Numbers stop growing here, so that products with the longest alphabet still fit.
 const LONGEST: u128 = 1 << 100;
+
+/// What a scan has learned of its keys.
+#[derive(Debug, Default)]
+pub(super) struct KeyModels {
+    pub partition: KeyModel,
+    pub row: KeyModel,
+}
+
+impl KeyModels {
+    /// Learns some of the keys of a page's first rows.
+    pub fn learn(&mut self, page: &PageKeys<'_>, rows: usize) -> Result<(), PropertyError> {
+        for index in (0..rows).step_by((rows / SAMPLES).max(1)).chain(rows.checked_sub(1)) {
+            let key = page.at(index)?;
+            self.partition.learn(&key.partition_key);
+            self.row.learn(&key.row_key);
+        }
+        Ok(())
+    }
+}
 
 /// The characters seen at each position of a PartitionKey or RowKey.
 #[derive(Debug, Default)]

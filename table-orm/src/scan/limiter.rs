@@ -7,8 +7,10 @@ use std::collections::HashMap;
 const SLOW_START: f64 = 4.0;
 /// The account's slowest starting rate, entities a second; its documented target is 20,000.
 const ACCOUNT_FLOOR: f64 = 8_000.0;
-/// A partition's slowest starting rate, entities a second; its documented target is 2,000.
+/// A partition's slowest starting rate, entities a second.
 const PARTITION_FLOOR: f64 = 1_000.0;
+/// A partition's documented target, entities a second.
+const PARTITION_TARGET: f64 = 2_000.0;
 /// More idle partitions than these are forgotten.
 const REMEMBERED: usize = 1_000;
 
@@ -20,6 +22,8 @@ pub(super) struct Limiter {
     busy: usize,
     account: Pacer,
     partitions: HashMap<String, Pacer>,
+    /// The rate of the partition that was refused last: the next one hardly has a higher target.
+    partition_rate: f64,
     peak: f64,
 }
 
@@ -32,6 +36,7 @@ impl Limiter {
             busy: 0,
             account: Pacer::new(ACCOUNT_FLOOR),
             partitions: HashMap::new(),
+            partition_rate: f64::INFINITY,
             peak: 0.0,
         }
     }
@@ -41,6 +46,11 @@ impl Limiter {
         let free = (self.busy as f64) < self.limit.floor();
         self.busy += usize::from(free);
         free
+    }
+
+    /// A request is no longer under way.
+    pub const fn leave(&mut self) {
+        self.busy = self.busy.saturating_sub(1);
     }
 
     /// When a page of that partition may be sent, as far as the partition is concerned.
@@ -56,7 +66,6 @@ impl Limiter {
 
     /// A request has brought rows.
     pub fn answered(&mut self, now: f64, partition: Option<&str>, rows: f64, page: f64) {
-        self.busy = self.busy.saturating_sub(1);
         if let Some(partition) = partition {
             self.partition(now, partition).sustained(now, rows, page);
         }
@@ -64,20 +73,23 @@ impl Limiter {
         self.limit = (self.limit + 1.0).min(self.most);
     }
 
-    /// A request sent at `issued` was refused. A partition that was just read fast is to blame;
-    /// else the account, unless it has lately sustained much more.
+    /// A request sent at `issued` was refused. A partition that was just read fast is to blame:
+    /// faster than its target, where the account is read faster than it was ever refused. Else it
+    /// is the account, unless that has lately sustained much more.
     pub fn refused(&mut self, now: f64, partition: Option<&str>, issued: f64) {
-        self.busy = self.busy.saturating_sub(1);
         if let Some(partition) = partition {
+            let (fast, most) = (self.account.is_fast(), self.partition_rate);
             let pacer = self.partition(now, partition);
-            if pacer.recent() >= PARTITION_FLOOR {
-                return pacer.refused(now, issued);
+            let recent = pacer.recent();
+            if if fast { recent > PARTITION_TARGET } else { recent >= PARTITION_FLOOR } {
+                self.partition_rate = pacer.refused(now, issued, most);
+                return;
             }
         }
         let recent = self.account.recent();
         self.peak = (0.98 * self.peak).max(recent);
         if recent >= 0.6 * self.peak {
-            self.account.refused(now, issued);
+            self.account.refused(now, issued, f64::INFINITY);
         }
     }
 

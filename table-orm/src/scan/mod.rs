@@ -9,6 +9,8 @@
 //! committed, under one lock, so the ranges always partition what is left to read. A scan resumed
 //! from a [`Checkpoint`] may deliver the pages again that were not known to be done.
 //!
+//! [`Scan::distributed`] shares one scan among workers on many [machines](distributed).
+//!
 //! A scan answers 503s itself, by slowing down. A layer below it that retries them hides from it
 //! how fast the service is.
 //!
@@ -58,7 +60,9 @@ mod answer;
 mod builder;
 mod checkpoint;
 mod commit;
+pub mod distributed;
 mod error;
+mod estimate;
 mod key_model;
 mod limiter;
 mod pacer;

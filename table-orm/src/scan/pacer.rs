@@ -63,15 +63,25 @@ impl Pacer {
         }
     }
 
-    /// A request sent at `issued` was refused.
-    pub fn refused(&mut self, now: f64, issued: f64) {
-        if issued >= self.cut {
-            let too_fast = self.rate.unwrap_or_else(|| self.recent().max(self.floor));
-            self.refused = too_fast;
-            self.rate = Some((too_fast * 0.9).max(self.floor / 4.0));
-            self.cut = now;
-            self.grown = now;
-        }
+    /// A request sent at `issued` was refused. Returns the rate from now on, which begins at no
+    /// more than `most`.
+    pub fn refused(&mut self, now: f64, issued: f64, most: f64) -> f64 {
+        let too_fast = match self.rate {
+            Some(rate) if issued < self.cut => return rate,
+            Some(rate) => rate,
+            None => self.recent().min(most).max(self.floor),
+        };
+        let rate = (too_fast * 0.9).max(self.floor / 4.0);
+        self.refused = too_fast;
+        self.rate = Some(rate);
+        self.cut = now;
+        self.grown = now;
+        rate
+    }
+
+    /// Whether rows have come faster than at the rate refused last.
+    pub fn is_fast(&self) -> bool {
+        self.rate.is_some() && self.recent() > self.refused
     }
 
     /// The rows of the second before the last answer.
@@ -103,12 +113,23 @@ mod tests {
         for _ in 0..4 {
             pacer.sustained(5.0, 1000.0, 1000.0);
         }
-        pacer.refused(5.0, 4.9);
+        pacer.refused(5.0, 4.9, 9000.0);
         assert_eq!(pacer.rate(), Some(3600.0));
-        pacer.refused(5.0, 4.9);
+        pacer.refused(5.0, 4.9, 9000.0);
         assert_eq!(pacer.rate(), Some(3600.0), "sent before the cut");
         let first = pacer.reserve(5.0, 1000.0);
         let second = pacer.reserve(5.0, 1000.0);
         assert!((second - first - 1000.0 / 3600.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_pacer_begins_at_no_more_than_it_may_and_is_fast_beyond_what_was_refused() {
+        let mut pacer = Pacer::new(1000.0);
+        pacer.sustained(5.0, 3000.0, 1000.0);
+        assert!(!pacer.is_fast(), "never refused");
+        assert_eq!(pacer.refused(5.0, 4.9, 2000.0), 1800.0);
+        assert!(pacer.is_fast());
+        pacer.sustained(6.5, 2000.0, 1000.0);
+        assert!(!pacer.is_fast());
     }
 }

@@ -86,6 +86,7 @@ impl<T: Send + 'static> Run<T> {
             Some(saver) => saver.load().await?,
             None => None,
         };
+        let is_new = saved.is_none();
         {
             let mut state = self.shared.lock();
             state.started = Instant::now();
@@ -96,6 +97,9 @@ impl<T: Send + 'static> Run<T> {
                 }
                 None => state.begin(),
             }
+        }
+        if is_new && let Some(saver) = &mut self.saver {
+            saver.save(&self.shared).await?;
         }
         self.phase = Phase::Started;
         for _ in 0..rules.workers {

@@ -3,14 +3,16 @@
 //! Invariant: the ranges partition what has not been delivered. A split and a page's commit both
 //! happen under the lock, so each row is delivered by exactly one range.
 
-use super::key_model::KeyModel;
+use super::key_model::KeyModels;
 use super::limiter::Limiter;
+use super::page_keys::PageKeys;
 use super::place::{Place, ScanKey, max, min};
 use super::prefix::Step;
 use super::range::{Axis, Batch, Phase, Range, keys, simple};
 use super::report::ScanReport;
 use super::splitter::Splitter;
 use crate::error::Error;
+use crate::property::PropertyError;
 use crate::query::RowQuery;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
@@ -81,8 +83,7 @@ pub(super) struct State<T> {
     pub arrivals: VecDeque<Place>,
     /// Pages and rows that wait.
     pub waiting: (usize, usize),
-    pub partition_model: KeyModel,
-    pub row_model: KeyModel,
+    pub models: KeyModels,
     pub limiter: Limiter,
     pub report: ScanReport,
     /// Rows committed, or partition keys.
@@ -127,8 +128,7 @@ impl<T> State<T> {
             running: 0,
             arrivals: VecDeque::new(),
             waiting: (0, 0),
-            partition_model: KeyModel::default(),
-            row_model: KeyModel::default(),
+            models: KeyModels::default(),
             report: ScanReport::default(),
             found: 0,
             pages: 0.0,
@@ -245,6 +245,31 @@ impl<T> State<T> {
     pub fn page_rows(&self) -> f64 {
         let asked = self.rules.query.top.unwrap_or(crate::store::MAX_PAGE_ROWS);
         if self.fullest == 0 { f64::from(asked) } else { self.fullest as f64 }
+    }
+
+    /// A request has brought a page of `rows` rows.
+    pub fn answered(&mut self, partition: Option<&str>, rows: usize) {
+        if self.rules.is_adaptive() {
+            let (now, page) = (self.now(), self.page_rows());
+            self.limiter.answered(now, partition, rows as f64, page);
+        }
+    }
+
+    /// Learns from a page, of which the first `keep` rows are used and behind which there is
+    /// `more`; returns its size in pages.
+    pub fn learn(
+        &mut self,
+        page: &PageKeys<'_>,
+        keep: usize,
+        more: bool,
+    ) -> Result<f64, PropertyError> {
+        let measured = !self.rules.is_sparse() && !self.rules.keys_only;
+        if more && measured {
+            self.fullest = self.fullest.max(page.len());
+        }
+        self.models.learn(page, keep)?;
+        // Where rows are left out, each page that is not the last was a page's work.
+        Ok(if more && !measured { 1.0 } else { keep as f64 / self.page_rows() })
     }
 
     /// What an idle worker does next.

@@ -4,14 +4,11 @@
 //! finds nothing (a miss) costs a request, so the distance that thieves start ahead shrinks with
 //! each miss, and the misses of a scan are capped at one for each page.
 
-use super::place::{Place, above};
+use super::estimate::{ENDLESS, LEAST_PAGES};
+use super::place::Place;
 use super::range::{Axis, Phase, Range};
 use super::state::State;
 
-/// Pages that must remain behind the one under way.
-const LEAST_PAGES: f64 = 2.0;
-/// A remainder longer than this is as good as endless.
-const ENDLESS: f64 = 1e9;
 /// Guesses without an estimate, for each page read.
 const GAMBLES: f64 = 0.3;
 
@@ -64,7 +61,7 @@ impl<T> State<T> {
             .ranges
             .iter()
             .filter(changed)
-            .map(|(place, range)| (place.clone(), self.estimate(range)))
+            .map(|(place, range)| (place.clone(), range.estimate(&self.models, &self.rules)))
             .collect();
         for (place, left) in estimates {
             if let Some(range) = self.ranges.get_mut(&place) {
@@ -111,52 +108,9 @@ impl<T> State<T> {
         gamble.then(|| (Rank::Gamble(order(range.pages)), 1.0 + LEAST_PAGES))
     }
 
-    /// The pages left, by the density of the whole range or of its last page.
-    fn estimate(&self, range: &Range<T>) -> f64 {
-        let (model, hi) = self.line(range);
-        let Some(current) = &range.current else { return 0.0 };
-        let densities = [(&range.first, range.pages), (&range.page, 1.0)];
-        let known = densities.into_iter().filter_map(|(since, pages)| {
-            let (used, left) = model.distance(since.as_ref()?, current, hi);
-            (used > 0.0).then(|| pages * left / used)
-        });
-        let left = known.reduce(f64::max).unwrap_or_else(|| {
-            // A page of one partition tells nothing of those behind it.
-            let one = range.axis == Axis::Partitions && range.first.as_ref() == Some(current);
-            let unknown = one || self.rules.is_sparse() || self.rules.keys_only;
-            if unknown { 0.0 } else { ENDLESS }
-        });
-        left.min(ENDLESS)
-    }
-
-    /// The keys a range is measured on, and its upper bound among them.
-    fn line<'a>(
-        &'a self,
-        range: &'a Range<T>,
-    ) -> (&'a super::key_model::KeyModel, Option<&'a str>) {
-        match &range.axis {
-            Axis::Partitions => (&self.partition_model, range.hi()),
-            Axis::Rows(_) => (&self.row_model, range.hi().or(self.rules.rows.1.as_deref())),
-        }
-    }
-
-    /// Gives away what lies behind the partition that filled the last page. The rest of the range
-    /// lies in that partition then.
+    /// Gives away what lies behind the partition that filled the last page.
     fn cut_behind_partition(&mut self, victim: &Place) -> Option<Place> {
-        let range = self.ranges.get_mut(victim)?;
-        let stuck = range.stuck.take()?;
-        let behind = Place::partition(above(&stuck.partition));
-        let end = range.end.replace(behind.clone());
-        range.axis = Axis::Rows(stuck.partition);
-        range.first = Some(stuck.first.clone());
-        range.page = Some(stuck.first);
-        range.current = Some(stuck.last);
-        range.pages = stuck.pages;
-        range.left = None;
-        if end.as_ref().is_some_and(|end| *end <= behind) {
-            range.end = end;
-            return None;
-        }
+        let (behind, end) = self.ranges.get_mut(victim)?.cut_behind_partition()?;
         Some(self.add(Axis::Partitions, behind, end, None))
     }
 
@@ -170,21 +124,13 @@ impl<T> State<T> {
         }
         // The page under way stays with the range.
         let gap = ((pages - 1.0) / (parts + 1.0)).min(range.ahead);
-        let (model, hi) = self.line(range);
-        let current = range.current.as_ref()?;
-        let places: Vec<(f64, Place)> = (1..=parts as usize)
+        let mut places: Vec<(f64, Place)> = (1..=parts as usize)
             .filter_map(|part| {
                 let ahead = gap.mul_add(part as f64, 1.0);
-                let key = model.point(current, hi, ahead / pages)?;
-                let place = match &range.axis {
-                    Axis::Partitions => Place::partition(key),
-                    Axis::Rows(pk) => Place::new(pk.clone(), key),
-                };
-                Some((ahead, place))
+                Some((ahead, range.point(&self.models, &self.rules, ahead / pages)?))
             })
             .collect();
         let (axis, ahead, end) = (range.axis.clone(), range.ahead, range.end.clone());
-        let mut places: Vec<_> = places;
         places.sort_by(|(_, left), (_, right)| left.cmp(right));
         places.dedup_by(|(_, left), (_, right)| left == right);
         let range = self.ranges.get_mut(victim)?;

@@ -1,14 +1,15 @@
 //! The rows of a scan as a stream, and its pages.
 
 use super::place::ScanKey;
+use super::range::Batch;
 use super::report::ScanReport;
 use super::run::Run;
-use super::worker::Shared;
 use crate::error::{Error, Result};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
 use std::fmt;
+use std::iter;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,49 +26,72 @@ pub struct ScanPage<T> {
     pub last: ScanKey,
 }
 
-/// The rows of a scan. Nothing is sent before it is polled; dropping it cancels the scan.
+/// The rows of a scan, or its pages. Nothing is sent before it is polled; dropping it cancels the
+/// scan.
 pub struct ScanStream<T> {
-    rows: BoxStream<'static, Result<T>>,
-    shared: Option<Arc<Shared<T>>>,
+    items: BoxStream<'static, Result<T>>,
+    report: Box<dyn Fn() -> ScanReport + Send + Sync>,
 }
 
 impl<T: Send + 'static> ScanStream<T> {
-    pub(super) fn new(run: Result<Run<T>>) -> Self {
+    pub(super) fn rows(run: Result<Run<T>>) -> Self {
+        Self::of(run, |page| page.rows.into_iter())
+    }
+
+    fn of<R, I>(run: Result<Run<R>>, items: fn(Batch<R>) -> I) -> Self
+    where
+        R: Send + 'static,
+        I: Iterator<Item = T> + Send + 'static,
+    {
         let run = match run {
             Ok(run) => run,
             Err(error) => {
-                return Self { rows: stream::iter([Err(error)]).boxed(), shared: None };
+                let items = stream::iter([Err(error)]).boxed();
+                return Self { items, report: Box::new(ScanReport::default) };
             }
         };
-        let shared = Some(Arc::clone(&run.shared));
+        let shared = Arc::clone(&run.shared);
         let pages = stream::try_unfold(run, |mut run| async move {
-            Ok::<_, Error>(run.next().await?.map(|page| (page.rows, run)))
+            Ok::<_, Error>(run.next().await?.map(|page| (page, run)))
         });
-        let rows = pages.flat_map(|page| {
-            let (rows, error) = match page {
-                Ok(rows) => (rows, None),
-                Err(error) => (Vec::new(), Some(error)),
+        let items = pages.flat_map(move |page| {
+            let (items, error) = match page {
+                Ok(page) => (Some(items(page)), None),
+                Err(error) => (None, Some(error)),
             };
-            stream::iter(rows.into_iter().map(Ok).chain(error.map(Err)))
+            stream::iter(items.into_iter().flatten().map(Ok).chain(error.map(Err)))
         });
-        Self { rows: rows.boxed(), shared }
+        Self { items: items.boxed(), report: Box::new(move || shared.report()) }
+    }
+}
+
+impl<T: Send + 'static> ScanStream<ScanPage<T>> {
+    pub(super) fn pages(run: Result<Run<T>>) -> Self {
+        Self::of(run, |page| iter::once(page.into()))
+    }
+}
+
+impl<T> From<Batch<T>> for ScanPage<T> {
+    fn from(batch: Batch<T>) -> Self {
+        let Batch { rows, first, last, .. } = batch;
+        Self { rows, first, last }
     }
 }
 
 impl<T> ScanStream<T> {
-    /// The next row; `None` at the end, or after an error.
+    /// The next row, or page; `None` at the end, or after an error.
     ///
     /// # Errors
     /// When the scan cannot be started, the store fails, or a row cannot be read. The stream has
     /// ended then.
     pub async fn next(&mut self) -> Result<Option<T>> {
-        self.rows.next().await.transpose()
+        self.items.next().await.transpose()
     }
 
     /// What the scan has done so far.
     #[must_use]
     pub fn report(&self) -> ScanReport {
-        self.shared.as_ref().map(|shared| shared.report()).unwrap_or_default()
+        (self.report)()
     }
 }
 
@@ -81,6 +105,6 @@ impl<T> Stream for ScanStream<T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.rows.poll_next_unpin(cx)
+        self.items.poll_next_unpin(cx)
     }
 }

@@ -123,10 +123,7 @@ async fn page<T: Send>(shared: &Shared<T>, place: &Place) -> Result<Option<Place
     let keys = PageKeys::read(&page.body)?;
     let committed = {
         let mut state = shared.lock();
-        if state.rules.is_adaptive() {
-            let (now, rows) = (state.now(), state.page_rows());
-            state.limiter.answered(now, partition.as_deref(), keys.len() as f64, rows);
-        }
+        state.answered(partition.as_deref(), keys.len());
         state.commit(place, &keys, page.continuation)?
     };
     let Committed { keep, .. } = committed;
@@ -144,7 +141,7 @@ async fn page<T: Send>(shared: &Shared<T>, place: &Place) -> Result<Option<Place
 }
 
 /// One page, asked for until the service does not throttle it.
-async fn fetch<T: Send>(
+pub(super) async fn fetch<T: Send>(
     shared: &Shared<T>,
     request: &RowQuery,
     partition: Option<&str>,
@@ -152,15 +149,15 @@ async fn fetch<T: Send>(
     let paced = shared.lock().rules.is_adaptive();
     let mut refusals = 0;
     loop {
-        if paced {
-            pace(shared, partition).await;
-        }
+        let under_way = if paced { Some(pace(shared, partition).await) } else { None };
         let issued = {
             let mut state = shared.lock();
             state.report.requests += 1;
             state.now()
         };
-        let refused = match shared.store.query(request).await {
+        let answer = shared.store.query(request).await;
+        drop(under_way);
+        let refused = match answer {
             Ok(page) => return Ok(page),
             Err(refused) if matches!(refused.status, 429 | 503) => refused,
             Err(refused) => return Err(error(shared, request, refused)),
@@ -186,9 +183,20 @@ async fn fetch<T: Send>(
     }
 }
 
+/// A request under way, until this is dropped: also where it is given up.
+struct UnderWay<'a, T>(&'a Shared<T>);
+
+impl<T> Drop for UnderWay<'_, T> {
+    fn drop(&mut self) {
+        self.0.lock().limiter.leave();
+        self.0.work.notify_waiters();
+    }
+}
+
 /// Waits for the turn of a request.
-async fn pace<T: Send>(shared: &Shared<T>, partition: Option<&str>) {
+async fn pace<'a, T: Send>(shared: &'a Shared<T>, partition: Option<&str>) -> UnderWay<'a, T> {
     shared.wait(|state| state.limiter.enter().then_some(())).await;
+    let under_way = UnderWay(shared);
     let partition = {
         let mut state = shared.lock();
         let (now, rows) = (state.now(), state.page_rows());
@@ -207,6 +215,7 @@ async fn pace<T: Send>(shared: &Shared<T>, partition: Option<&str>) {
     if let Some(at) = account {
         sleep_until(at).await;
     }
+    under_way
 }
 
 fn turn<T>(state: &State<T>, at: f64) -> Option<Instant> {

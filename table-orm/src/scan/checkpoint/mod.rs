@@ -21,8 +21,8 @@ use tokio::time::Instant;
 /// Where a scan keeps its progress: a file, or a row of a table. A scan with the checkpoint of an
 /// earlier one goes on where that ended: keep it until the work is done, then delete it.
 ///
-/// It is saved after 100 pages or 30 seconds, when the scan fails or ends, and when an error of the
-/// consumer ends it. Pages handed out are counted once the next one is asked for. A process that is
+/// It is saved before the first page of a new scan is read, after 100 pages or 30 seconds, when the
+/// scan fails or ends, and when an error of the consumer ends it. Pages handed out are counted once the next one is asked for. A process that is
 /// killed delivers again what came after the last save: [`every`](Self::every) with one page makes
 /// that one page.
 ///

@@ -119,6 +119,37 @@ fn a_process_killed_at_any_page_loses_nothing_and_doubles_one_page() {
 }
 
 #[test]
+fn a_stream_of_pages_given_up_resumes_at_the_page_that_was_being_handled() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = service(mixed(), 4);
+    let mut taken = 0;
+    let mut over = false;
+    while !over {
+        taken += 1;
+        let path = directory.path().join(format!("{taken}"));
+        let scan = || scan(&service).concurrency(3).checkpoint(path.clone());
+        let mut found = Vec::new();
+        let flying = run(async {
+            let mut pages = scan().page_stream();
+            for _ in 0..taken {
+                let page = pages.next().await.unwrap()?;
+                assert_eq!(page.first.row_key, page.rows[0].row_key);
+                found.push(keys(&page.rows));
+            }
+            found.pop()
+        });
+        over = flying.is_none();
+        found.push(keys(&run(scan().collect()).unwrap()));
+        let mut found: Vec<_> = found.concat();
+        found.sort_unstable();
+        let mut expected = all(&service);
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    assert!(taken > 5);
+}
+
+#[test]
 fn partition_keys_are_resumed_behind_the_last_partition() {
     let directory = tempfile::tempdir().unwrap();
     let service = service(grid("tenant", 30, 20), 6);
@@ -149,34 +180,32 @@ fn partition_keys_are_resumed_behind_the_last_partition() {
 }
 
 #[test]
-fn a_checkpoint_is_saved_after_so_many_pages_or_that_time() {
+fn a_checkpoint_is_saved_at_the_start_and_after_so_many_pages_or_that_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("scan.json");
     let service = service((0..1000).map(|row| (format!("{row:04}"), String::new())), 1);
-    let (mut seen, mut at) = (Vec::new(), 0);
-    run(scan(&service).checkpoint(path.clone()).on_page(|_| {
-        at += 1;
-        if path.exists() && seen.is_empty() {
-            seen.push(at);
-        }
-        async { Ok::<_, Error>(()) }
-    }))
-    .unwrap();
-    assert_eq!(seen, [101]);
-    std::fs::remove_file(&path).unwrap();
-    let (mut seen, mut at) = (Vec::new(), 0);
-    run(scan(&service).checkpoint(path.clone()).on_page(|_| {
-        at += 1;
-        if path.exists() && seen.is_empty() {
-            seen.push(at);
-        }
-        async {
-            tokio::time::sleep(Duration::from_secs(10)).await;
-            Ok::<_, Error>(())
-        }
-    }))
-    .unwrap();
-    assert!((3..=5).contains(&seen[0]), "{seen:?}");
+    // The pages at which the file was found to be new.
+    let saved = |took: Duration| {
+        let (mut saved, mut last, mut at) = (Vec::new(), Vec::new(), 0);
+        run(scan(&service).checkpoint(path.clone()).on_page(|_| {
+            at += 1;
+            let text = std::fs::read(&path).unwrap();
+            if text != last {
+                (saved, last) = ([saved.as_slice(), &[at]].concat(), text);
+            }
+            async move {
+                tokio::time::sleep(took).await;
+                Ok::<_, Error>(())
+            }
+        }))
+        .unwrap();
+        std::fs::remove_file(&path).unwrap();
+        saved
+    };
+    assert_eq!(saved(Duration::ZERO)[..3], [1, 101, 201]);
+    let slow = saved(Duration::from_secs(10));
+    assert_eq!(slow[0], 1);
+    assert!((3..=5).contains(&slow[1]), "{slow:?}");
 }
 
 #[test]
@@ -310,7 +339,7 @@ fn of_two_scans_with_one_row_one_ends() {
         let checkpoint = Checkpoint::row(&jobs().await, "export", "things");
         let mut first = scan(&service).checkpoint(checkpoint.clone()).stream();
         first.next().await.unwrap();
-        scan(&service).checkpoint(checkpoint).count().await.unwrap();
+        scan(&service).checkpoint(checkpoint).collect().await.unwrap();
         let error = loop {
             match first.next().await {
                 Ok(row) => assert!(row.is_some()),

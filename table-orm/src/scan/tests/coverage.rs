@@ -15,7 +15,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
 }
 
-fn rows() -> impl Strategy<Value = Vec<Key>> {
+pub(in crate::scan) fn rows() -> impl Strategy<Value = Vec<Key>> {
     let spread = prop::collection::vec((text(), text()), 0..150);
     let few =
         (prop::collection::vec(text(), 1..4), prop::collection::vec((0..4_usize, text()), 0..150))
@@ -25,7 +25,7 @@ fn rows() -> impl Strategy<Value = Vec<Key>> {
     prop_oneof![spread, few]
 }
 
-fn troubled(keys: Vec<Key>, page_rows: usize, trouble: u64) -> FakeService {
+pub(in crate::scan) fn troubled(keys: Vec<Key>, page_rows: usize, trouble: u64) -> FakeService {
     let every = |at: u64| trouble.is_multiple_of(at).then_some(at + trouble % 3);
     let settings = ServiceSettings {
         page_rows,

@@ -2,7 +2,7 @@
 
 mod bad_input;
 mod checkpoints;
-mod coverage;
+pub(super) mod coverage;
 mod limits;
 mod prefix_scan;
 mod requests;
@@ -67,7 +67,7 @@ fn grid(prefix: &str, partitions: usize, rows: usize) -> Vec<Key> {
 }
 
 /// Runs on a clock that passes only while all wait.
-fn run<F: Future>(future: F) -> F::Output {
+pub(super) fn run<F: Future>(future: F) -> F::Output {
     let future = async {
         let ended = tokio::time::timeout(MOST_VIRTUAL_TIME, future).await;
         ended.expect("the scan came to no end")
@@ -76,7 +76,7 @@ fn run<F: Future>(future: F) -> F::Output {
 }
 
 /// Runs; ends the process where that does not end, as where a worker waits for nothing.
-fn run_on<F: Future>(runtime: &mut Builder, future: F) -> F::Output {
+pub(super) fn run_on<F: Future>(runtime: &mut Builder, future: F) -> F::Output {
     let (_ended, ends) = mpsc::channel::<()>();
     let test = std::thread::current().name().unwrap_or_default().to_owned();
     std::thread::spawn(move || {

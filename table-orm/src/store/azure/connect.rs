@@ -1,5 +1,6 @@
 //! From an endpoint and a credential to a store.
 
+use super::account_service::AccountService;
 use super::authorize::{AppendSas, SignSharedKey};
 use super::credential::Kind;
 use super::{AzureStore, ConnectionStringError, Credential, transport};
@@ -84,8 +85,7 @@ pub(super) fn connect(
     options: ConnectOptions,
 ) -> Result<AzureStore, ConnectError> {
     let url = parse_endpoint(endpoint)?;
-    let dialect = dialect(&url);
-    let authorize = policy(&url, credential, dialect)?;
+    let authorize = authorization(AccountService::Tables, &url, credential)?;
     start(&url, vec![authorize], options)
 }
 
@@ -95,18 +95,27 @@ pub(in crate::store) fn start(
     authorize: Vec<Arc<dyn Policy>>,
     options: ConnectOptions,
 ) -> Result<AzureStore, ConnectError> {
-    let mut client = options.client.clone();
-    client.retry = RetryOptions::none();
-    if client.transport.is_none() {
-        client.transport = Some(Transport::new(Arc::new(transport::Http::new(url, &options)?)));
-    }
+    let client = client_options(url, options)?;
     let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
     let pipeline = Pipeline::new(name, version, client, Vec::new(), authorize, None);
     let service = Service::new(url.as_str(), dialect(url));
     Ok(AzureStore { endpoint: url.clone(), service, pipeline })
 }
 
-pub(in crate::store) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
+/// The options of a client that sends each request once, over connections of its own.
+pub(crate) fn client_options(
+    url: &Url,
+    options: ConnectOptions,
+) -> Result<ClientOptions, ConnectError> {
+    let mut client = options.client.clone();
+    client.retry = RetryOptions::none();
+    if client.transport.is_none() {
+        client.transport = Some(Transport::new(Arc::new(transport::Http::new(url, &options)?)));
+    }
+    Ok(client)
+}
+
+pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     let url = Url::parse(endpoint.trim()).map_err(|_| ConnectError::Endpoint)?;
     let plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()
@@ -125,17 +134,18 @@ fn dialect(endpoint: &Url) -> Dialect {
     }
 }
 
-fn policy(
+/// The policy that authorizes each try of a request to that service.
+pub(crate) fn authorization(
+    service: AccountService,
     endpoint: &Url,
     credential: Credential,
-    dialect: Dialect,
 ) -> Result<Arc<dyn Policy>, ConnectError> {
     Ok(match credential.0 {
-        Kind::SharedKey(key) => Arc::new(SignSharedKey(key)),
+        Kind::SharedKey(key) => Arc::new(SignSharedKey { key, service }),
         Kind::Sas(signature) => Arc::new(AppendSas(signature)),
         Kind::Token(_) if endpoint.scheme() != "https" => return Err(ConnectError::TokenOverHttp),
         Kind::Token(credential) => {
-            let scope = match dialect {
+            let scope = match dialect(endpoint) {
                 Dialect::Storage => "https://storage.azure.com/.default",
                 Dialect::Cosmos => "https://cosmos.azure.com/.default",
             };

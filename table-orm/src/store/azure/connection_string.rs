@@ -1,5 +1,6 @@
 //! Connection strings, as the Azure portal shows them.
 
+use super::account_service::AccountService;
 use super::credential::{Kind, is_account_name};
 use super::{ConnectError, Credential, SharedKey};
 use std::str::FromStr;
@@ -9,18 +10,18 @@ use std::str::FromStr;
 const AZURITE_ACCOUNT: &str = "devstoreaccount1";
 const AZURITE_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-const AZURITE_TABLE_PORT: u16 = 10002;
 
 /// The endpoint and credential that a connection string names.
 ///
-/// Settings for tables are read, all others passed over:
+/// Parsed, it is that of the table service; [`queues`](Self::queues) reads that of the queue
+/// service. Settings for the service are read, all others passed over:
 /// `UseDevelopmentStorage=true` with or without `DevelopmentStorageProxyUri`; or `AccountName` and
-/// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint`, or with `EndpointSuffix` and
-/// `DefaultEndpointsProtocol` where these are not `core.windows.net` and `https`. Names in any
-/// case.
+/// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint` or `QueueEndpoint`, or with
+/// `EndpointSuffix` and `DefaultEndpointsProtocol` where these are not `core.windows.net` and
+/// `https`. Names in any case.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
-    /// The URL of the table service.
+    /// The URL of the service.
     pub endpoint: String,
     /// The account key or shared access signature.
     pub credential: Credential,
@@ -44,29 +45,44 @@ pub enum ConnectionStringError {
     Invalid(&'static str),
 }
 
-/// The settings that matter for tables.
-const NAMES: [&str; 8] = [
+/// The settings that matter for tables and queues.
+const NAMES: [&str; 9] = [
     "AccountName",
     "AccountKey",
     "SharedAccessSignature",
     "TableEndpoint",
+    "QueueEndpoint",
     "EndpointSuffix",
     "DefaultEndpointsProtocol",
     "UseDevelopmentStorage",
     "DevelopmentStorageProxyUri",
 ];
 
+impl ConnectionString {
+    /// The endpoint and credential of the queue service.
+    ///
+    /// # Errors
+    /// Text that cannot be read, or that gives no endpoint or no credential.
+    pub fn queues(text: &str) -> Result<Self, ConnectionStringError> {
+        Self::read(text, AccountService::Queues)
+    }
+
+    fn read(text: &str, service: AccountService) -> Result<Self, ConnectionStringError> {
+        let settings = Settings::read(text)?;
+        match settings.get("UseDevelopmentStorage") {
+            Some(value) if value.eq_ignore_ascii_case("true") => return settings.azurite(service),
+            Some(_) => return Err(ConnectionStringError::Invalid("UseDevelopmentStorage")),
+            None => {}
+        }
+        Ok(Self { endpoint: settings.endpoint(service)?, credential: settings.credential()? })
+    }
+}
+
 impl FromStr for ConnectionString {
     type Err = ConnectionStringError;
 
     fn from_str(text: &str) -> Result<Self, ConnectionStringError> {
-        let settings = Settings::read(text)?;
-        match settings.get("UseDevelopmentStorage") {
-            Some(value) if value.eq_ignore_ascii_case("true") => return settings.azurite(),
-            Some(_) => return Err(ConnectionStringError::Invalid("UseDevelopmentStorage")),
-            None => {}
-        }
-        Ok(Self { endpoint: settings.endpoint()?, credential: settings.credential()? })
+        Self::read(text, AccountService::Tables)
     }
 }
 
@@ -97,23 +113,25 @@ impl<'s> Settings<'s> {
         self.0[index].filter(|value| !value.is_empty())
     }
 
-    fn azurite(&self) -> Result<ConnectionString, ConnectionStringError> {
+    fn azurite(&self, service: AccountService) -> Result<ConnectionString, ConnectionStringError> {
         let host = self.get("DevelopmentStorageProxyUri").unwrap_or("http://127.0.0.1");
         if !(host.starts_with("http://") || host.starts_with("https://")) {
             return Err(ConnectionStringError::Invalid("DevelopmentStorageProxyUri"));
         }
         let host = host.trim_end_matches('/');
-        let endpoint = format!("{host}:{AZURITE_TABLE_PORT}/{AZURITE_ACCOUNT}");
+        let endpoint = format!("{host}:{}/{AZURITE_ACCOUNT}", service.azurite_port());
         Ok(ConnectionString { endpoint, credential: shared_key(AZURITE_ACCOUNT, AZURITE_KEY)? })
     }
 
-    fn endpoint(&self) -> Result<String, ConnectionStringError> {
-        if let Some(endpoint) = self.get("TableEndpoint") {
+    fn endpoint(&self, service: AccountService) -> Result<String, ConnectionStringError> {
+        if let Some(endpoint) = self.get(service.endpoint_setting()) {
             return Ok(endpoint.to_owned());
         }
-        let account = self
-            .get("AccountName")
-            .ok_or(ConnectionStringError::Missing("`AccountName` or `TableEndpoint`"))?;
+        let account =
+            self.get("AccountName").ok_or(ConnectionStringError::Missing(match service {
+                AccountService::Tables => "`AccountName` or `TableEndpoint`",
+                AccountService::Queues => "`AccountName` or `QueueEndpoint`",
+            }))?;
         let protocol = self.get("DefaultEndpointsProtocol").unwrap_or("https");
         if !matches!(protocol, "http" | "https") {
             return Err(ConnectionStringError::Invalid("DefaultEndpointsProtocol"));
@@ -127,7 +145,7 @@ impl<'s> Settings<'s> {
         if !suffix.bytes().all(in_host) {
             return Err(ConnectionStringError::Invalid("EndpointSuffix"));
         }
-        Ok(format!("{protocol}://{account}.table.{suffix}"))
+        Ok(format!("{protocol}://{account}.{}.{suffix}", service.label()))
     }
 
     fn credential(&self) -> Result<Credential, ConnectionStringError> {
@@ -193,6 +211,23 @@ mod tests {
             endpoint("UseDevelopmentStorage=TRUE;DevelopmentStorageProxyUri=http://host/"),
             "http://host:10002/devstoreaccount1"
         );
+    }
+
+    #[test]
+    fn queues_have_an_endpoint_of_their_own() {
+        let endpoint = |text: &str| ConnectionString::queues(text).map(|read| read.endpoint);
+        let key = "AccountName=acc;AccountKey=c2VjcmV0;TableEndpoint=https://t/";
+        for (text, expected) in [
+            (key.to_owned(), "https://acc.queue.core.windows.net"),
+            (format!("{key};EndpointSuffix=core.a.b"), "https://acc.queue.core.a.b"),
+            (format!("{key};QueueEndpoint=http://q/acc"), "http://q/acc"),
+            ("QueueEndpoint=https://q;SharedAccessSignature=?sig=1".to_owned(), "https://q"),
+            ("UseDevelopmentStorage=true".to_owned(), "http://127.0.0.1:10001/devstoreaccount1"),
+        ] {
+            assert_eq!(endpoint(&text).as_deref(), Ok(expected), "{text}");
+        }
+        let missing = ConnectionStringError::Missing("`AccountName` or `QueueEndpoint`");
+        assert_eq!(endpoint("TableEndpoint=https://t;SharedAccessSignature=sig=1"), Err(missing));
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(super) enum Kind {
 }
 
 impl Credential {
-    /// The query string of a shared access signature, of the account or of one table, with or
-    /// without the `?` in front.
+    /// The query string of a shared access signature, of the account, one table or one queue,
+    /// with or without the `?` in front.
     ///
     /// # Errors
     /// Text without a parameter `sig`, or that no URL can hold.

@@ -12,8 +12,9 @@
 //! # Ok::<(), table_orm::Error>(())
 //! ```
 
+pub(crate) mod account_service;
 mod authorize;
-pub(in crate::store) mod connect;
+pub(crate) mod connect;
 mod connection_string;
 mod credential;
 mod sas;
@@ -156,7 +157,7 @@ impl fmt::Debug for AzureStore {
 
 /// The error of a request to which no answer came. Only with `ConnectionFailed` and
 /// `CredentialUnavailable` is it sure that the service never saw it.
-fn unanswered(error: azure_core::Error) -> StoreError {
+pub(crate) fn unanswered(error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
         ErrorKind::Connection => ("ConnectionFailed", "the service cannot be reached"),
         ErrorKind::Credential => ("CredentialUnavailable", "no token could be had"),

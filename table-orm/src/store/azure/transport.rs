@@ -98,7 +98,7 @@ fn outgoing(request: &Request) -> Result<reqwest::Request> {
         Method::Patch => reqwest::Method::PATCH,
         Method::Post => reqwest::Method::POST,
         Method::Put => reqwest::Method::PUT,
-        method => return Err(unknown(format!("the Table service has no {method}"))),
+        method => return Err(unknown(format!("the service has no {method}"))),
     };
     let mut outgoing = reqwest::Request::new(method, request.url().clone());
     let headers = outgoing.headers_mut();
@@ -115,7 +115,7 @@ fn outgoing(request: &Request) -> Result<reqwest::Request> {
     match request.body() {
         Body::Bytes(bytes) if bytes.is_empty() => {}
         Body::Bytes(bytes) => *outgoing.body_mut() = Some(bytes.clone().into()),
-        Body::SeekableStream(_) => return Err(unknown("the Table service takes no streams")),
+        Body::SeekableStream(_) => return Err(unknown("the service takes no streams")),
     }
     Ok(outgoing)
 }

@@ -1,0 +1,43 @@
+//! The copy as several processes share it: each writes the pages of the ranges it has taken on.
+//!
+//! Invariant: as in `copy`, a page is done only after all its rows are written, so one that comes
+//! again changes nothing.
+
+use table_orm::queue::Queues;
+use table_orm::repo::Table;
+use table_orm::scan::Untyped;
+use table_orm::scan::distributed::{DistributedScan, WorkPage, WorkerReport};
+use table_orm::{DynamicEntity, Error, ScanPermit};
+
+pub struct SharedCopy {
+    pub scan: DistributedScan<DynamicEntity, Untyped>,
+    target: Table,
+    /// Transactions of each page under way at a time.
+    writers: usize,
+}
+
+impl SharedCopy {
+    /// A copy of that id, whose progress is in `control`. Each worker reads and writes pages of so
+    /// many ranges at a time.
+    pub fn new(
+        [source, target, control]: [&Table; 3],
+        queues: impl Queues + 'static,
+        (id, queue): (&str, &str),
+        ranges: usize,
+        writers: usize,
+    ) -> Self {
+        let scan = source.scan(ScanPermit::because("copy of the table")).concurrency(ranges);
+        let scan = scan.distributed(id, control, queues, queue);
+        Self { scan, target: target.clone(), writers: writers.div_ceil(ranges.max(1)) }
+    }
+
+    /// Works on it until it is whole, or until `stop`.
+    pub async fn work(&self, stop: impl Future<Output = ()>) -> Result<WorkerReport, Error> {
+        let page = |page: WorkPage<DynamicEntity>| async {
+            let writes = self.target.insert_or_replace_many(page.rows);
+            writes.parallelism(self.writers).await.all()?;
+            Ok::<_, Error>(())
+        };
+        self.scan.work_until(stop, page).await
+    }
+}

@@ -1,0 +1,220 @@
+//! The copy by processes of this program: one that looks after it, and workers, on one machine or
+//! on several.
+
+use crate::arguments::Arguments;
+use crate::location::Location;
+use crate::progress::{progress, speed};
+use crate::shared::SharedCopy;
+use crate::{Failure, check, count, is_over, refuse_rows};
+use indicatif::HumanCount;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::pin::{Pin, pin};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use table_orm::layer::Retry;
+use table_orm::queue::{AzureQueues, QueueError, QueueErrorKind, Queues as _};
+use table_orm::repo::Table;
+use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
+use table_orm::store::azure::{ConnectError, ConnectionString};
+use table_orm::{Error, TableName, Tables};
+use tokio::process::{Child, Command};
+use tokio::time::{sleep, timeout};
+
+/// The table of the copies under way.
+const CONTROL: &str = "tablecopies";
+/// How long workers have to finish the pages they are at.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why workers have not made the copy whole.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersError {
+    #[error("no queue of the target's account can be used: {0}")]
+    Connect(#[from] ConnectError),
+    #[error("the queue of the copy cannot be deleted: {0}")]
+    Queue(#[from] QueueError),
+    #[error("no worker can be started: {0}")]
+    Start(#[source] io::Error),
+    #[error(
+        "the workers have ended, and {0} ranges are not copied; their messages say why, and the \
+         same command goes on from where it is"
+    )]
+    Ended(u64),
+    #[error(
+        "{0} ranges were put aside, since they failed again and again; the workers' messages say \
+         why, and the same command tries them again"
+    )]
+    Poisoned(u64),
+}
+
+/// A copy that processes share, with the queues it goes through.
+struct Job {
+    copy: SharedCopy,
+    queues: AzureQueues,
+    queue: String,
+}
+
+impl Job {
+    async fn open(arguments: &Arguments, source: &Table, target: &Table) -> Result<Self, Failure> {
+        let [from, to] = [&arguments.from, &arguments.to].map(|store| store.account());
+        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
+        let queues = AzureQueues::from_connection_string(to).map_err(WorkersError::from)?;
+        let tables = Tables::from_connection_string(to)?.layer(Retry::interactive())?;
+        let control = TableName::new(CONTROL)?;
+        match tables.create(&control).await {
+            Ok(()) | Err(Error::AlreadyExists(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut hasher = DefaultHasher::new();
+        // Keys may change while a copy lasts.
+        let endpoint = from.parse::<ConnectionString>().map_err(ConnectError::from);
+        endpoint.map_err(WorkersError::from)?.endpoint.hash(&mut hasher);
+        let [table, copy] = [&arguments.table, &arguments.to_table].map(TableName::as_str);
+        (table.to_lowercase(), copy.to_lowercase()).hash(&mut hasher);
+        let hash = hasher.finish();
+        let (id, queue) =
+            (format!("{table:.28}-to-{copy:.28}-{hash:016x}"), format!("copy-{hash:016x}"));
+        let copy = SharedCopy::new(
+            [source, target, &tables.table(control)],
+            queues.clone(),
+            (&id, &queue),
+            arguments.readers,
+            arguments.writers,
+        );
+        Ok(Self { copy, queues, queue })
+    }
+
+    /// How far it is; `None` before it has begun.
+    async fn status(&self) -> Result<Option<DistributedStatus>, Error> {
+        match self.copy.scan.status().await {
+            Ok(status) => Ok(Some(status)),
+            Err(Error::DistributedScan(DistributedScanError::NotStarted(_))) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn remove(&self) -> Result<(), Failure> {
+        self.copy.scan.remove().await?;
+        for queue in [self.queue.clone(), format!("{}-poison", self.queue)] {
+            match self.queues.delete(&queue).await {
+                Err(error) if error.kind != QueueErrorKind::QueueNotFound => {
+                    return Err(WorkersError::Queue(error).into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does a worker's part of the copy.
+pub async fn work(
+    arguments: Arguments,
+    source: Table,
+    target: Table,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let job = Job::open(&arguments, &source, &target).await?;
+    let started = Instant::now();
+    let report = job.copy.work(stop).await.map_err(Failure::NotWhole)?;
+    println!("copied {} rows: {}", HumanCount(report.rows), speed(report.rows, started.elapsed()));
+    match report.complete {
+        true => Ok(()),
+        false => Err(stopped()),
+    }
+}
+
+/// Starts workers, watches them, checks the copy, and tidies up.
+pub async fn coordinate(
+    arguments: Arguments,
+    source: Table,
+    target: Table,
+    workers: usize,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let job = Job::open(&arguments, &source, &target).await?;
+    let resumed = job.status().await?.is_some();
+    refuse_rows(&arguments, &target, resumed).await?;
+    job.copy.scan.start().await?;
+    job.copy.scan.redrive().await?;
+    let mut stop = pin!(stop);
+    copy(&arguments, &source, &job, workers, stop.as_mut()).await?;
+    let checked = check(&arguments, [&source, &target], stop, stopped).await;
+    if is_over(&checked) {
+        job.remove().await?;
+    }
+    checked
+}
+
+async fn copy(
+    arguments: &Arguments,
+    source: &Table,
+    job: &Job,
+    workers: usize,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> Result<(), Failure> {
+    let total = match arguments.no_count {
+        true => None,
+        false => Some(count(source, arguments.readers).await?),
+    };
+    let before = job.status().await?.unwrap_or_default().rows;
+    let bar = progress("copying", total);
+    bar.set_position(before);
+    bar.reset_eta();
+    let started = Instant::now();
+    let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
+    let mut workers = workers.map_err(WorkersError::Start)?;
+    let stopped_early = tokio::select! {
+        () = ended(&mut workers) => false,
+        () = stop.as_mut() => true,
+        error = async {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                match job.status().await {
+                    Ok(status) => bar.set_position(status.unwrap_or_default().rows),
+                    Err(error) => return error,
+                }
+            }
+        } => return Err(error.into()),
+    };
+    if stopped_early {
+        // Ctrl-C on a terminal reaches them, too. Those that do not end are killed with their handles.
+        drop(timeout(PATIENCE, ended(&mut workers)).await);
+    }
+    let status = job.status().await?.unwrap_or_default();
+    bar.finish_and_clear();
+    let (copied, elapsed) = (status.rows.saturating_sub(before), started.elapsed());
+    println!("copied {} rows: {}", HumanCount(copied), speed(copied, elapsed));
+    match status {
+        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
+        _ if stopped_early => Err(stopped()),
+        DistributedStatus { open: 0, poisoned, .. } => Err(WorkersError::Poisoned(poisoned).into()),
+        DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
+    }
+}
+
+/// Starts one of so many workers; it is killed when its handle is dropped.
+fn start(arguments: &Arguments, workers: usize) -> io::Result<Child> {
+    let Arguments { from, to, table, to_table, readers, writers, .. } = arguments;
+    let share = |requests: &usize| requests.div_ceil(workers).to_string();
+    let account = |store: &Location| store.account().unwrap_or_default().to_owned();
+    Command::new(std::env::current_exe()?)
+        .args(["--worker", "--from", &account(from), "--to", &account(to)])
+        .args(["--table", table.as_str(), "--to-table", to_table.as_str()])
+        .args(["--readers", &share(readers), "--writers", &share(writers)])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// Waits for all workers to end. What they have to say, they say themselves.
+async fn ended(workers: &mut [Child]) {
+    for worker in workers {
+        drop(worker.wait().await);
+    }
+}
+
+fn stopped() -> Failure {
+    Failure::Stopped(format!("where the table `{CONTROL}` has it"))
+}

@@ -1,0 +1,71 @@
+//! What a scan is told to read, checked before the first request and against its row.
+
+use super::super::estimate::LEAST_PAGES;
+use super::super::place::Place;
+use super::super::splitter::Splitter;
+use super::super::state::{Rules, State};
+use super::DistributedScanError;
+use super::rows::{ScanRow, VERSION};
+use crate::store::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
+
+impl ScanRow {
+    pub fn new(scan: &str, rules: &Rules, splits: bool) -> Self {
+        let query = &rules.query;
+        Self {
+            scan: scan.to_owned(),
+            version: VERSION,
+            table: query.table.as_str().to_owned(),
+            query: query.filter_text(),
+            select: query.select.as_ref().map(|names| names.join(",")),
+            page_size: query.top.unwrap_or(MAX_PAGE_ROWS).into(),
+            splits,
+            least_pages: 1.0 + LEAST_PAGES,
+        }
+    }
+
+    /// Refuses to work on a scan that was started otherwise.
+    pub fn check(&self, started: &Self) -> Result<(), DistributedScanError> {
+        if started.version != self.version {
+            return Err(DistributedScanError::Version {
+                scan: self.scan.clone(),
+                found: started.version,
+                expected: self.version,
+            });
+        }
+        let whole = |text: &Option<String>| text.clone().unwrap_or_else(|| "all".to_owned());
+        let parts = |row: &Self| {
+            [
+                ("table", row.table.to_ascii_lowercase()),
+                ("range or filter", whole(&row.query)),
+                ("selection", whole(&row.select)),
+                ("page size", row.page_size.to_string()),
+                ("splitter", if row.splits { "adaptive" } else { "serial" }.to_owned()),
+            ]
+        };
+        for ((what, expected), (_, found)) in parts(self).into_iter().zip(parts(started)) {
+            if expected != found {
+                let scan = self.scan.clone();
+                return Err(DistributedScanError::OtherScan { scan, what, found, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranges that a scan begins with.
+pub(super) fn first_ranges(
+    rules: &Rules,
+) -> Result<Vec<(Place, Option<Place>)>, DistributedScanError> {
+    let mut state = State::<()>::new(rules.clone());
+    state.begin();
+    let ranges: Vec<_> =
+        state.ranges.into_iter().map(|(start, range)| (start, range.end)).collect();
+    // One operation is the scan's own row.
+    let most = MAX_TRANSACTION_OPERATIONS - 2;
+    match ranges.len() - 1 {
+        found if found > most && matches!(rules.splitter, Splitter::Keys(_)) => {
+            Err(DistributedScanError::TooManySplitKeys { found, most })
+        }
+        _ => Ok(ranges),
+    }
+}

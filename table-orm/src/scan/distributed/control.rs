@@ -1,0 +1,192 @@
+//! The control table and the queues of one scan, as all calls use them.
+//!
+//! Invariant: rows first, messages second. A message only says where to look; one that is lost
+//! costs a lease, one that comes twice a look at its row.
+
+use super::LEASE;
+use super::backoff::{Tries, passes, patiently};
+use super::clock;
+use super::rows::{RangeRow, RangeState, ScanRow};
+use super::ticket::Ticket;
+use crate::entity::Loaded;
+use crate::error::{Error, Result};
+use crate::layer::Random;
+use crate::queue::{Message, QueueError, QueueErrorKind, Queues, Receipt};
+use crate::repo::Repo;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct Control {
+    /// The scan's id.
+    pub scan: String,
+    pub scans: Repo<ScanRow>,
+    pub ranges: Repo<RangeRow>,
+    pub queues: Arc<dyn Queues>,
+    pub queue: String,
+    pub poison_queue: String,
+    pub random: Random,
+}
+
+impl Control {
+    /// An id for a range, or for one claim of it.
+    pub fn new_id(&self) -> String {
+        format!("{:016x}{:016x}", self.random.next(), self.random.next())
+    }
+
+    pub async fn load(
+        &self,
+        scan: &str,
+        state: RangeState,
+        range: &str,
+    ) -> Result<Option<Loaded<RangeRow>>> {
+        patiently(&self.random, || async {
+            let key = RangeRow::partition(scan).row().state(state).range(range);
+            self.ranges.load(key).await?.optional()
+        })
+        .await
+    }
+
+    pub async fn load_all(&self, state: RangeState) -> Result<Vec<Loaded<RangeRow>>> {
+        patiently(&self.random, || async {
+            let ranges = RangeRow::partition(&self.scan).row().state(state);
+            Ok(self.ranges.load(ranges).await?.into_vec())
+        })
+        .await
+    }
+
+    /// Whether any range is left to read.
+    pub async fn is_open(&self) -> Result<bool> {
+        patiently(&self.random, || async {
+            let open = RangeRow::partition(&self.scan).row().state(RangeState::Open);
+            self.ranges.list(open).exists().await
+        })
+        .await
+    }
+
+    /// Sends a message for a range. One that is lost is sent again by a sweep.
+    pub async fn send(&self, range: &str, delay: Duration) -> Result<bool> {
+        self.send_to(
+            &self.queue,
+            Ticket { scan: self.scan.clone(), range: range.to_owned() },
+            delay,
+        )
+        .await
+    }
+
+    pub async fn send_to(&self, queue: &str, ticket: Ticket, delay: Duration) -> Result<bool> {
+        Ok(survivable(self.queues.send(queue, &ticket.text(), delay).await)?.is_some())
+    }
+
+    /// Deletes a message that there is nothing to do for.
+    pub async fn forget(&self, receipt: &Receipt) -> Result<()> {
+        survivable(self.queues.remove(&self.queue, receipt).await).map(drop)
+    }
+
+    pub async fn receive(&self) -> Result<Option<Message>> {
+        let mut received = patiently(&self.random, || async {
+            // One at a time: a message that waits in a worker's memory is hidden from idle ones.
+            Ok(self.queues.receive(&self.queue, 1, LEASE).await?)
+        })
+        .await?;
+        Ok(received.pop())
+    }
+
+    /// Whether a message waits for somebody. Where that is not known, it counts as one that does.
+    pub async fn has_waiting(&self) -> Result<bool> {
+        Ok(survivable(self.queues.peek(&self.queue).await)?.unwrap_or(true))
+    }
+
+    /// Sends messages anew for the open ranges whose time is over. Returns how many ranges are
+    /// open, and how many messages it has sent.
+    pub async fn sweep(&self) -> Result<(usize, usize)> {
+        let open = self.load_all(RangeState::Open).await?;
+        let (count, mut sent) = (open.len(), 0);
+        for mut row in open.into_iter().filter(|row| clock::until(row.due).is_zero()) {
+            row.owner = None;
+            row.due = clock::after(LEASE);
+            // Another sweep, or its worker, may have been faster.
+            match self.ranges.save(&mut row).await {
+                Ok(row) => sent += usize::from(self.send(&row.range, Duration::ZERO).await?),
+                Err(error) if may_have_changed(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((count, sent))
+    }
+
+    /// Brings the poisoned ranges back; returns how many. Then clears the poison queue of the
+    /// scan's messages, 32 at a time.
+    pub async fn redrive(&self) -> Result<usize> {
+        let mut redriven = 0;
+        for mut row in self.load_all(RangeState::Poisoned).await? {
+            row.state = RangeState::Open;
+            row.stalls = 0;
+            row.due = clock::after(LEASE);
+            let mut tries = Tries::new(&self.random);
+            let saved = loop {
+                match self.ranges.save(&mut row).await {
+                    Ok(_) => break true,
+                    // Somebody else has redriven it.
+                    Err(Error::NotFound(_) | Error::Conflict(_)) => break false,
+                    Err(error) => tries.again(error, may_have_changed).await?,
+                }
+            };
+            if saved {
+                redriven += 1;
+                self.send(&row.range, Duration::ZERO).await?;
+            }
+        }
+        loop {
+            let messages = patiently(&self.random, || async {
+                let most = crate::queue::MAX_RECEIVED;
+                Ok(self.queues.receive(&self.poison_queue, most, LEASE).await?)
+            });
+            let messages = messages.await?;
+            for message in &messages {
+                let own =
+                    Ticket::read(&message.text).is_some_and(|ticket| ticket.scan == self.scan);
+                if own {
+                    survivable(self.queues.remove(&self.poison_queue, &message.receipt).await)?;
+                }
+            }
+            if messages.is_empty() {
+                return Ok(redriven);
+            }
+        }
+    }
+
+    /// Deletes the scan's rows, those that workers look for first.
+    pub async fn remove(&self) -> Result<()> {
+        for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
+            let rows = self.load_all(state).await?;
+            self.ranges.delete_many(rows).await.all()?;
+        }
+        let scan = ScanRow::partition(&self.scan).row();
+        match self.scans.load(scan).await?.optional()? {
+            Some(row) => self.scans.delete(row).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a write that failed so may have taken effect, or come too late: its row tells.
+pub(super) fn may_have_changed(error: &Error) -> bool {
+    let refused = matches!(
+        error,
+        Error::Conflict(_) | Error::NotFound(_) | Error::AlreadyExists(_) | Error::Ambiguous(_)
+    );
+    refused || passes(error)
+}
+
+/// The answer of a queue, or none where that may be lost: rows tell what there is to do, and a
+/// sweep makes up for messages.
+pub(super) fn survivable<T>(answer: Result<T, QueueError>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) => match error.kind {
+            QueueErrorKind::MessageLost | QueueErrorKind::Unavailable => Ok(None),
+            _ => Err(error.into()),
+        },
+    }
+}

@@ -1,0 +1,252 @@
+//! A range that a worker has for itself, for a minute at a time.
+//!
+//! Invariant: a row is changed only under its ETag, and only by the claim whose generation it
+//! shows. So whoever has lost a range never moves its cursor, whatever the clocks say; they only
+//! decide when another may try.
+
+use super::backoff::Tries;
+use super::control::{Control, may_have_changed, survivable};
+use super::rows::{RangeRow, RangeState, pair};
+use super::ticket::Ticket;
+use super::{LEASE, MOST_STALLS, clock};
+use crate::entity::Loaded;
+use crate::error::{Error, Result};
+use crate::queue::{Message, QueueError, QueueErrorKind};
+use crate::scan::place::{Place, ScanKey};
+use std::pin::pin;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+#[derive(Debug)]
+pub(super) struct Lease<'a> {
+    control: &'a Control,
+    pub row: Loaded<RangeRow>,
+    /// `None` once it was lost, which a sweep makes up for.
+    message: Option<Message>,
+    renewal: Instant,
+    /// Nothing was handled yet.
+    fresh: bool,
+}
+
+/// Why a worker no longer has a range.
+#[derive(Debug)]
+pub(super) enum Gone {
+    /// Another has claimed it, or it was removed.
+    Lost,
+    Failed(Error),
+}
+
+impl From<Error> for Gone {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What became of a message.
+#[derive(Debug)]
+pub(super) enum Claim<'a> {
+    Leased(Box<Lease<'a>>),
+    /// Its range is being worked on, or done.
+    Duplicate,
+    /// It comes again when the lease of a worker that is silent is over.
+    Postponed,
+    Poisoned,
+    /// It is no message of a scan, or of another one that is under way.
+    Foreign,
+}
+
+impl Control {
+    /// Takes on the range of a message, unless somebody else has it.
+    pub async fn claim(&self, message: Message) -> Result<Claim<'_>> {
+        let Some(ticket) = Ticket::read(&message.text) else {
+            let sent = self.queues.send(&self.poison_queue, &message.text, Duration::ZERO).await;
+            if survivable(sent)?.is_some() {
+                self.forget(&message.receipt).await?;
+            }
+            return Ok(Claim::Foreign);
+        };
+        let owner = self.new_id();
+        let renewal = Instant::now() + LEASE / 2;
+        let mut tries = Tries::new(&self.random);
+        loop {
+            let row = self.load(&ticket.scan, RangeState::Open, &ticket.range).await?;
+            let Some(mut row) = row else {
+                self.forget(&message.receipt).await?;
+                return Ok(Claim::Duplicate);
+            };
+            if row.owner.as_ref() == Some(&owner) {
+                // The answer of the last try was lost.
+                return Ok(Lease::claimed(self, row, message, renewal));
+            }
+            let left = row.lease_left();
+            if !left.is_zero() {
+                return self.turn_away(&message, left).await;
+            }
+            if ticket.scan != self.scan {
+                // It comes back after its time-out, for a worker of that scan.
+                return Ok(Claim::Foreign);
+            }
+            let poisoned = row.stalls >= MOST_STALLS;
+            if poisoned {
+                row.state = RangeState::Poisoned;
+                row.owner = None;
+            } else {
+                row.generation += 1;
+                row.stalls += 1;
+                row.owner = Some(owner.clone());
+                row.due = clock::after(LEASE);
+            }
+            match self.ranges.save(&mut row).await {
+                Ok(_) if poisoned => {
+                    self.send_to(&self.poison_queue, ticket, Duration::ZERO).await?;
+                    self.forget(&message.receipt).await?;
+                    return Ok(Claim::Poisoned);
+                }
+                Ok(_) => return Ok(Lease::claimed(self, row, message, renewal)),
+                Err(error) => tries.again(error, may_have_changed).await?,
+            }
+        }
+    }
+
+    /// Deletes the message of a range that somebody has. A worker renews its lease when half of it
+    /// is over; one with less left may be dead, and this its range's only message.
+    async fn turn_away(&self, message: &Message, left: Duration) -> Result<Claim<'_>> {
+        if left >= LEASE / 2 {
+            self.forget(&message.receipt).await?;
+            return Ok(Claim::Duplicate);
+        }
+        survivable(self.queues.renew(&self.queue, message, left).await)?;
+        Ok(Claim::Postponed)
+    }
+}
+
+impl<'a> Lease<'a> {
+    fn claimed(
+        control: &'a Control,
+        row: Loaded<RangeRow>,
+        message: Message,
+        renewal: Instant,
+    ) -> Claim<'a> {
+        let message = Some(message);
+        Claim::Leased(Box::new(Self { control, row, message, renewal, fresh: true }))
+    }
+
+    /// Does some work, while the lease is renewed. Once it is lost, the work is given up.
+    pub async fn keep<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
+        let mut work = pin!(work);
+        loop {
+            match timeout_at(self.renewal, work.as_mut()).await {
+                Ok(done) => return Ok(done),
+                Err(_) => self.renew().await?,
+            }
+        }
+    }
+
+    /// Renews the lease, if its time is over: as where the machine was asleep.
+    pub async fn check(&mut self) -> Result<(), Gone> {
+        if self.row.lease_left().is_zero() { self.renew().await } else { Ok(()) }
+    }
+
+    async fn renew(&mut self) -> Result<(), Gone> {
+        if let Some(message) = &mut self.message {
+            let renewed = self.control.queues.renew(&self.control.queue, message, LEASE).await;
+            let lost = |error: &QueueError| error.kind == QueueErrorKind::MessageLost;
+            let is_lost = renewed.as_ref().is_err_and(lost);
+            if let Some(receipt) = survivable(renewed)? {
+                message.receipt = receipt;
+            } else if is_lost {
+                self.message = None;
+            }
+        }
+        self.renewal = Instant::now() + LEASE / 2;
+        let row = self.row.clone().into_inner();
+        self.write(RangeRow { due: clock::after(LEASE), ..row }, None).await
+    }
+
+    /// Notes that a page was handled, up to that key.
+    pub async fn advance(&mut self, last: &ScanKey, rows: usize) -> Result<(), Gone> {
+        let row = self.handled(Some((last, rows)));
+        self.write(row, None).await?;
+        self.fresh = false;
+        Ok(())
+    }
+
+    /// Notes that the range is read to its end, after a last page perhaps.
+    pub async fn finish(mut self, page: Option<(&ScanKey, usize)>) -> Result<(), Gone> {
+        let row = RangeRow { state: RangeState::Done, owner: None, ..self.handled(page) };
+        self.write(row, None).await?;
+        if let Some(message) = &self.message {
+            self.control.forget(&message.receipt).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives away what lies behind a place.
+    pub async fn split(&mut self, at: &Place) -> Result<(), Gone> {
+        let (id, due) = (self.control.new_id(), clock::after(LEASE));
+        let row = self.row.clone().into_inner();
+        let child = RangeRow::new(&row.scan, id.clone(), at, self.row.end().as_ref(), due);
+        self.write(RangeRow { to: Some(pair(at)), due, ..row }, Some(child)).await?;
+        self.control.send(&id, Duration::ZERO).await?;
+        Ok(())
+    }
+
+    /// Gives the range back, to be taken on after a delay. It has not `failed` where its worker was
+    /// told to stop.
+    pub async fn release(mut self, delay: Duration, failed: bool) -> Result<(), Gone> {
+        let row = self.row.clone().into_inner();
+        let stalls = row.stalls - i32::from(self.fresh && !failed);
+        let due = clock::after(LEASE + delay);
+        self.write(RangeRow { owner: None, due, stalls, ..row }, None).await?;
+        let control = self.control;
+        let released = match &self.message {
+            Some(message) => {
+                survivable(control.queues.renew(&control.queue, message, delay).await)?.is_some()
+            }
+            None => false,
+        };
+        if !released {
+            control.send(&self.row.range, delay).await?;
+        }
+        Ok(())
+    }
+
+    fn handled(&self, page: Option<(&ScanKey, usize)>) -> RangeRow {
+        let mut row = self.row.clone().into_inner();
+        row.due = clock::after(LEASE);
+        if let Some((last, rows)) = page {
+            row.cursor = Some((last.partition_key.clone(), last.row_key.clone()));
+            row.stalls = 0;
+            row.rows += i64::try_from(rows).unwrap_or(i64::MAX);
+            row.pages += 1;
+        }
+        row
+    }
+
+    /// Makes the row what it is to be, and inserts a part split off, whatever becomes of answers.
+    async fn write(&mut self, wanted: RangeRow, child: Option<RangeRow>) -> Result<(), Gone> {
+        let control = self.control;
+        let mut tries = Tries::new(&control.random);
+        loop {
+            *self.row = wanted.clone();
+            let partition = RangeRow::partition(&wanted.scan);
+            let mut unit = control.ranges.unit(&partition).save(&mut self.row);
+            if let Some(child) = &child {
+                unit = unit.insert(child);
+            }
+            let Err(error) = unit.commit().await else { return Ok(()) };
+            tries.again(error, may_have_changed).await?;
+            let mut found = control.load(&wanted.scan, wanted.state, &wanted.range).await?;
+            if found.is_none() && wanted.state != RangeState::Open {
+                found = control.load(&wanted.scan, RangeState::Open, &wanted.range).await?;
+            }
+            self.row = match found {
+                Some(row) if row.generation == wanted.generation => row,
+                _ => return Err(Gone::Lost),
+            };
+            if *self.row == wanted || self.row.state != RangeState::Open {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! One scan by workers on many machines, which share a control table and a queue.
+//!
+//! [`Scan::distributed`](super::Scan::distributed) makes one of any scan. The control table holds a
+//! row for each range of keys, with the last row that was handled; the queue tells workers which
+//! ranges wait: any [`Queues`](crate::queue::Queues), such as Azure's (feature `azure-queue`). A
+//! worker claims a range for a minute at a time, reads it page by page, and splits it
+//! when no message is left for idle workers.
+//!
+//! # What is promised
+//!
+//! Every row that stands in the table throughout is handled at least once. It is handled twice only
+//! where its handler failed, or its worker was killed, or fell asleep for longer than its lease, before
+//! the page was noted as done: one page of each range, each time that happens.
+//!
+//! Correctness rests on ETags alone. Clocks only decide when a range whose worker is silent is given
+//! to another: machines whose clocks differ by a good part of the lease of 60 s take ranges from each
+//! other that are being worked on, which costs pages read twice, or leave dead workers' ranges lying
+//! for longer.
+//!
+//! # What it costs
+//!
+//! Beside the pages: a transaction in the control table for each page, two more for each range, and
+//! about four calls to the queue for each range, with a peek every four pages or five seconds. An
+//! idle worker asks the queue, and looks whether any range is left, once in 1 to 15 s. The service's
+//! targets of 2,000 messages a second for a queue and 2,000 entities a second for a partition carry
+//! hundreds of workers (service documentation, "Scalability and performance targets").
+
+mod backoff;
+mod clock;
+mod config;
+mod control;
+mod error;
+mod lease;
+mod page;
+mod polling;
+mod reader;
+mod report;
+mod rows;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod ticket;
+mod worker;
+
+pub use error::DistributedScanError;
+pub use page::{PageId, WorkPage};
+pub use report::{DistributedStatus, WorkerReport};
+pub use scan::DistributedScan;
+
+use std::time::Duration;
+
+/// How long a worker has a range to itself without renewing its lease, and a message has to be
+/// received before it is sent again.
+pub const LEASE: Duration = Duration::from_secs(60);
+/// So many claims of a range without a page handled put it aside.
+pub const MOST_STALLS: i32 = 5;

@@ -1,0 +1,120 @@
+//! The rows of the control table: one partition for each scan.
+//!
+//! Invariant: the open ranges partition what is not delivered. Every change of a range is one
+//! entity group transaction, guarded by its row's ETag.
+
+use super::super::place::{Place, ScanKey};
+use super::{LEASE, clock};
+use crate::edm::DateTime;
+use crate::{KeyPart, TableEntity};
+use std::time::Duration;
+
+/// The version of the rows' format.
+pub(super) const VERSION: i32 = 1;
+
+/// What a scan reads: the row `scan`.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "scans", partition = "{scan}", row = "scan", crate = crate)]
+pub(super) struct ScanRow {
+    #[table(key_only)]
+    pub scan: String,
+    pub version: i32,
+    pub table: String,
+    /// The filter of the whole scan, keys included.
+    pub query: Option<String>,
+    pub select: Option<String>,
+    pub page_size: i32,
+    /// Whether workers split ranges, and how many pages must be left for it.
+    pub splits: bool,
+    pub least_pages: f64,
+}
+
+/// What has become of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
+#[key(crate = crate)]
+pub(super) enum RangeState {
+    #[key("d")]
+    Done,
+    #[key("o")]
+    Open,
+    #[key("p")]
+    Poisoned,
+}
+
+/// A PartitionKey and a RowKey.
+pub(super) type Pair = (String, String);
+
+/// A range of keys: the row `o:<range>` until it is done.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "scans", partition = "{scan}", row = "{state}:{range}", crate = crate)]
+pub(super) struct RangeRow {
+    #[table(key_only)]
+    pub scan: String,
+    #[table(key_only)]
+    pub state: RangeState,
+    #[table(key_only)]
+    pub range: String,
+    #[table(json)]
+    pub from: Pair,
+    /// `None` is the end of the table.
+    #[table(json)]
+    pub to: Option<Pair>,
+    /// The last row that was handled.
+    #[table(json)]
+    pub cursor: Option<Pair>,
+    /// Who works on it; `None` while a message waits for somebody.
+    pub owner: Option<String>,
+    /// When a new message is due: the end of its lease, or of the time given to its message.
+    pub due: DateTime,
+    /// Goes up with each claim. Who holds an older one has lost the range.
+    pub generation: i64,
+    /// Claims since the cursor has moved.
+    pub stalls: i32,
+    pub rows: i64,
+    pub pages: i64,
+}
+
+impl RangeRow {
+    /// A range that nobody works on yet.
+    pub fn new(scan: &str, range: String, from: &Place, to: Option<&Place>, due: DateTime) -> Self {
+        Self {
+            scan: scan.to_owned(),
+            state: RangeState::Open,
+            range,
+            from: pair(from),
+            to: to.map(pair),
+            cursor: None,
+            owner: None,
+            due,
+            generation: 0,
+            stalls: 0,
+            rows: 0,
+            pages: 0,
+        }
+    }
+
+    /// Where the rows begin that are not handled.
+    pub fn start(&self) -> Place {
+        match &self.cursor {
+            Some((partition_key, row_key)) => Place::after(&ScanKey {
+                partition_key: partition_key.clone(),
+                row_key: row_key.clone(),
+            }),
+            None => Place::new(&self.from.0, &self.from.1),
+        }
+    }
+
+    pub fn end(&self) -> Option<Place> {
+        self.to.as_ref().map(|(pk, rk)| Place::new(pk, rk))
+    }
+
+    /// How long its worker has it still, as far as clocks tell; zero where nobody has it.
+    pub fn lease_left(&self) -> Duration {
+        let left = if self.owner.is_some() { clock::until(self.due) } else { Duration::ZERO };
+        left.min(LEASE)
+    }
+}
+
+pub(super) fn pair(place: &Place) -> Pair {
+    (place.pk.clone(), place.rk.clone())
+}

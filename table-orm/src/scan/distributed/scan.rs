@@ -1,0 +1,298 @@
+//! A scan by many machines as it is asked for, and the calls of whoever looks after it.
+
+use super::super::builder::Scan;
+use super::super::splitter::Splitter;
+use super::super::state::Rules;
+use super::backoff::{Tries, passes, patiently};
+use super::config::first_ranges;
+use super::control::{Control, may_have_changed};
+use super::rows::{RangeRow, RangeState, ScanRow};
+use super::ticket::is_id;
+use super::{DistributedScanError, DistributedStatus, LEASE, clock};
+use crate::error::{Error, Result};
+use crate::layer::Random;
+use crate::queue::{Queues, check_name};
+use crate::repo::Table;
+use crate::row::ReadRow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A scan by workers on many machines. See the [module](super) for what it promises.
+///
+/// It is built alike on every machine: one of them, or all, [`start`](Self::start) it, each worker
+/// [`work`](Self::work)s on it. A worker whose scan differs from the one that was started gets an
+/// error.
+#[must_use = "nothing is sent until `start`, `work` or another call"]
+pub struct DistributedScan<T, R> {
+    pub(super) scan: Scan<T, R>,
+    id: String,
+    control: Table,
+    queues: Arc<dyn Queues>,
+    queue: String,
+    pub(super) continues: bool,
+    seed: Option<u64>,
+}
+
+impl<T, R> Clone for DistributedScan<T, R> {
+    fn clone(&self) -> Self {
+        Self {
+            scan: self.scan.clone(),
+            id: self.id.clone(),
+            control: self.control.clone(),
+            queues: Arc::clone(&self.queues),
+            queue: self.queue.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<T, R> fmt::Debug for DistributedScan<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, queue, .. } = self;
+        let mut debug = f.debug_struct("DistributedScan");
+        debug.field("id", id).field("queue", queue).finish_non_exhaustive()
+    }
+}
+
+impl<T, R> Scan<T, R> {
+    /// The same scan by workers on many machines, which share the rows of a control table and the
+    /// messages of a queue.
+    ///
+    /// `id` names it there: 1 to 100 ASCII letters, digits, dashes, underscores and dots. The control
+    /// table must exist; any of any account will do, also one that holds other scans. The queue and
+    /// its poison queue, `<queue>-poison`, are created by [`start`](DistributedScan::start). Scans may
+    /// share a queue if they share the control table, but a worker that receives another's message
+    /// keeps it from its workers for a minute: give scans that run at a time a queue each.
+    ///
+    /// [`filter`](Self::filter), [`select`](Self::select), [`project`](Self::project),
+    /// [`prefix`](Self::prefix), [`range`](Self::range) and [`page_size`](Self::page_size) mean what
+    /// they always mean. [`concurrency`](Self::concurrency) is the number of ranges that a worker has
+    /// at a time, each with one page in memory. [`Splitter::Adaptive`] begins with one range,
+    /// [`Splitter::Keys`] with those between at most 98 keys, and [`Splitter::Serial`] never splits
+    /// its one range.
+    ///
+    /// ```
+    /// use table_orm::queue::MemoryQueues;
+    /// use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let [results, scans] = [TableName::new("results")?, TableName::new("scans")?];
+    /// # tables.create(&results).await?;
+    /// # tables.create(&scans).await?;
+    /// # let rows = (0..2500).map(|at| DynamicEntity::new(format!("{:04}", at / 5), format!("{at:05}")));
+    /// # tables.table(results.clone()).insert_or_replace_many(rows).await.all()?;
+    /// # let queues = MemoryQueues::new();
+    /// let scan = tables
+    ///     .scan(results, ScanPermit::because("copy"))
+    ///     .page_size(500)
+    ///     .distributed("copy-2011-11-06", &tables.table(scans), queues, "copies");
+    /// scan.start().await?; // by any machine, any number of times
+    ///
+    /// let worker = || {
+    ///     scan.work(|page| async move {
+    ///         println!("{} rows from {:?}", page.rows.len(), page.id);
+    ///         Ok::<_, table_orm::Error>(())
+    ///     })
+    /// };
+    /// let (one, other) = tokio::join!(worker(), worker()); // here, or on other machines
+    /// assert_eq!(one?.rows + other?.rows, 2500);
+    ///
+    /// let status = scan.status().await?;
+    /// assert!(status.is_complete() && status.rows == 2500 && status.poisoned == 0);
+    /// scan.remove().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn distributed(
+        self,
+        id: impl Into<String>,
+        control: &Table,
+        queues: impl Queues + 'static,
+        queue: impl Into<String>,
+    ) -> DistributedScan<T, R> {
+        DistributedScan {
+            scan: self,
+            id: id.into(),
+            control: control.clone(),
+            queues: Arc::new(queues),
+            queue: queue.into(),
+            continues: false,
+            seed: None,
+        }
+    }
+}
+
+impl<T, R> DistributedScan<T, R> {
+    /// Lets workers go on after a page whose handler failed, or that could not be read, with other
+    /// ranges: [`failures`](super::WorkerReport::failures) counts them. Else the first is the error
+    /// of [`work`](Self::work). In both cases the range is taken on again, by any worker.
+    pub const fn continue_on_failure(mut self) -> Self {
+        self.continues = true;
+        self
+    }
+
+    /// Lets what is random in its calls follow from a seed.
+    #[cfg(test)]
+    pub(super) const fn seeded(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    pub(super) fn control(&self) -> Result<Control> {
+        if !is_id(&self.id) {
+            return Err(DistributedScanError::Id(self.id.clone()).into());
+        }
+        let poison_queue = format!("{}-poison", self.queue);
+        check_name(&self.queue)?;
+        check_name(&poison_queue)?;
+        Ok(Control {
+            scan: self.id.clone(),
+            scans: self.control.repo(),
+            ranges: self.control.repo(),
+            queues: Arc::clone(&self.queues),
+            queue: self.queue.clone(),
+            poison_queue,
+            random: self.seed.map_or_else(Random::from_system, Random::seeded),
+        })
+    }
+
+    /// How far the scan is. Reads a row for each range, open or done.
+    ///
+    /// # Errors
+    /// [`DistributedScanError::NotStarted`]; a bad id or queue name, or the store's refusal.
+    pub async fn status(&self) -> Result<DistributedStatus> {
+        let control = self.control()?;
+        control.started().await?;
+        let mut status = DistributedStatus::default();
+        for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
+            for row in control.load_all(state).await? {
+                match row.state {
+                    RangeState::Open => status.open += 1,
+                    RangeState::Done => status.done += 1,
+                    RangeState::Poisoned => status.poisoned += 1,
+                }
+                status.leased += u64::from(!row.lease_left().is_zero());
+                status.rows += u64::try_from(row.rows).unwrap_or_default();
+                status.pages += u64::try_from(row.pages).unwrap_or_default();
+            }
+        }
+        Ok(status)
+    }
+
+    /// Sends messages again for the ranges whose lease is out of date, or whose message nobody has
+    /// received for a minute; returns how many. Idle workers do so by themselves.
+    ///
+    /// # Errors
+    /// A bad id or queue name, or the refusal of the store or the queue.
+    pub async fn sweep(&self) -> Result<usize> {
+        self.control()?.sweep().await.map(|(_, sent)| sent)
+    }
+
+    /// Brings back the ranges that were put aside because no worker got anywhere with them; returns
+    /// how many. They begin behind the last row that was handled. Workers that have ended since must
+    /// be started again.
+    ///
+    /// # Errors
+    /// A bad id or queue name, or the refusal of the store or the queue.
+    pub async fn redrive(&self) -> Result<usize> {
+        self.control()?.redrive().await
+    }
+
+    /// Deletes the scan's rows. Workers at work on it stop at their next page; messages left are
+    /// deleted by whoever receives them. The queues stay.
+    ///
+    /// # Errors
+    /// A bad id or queue name, or the store's refusal; the call can be made again.
+    pub async fn remove(&self) -> Result<()> {
+        self.control()?.remove().await
+    }
+}
+
+impl<T: ReadRow, R> DistributedScan<T, R> {
+    /// Creates the queues, the scan's row and its first ranges. A scan of this id that is there
+    /// already stays as it is, and where messages of it are overdue they are sent again.
+    ///
+    /// # Errors
+    /// [`DistributedScanError`] for a scan that cannot be run as asked for, or when another one has
+    /// this id; [`Error::TableNotFound`] without a control table; the refusal of the store or the
+    /// queue. The call can be made again.
+    pub async fn start(&self) -> Result<()> {
+        let (rules, row) = self.rules()?;
+        let control = self.control()?;
+        let ranges = first_ranges(&rules)?;
+        for queue in [&control.queue, &control.poison_queue] {
+            patiently(&control.random, || async { Ok(control.queues.create(queue).await?) })
+                .await?;
+        }
+        let due = clock::after(LEASE);
+        let ranges = ranges.into_iter().map(|(from, to)| {
+            RangeRow::new(&control.scan, control.new_id(), &from, to.as_ref(), due)
+        });
+        let ranges: Vec<_> = ranges.collect();
+        let partition = ScanRow::partition(&control.scan);
+        let mut tries = Tries::new(&control.random);
+        loop {
+            let unit = control.scans.unit(&partition).insert(&row);
+            let unit = ranges.iter().fold(unit, |unit, range| unit.insert(range));
+            let Err(error) = unit.commit().await else { break };
+            if !may_have_changed(&error) {
+                return Err(error);
+            }
+            match control.started().await {
+                Ok(started) => {
+                    row.check(&started)?;
+                    return control.sweep().await.map(drop);
+                }
+                Err(Error::DistributedScan(_)) => tries.again(error, passes).await?,
+                Err(other) => return Err(other),
+            }
+        }
+        for range in ranges {
+            control.send(&range.range, Duration::ZERO).await?;
+        }
+        Ok(())
+    }
+
+    /// What the workers read, and the scan's row, once all of it was checked.
+    pub(super) fn rules(&self) -> Result<(Rules, ScanRow)> {
+        let mut scan = self.scan.clone();
+        let pages = "give each worker its pages by `concurrency`";
+        let whole = "read the first rows with `Scan::take` in one process";
+        let kept = "its control table keeps the progress";
+        let order = "its ranges are handled as workers come by them; sort the outcome";
+        let ways = "use `Splitter::Adaptive`, `Keys` or `Serial`";
+        for (given, option, advice) in [
+            (scan.ordered, "ordered", order),
+            (scan.limit.is_some(), "take", whole),
+            (scan.checkpoint.is_some(), "checkpoint", kept),
+            (scan.handlers > 1, "handlers", pages),
+            (scan.splitter == Splitter::Prefix, "Splitter::Prefix", ways),
+        ] {
+            if given {
+                return Err(DistributedScanError::Option { option, advice }.into());
+            }
+        }
+        let splits = scan.splitter != Splitter::Serial;
+        if !splits {
+            // One range, but as many at a time as a worker can have of scans begun otherwise.
+            scan.splitter = Splitter::Adaptive;
+        }
+        let select = scan.selected();
+        let rules = scan.rules(select, false)?;
+        let row = ScanRow::new(&self.id, &rules, splits);
+        Ok((rules, row))
+    }
+}
+
+impl Control {
+    /// The scan's row.
+    pub async fn started(&self) -> Result<ScanRow> {
+        let row = patiently(&self.random, || async {
+            self.scans.get(ScanRow::partition(&self.scan).row()).await
+        });
+        row.await?.ok_or_else(|| DistributedScanError::NotStarted(self.scan.clone()).into())
+    }
+}

@@ -1,0 +1,131 @@
+//! Ranges that nobody gets on with are put aside, and brought back.
+
+use super::*;
+use crate::Error;
+use crate::queue::Queues as _;
+use crate::scan::distributed::{LEASE, WorkerReport};
+use crate::scan::tests::run;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Works on a scan whose page of that row fails.
+async fn fail_at(world: &World, number: u64, row: &str, fails: &AtomicBool) -> WorkerReport {
+    let scan = world.scan().seeded(number).continue_on_failure();
+    let work = scan.work(|page| {
+        let bad = page.rows.iter().any(|entity| entity.partition_key == row);
+        let fails = bad && fails.load(Ordering::Relaxed);
+        if !fails {
+            drop(world.note(page));
+        }
+        async move {
+            sleep(seconds(1)).await;
+            if fails { Err(Error::PageSize(0)) } else { Ok(()) }
+        }
+    });
+    work.await.unwrap()
+}
+
+#[test]
+fn a_page_that_fails_five_times_puts_its_range_aside_until_it_is_redriven() {
+    run(async {
+        let world = World::new(numbered(1000), 10).await;
+        let fails = AtomicBool::new(true);
+        world.scan().start().await.unwrap();
+        let reports = tokio::join!(
+            fail_at(&world, 1, "000420", &fails),
+            fail_at(&world, 2, "000420", &fails),
+        );
+        // In five claims of nothing else, and in one that had handled pages before, perhaps.
+        let failures = reports.0.failures + reports.1.failures;
+        assert!((5..=6).contains(&failures), "{reports:?}");
+        assert_eq!(reports.0.poisoned + reports.1.poisoned, 1);
+        assert!(reports.0.complete && reports.1.complete);
+        let status = world.scan().status().await.unwrap();
+        assert!(status.is_complete() && status.poisoned == 1, "{status:?}");
+        assert!(status.rows < 1000);
+        assert!(world.queues.inner.peek(POISON).await.unwrap());
+
+        fails.store(false, Ordering::Relaxed);
+        assert_eq!(world.scan().redrive().await.unwrap(), 1);
+        assert!(!world.scan().status().await.unwrap().is_complete());
+        fail_at(&world, 3, "000420", &fails).await;
+        world.assert_all_handled(0);
+        let status = world.scan().status().await.unwrap();
+        assert!(status.is_complete() && status.poisoned == 0 && status.rows == 1000);
+        assert_eq!(world.scan().redrive().await.unwrap(), 0);
+        sleep(2 * LEASE).await;
+        assert!(!world.queues.inner.peek(POISON).await.unwrap());
+    });
+}
+
+#[test]
+fn workers_that_die_of_a_page_put_its_range_aside_too() {
+    run(async {
+        let world = World::new(numbered(30), 10).await;
+        world.scan().start().await.unwrap();
+        let mut deaths = 0;
+        loop {
+            let work = world.work(seconds(3600));
+            match timeout(seconds(100), work).await {
+                Ok(report) => {
+                    assert_eq!(report.unwrap().poisoned, 1);
+                    break;
+                }
+                Err(_) => deaths += 1,
+            }
+        }
+        assert_eq!(deaths, 5);
+        let status = world.scan().status().await.unwrap();
+        assert_eq!((status.poisoned, status.rows), (1, 0));
+    });
+}
+
+#[test]
+fn a_range_that_gets_on_is_not_put_aside_however_often_it_fails() {
+    run(async {
+        let world = World::new(numbered(300), 10).await;
+        world.scan().start().await.unwrap();
+        let calls = AtomicUsize::new(0);
+        let scan = world.scan().continue_on_failure();
+        let work = scan.work(|page| {
+            let fails = calls.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+            if !fails {
+                drop(world.note(page));
+            }
+            async move { if fails { Err(Error::PageSize(0)) } else { Ok(()) } }
+        });
+        let report = work.await.unwrap();
+        world.assert_all_handled(0);
+        assert!(report.failures >= 15 && report.poisoned == 0, "{report:?}");
+    });
+}
+
+#[test]
+fn the_error_of_a_handler_ends_its_worker_and_gives_all_ranges_back() {
+    run(async {
+        let world = World::new(numbered(1000), 10).await;
+        world.scan().start().await.unwrap();
+        let scan = world.plain().concurrency(4);
+        let scan = scan.distributed("test", &world.control(), world.queues.clone(), QUEUE);
+        let calls = AtomicUsize::new(0);
+        let work = scan.work(|page| {
+            let fails = calls.fetch_add(1, Ordering::Relaxed) == 30;
+            if !fails {
+                drop(world.note(page));
+            }
+            async move {
+                sleep(seconds(1)).await;
+                if fails { Err(Error::PageSize(7)) } else { Ok(()) }
+            }
+        });
+        let error = work.await.unwrap_err();
+        assert!(matches!(error, Error::PageSize(7)), "{error}");
+        let status = scan.status().await.unwrap();
+        assert!(status.leased == 0 && status.open >= 3, "{status:?}");
+        let began = tokio::time::Instant::now();
+        world.work_on(&scan, Duration::from_millis(100)).await.unwrap();
+        world.assert_all_handled(0);
+        assert!(began.elapsed() < seconds(30), "no lease is waited for: {:?}", began.elapsed());
+    });
+}

@@ -1,0 +1,49 @@
+//! The text of a message: which range of which scan there is to do, and nothing else.
+//!
+//! Invariant: scan and range ids are short ASCII without quotes or markup, so the text is JSON,
+//! valid in XML as it stands, and under 200 bytes.
+
+use serde::{Deserialize, Serialize};
+
+/// The most characters of a scan's id.
+pub(super) const MAX_ID: usize = 100;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ticket {
+    pub scan: String,
+    pub range: String,
+}
+
+impl Ticket {
+    pub fn text(&self) -> String {
+        let Self { scan, range } = self;
+        format!(r#"{{"scan":"{scan}","range":"{range}"}}"#)
+    }
+
+    /// The ticket in a message; `None` where it holds something else.
+    pub fn read(text: &str) -> Option<Self> {
+        let ticket: Self = serde_json::from_str(text).ok()?;
+        (is_id(&ticket.scan) && is_id(&ticket.range)).then_some(ticket)
+    }
+}
+
+/// Whether it can be a scan's id.
+pub(super) fn is_id(id: &str) -> bool {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
+    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_stays_under_200_bytes_and_comes_back() {
+        let ticket = Ticket { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
+        assert!(ticket.text().len() < 200, "{}", ticket.text().len());
+        assert_eq!(Ticket::read(&ticket.text()), Some(ticket));
+        for text in ["", "{}", "hello", r#"{"scan":"a/b","range":"1"}"#] {
+            assert_eq!(Ticket::read(text), None, "{text}");
+        }
+    }
+}

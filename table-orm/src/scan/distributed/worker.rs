@@ -1,0 +1,328 @@
+//! A worker: takes ranges on as messages come, reads them, and splits them for idle workers.
+//!
+//! Invariant: a page is noted as done after its handler has returned, and before the next of its
+//! range is read.
+
+use super::super::place::ScanKey;
+use super::super::state::State;
+use super::super::worker::Shared;
+use super::backoff::passes;
+use super::control::Control;
+use super::lease::{Gone, Lease};
+use super::page::{PageId, WorkPage};
+use super::polling::{Polled, Polling};
+use super::reader::{RangeReader, ReadPage};
+use super::report::WorkerReport;
+use super::scan::DistributedScan;
+use crate::error::{Error, Result};
+use crate::row::ReadRow;
+use crate::scan::read;
+use futures_util::future::{Either, select};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use std::future::pending;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+/// A worker looks whether others are idle after so many pages of a range, or after that time.
+const PAGES_PER_PEEK: u32 = 4;
+const TIME_PER_PEEK: Duration = Duration::from_secs(5);
+/// A range whose page has failed waits so long, times two for each failure.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
+    /// Works on the scan until it is complete, with what other workers have open, too: hands each
+    /// page to `handle`, those of several ranges at a time, of one range in key order.
+    ///
+    /// A page is done once `handle` has returned and the control table has it noted. Before that it
+    /// may come again, to any worker: see [`PageId`]. The future of `handle` is dropped when the
+    /// range was lost to another worker meanwhile, which happens to one that does not come to its
+    /// awaits for a minute. A long handler that awaits keeps its range. Handlers run on the task that
+    /// awaits this: spawn what computes for long.
+    ///
+    /// When `handle` fails, its range is given back to be tried again some seconds later, all other
+    /// ranges are given back at once, and the error is returned; unless
+    /// [`continue_on_failure`](Self::continue_on_failure) says otherwise. A range that fails in five
+    /// claims, without any page handled, is put aside: the others are completed, and
+    /// [`status`](Self::status) counts it as poisoned. A table that cannot be reached does not count
+    /// as its failure.
+    ///
+    /// Dropping the future is safe: its ranges lie still for at most a minute, and the pages under
+    /// way come again. [`work_until`](Self::work_until) stops without either.
+    ///
+    /// # Errors
+    /// [`DistributedScanError`](super::DistributedScanError) for a scan that cannot be run as asked
+    /// for, was not started, or was started otherwise; the error of `handle`; a row that cannot be
+    /// read; the refusal of a store or the queue. Faults that pass are tried again for 15 s first.
+    pub async fn work<E, F>(&self, handle: impl FnMut(WorkPage<T>) -> F) -> Result<WorkerReport, E>
+    where
+        E: From<Error>,
+        F: Future<Output = Result<(), E>>,
+    {
+        self.work_until(pending(), handle).await
+    }
+
+    /// The same until `stop` is ready, as for Ctrl-C: pages being handled are finished, nothing more
+    /// is read, and the ranges are given back for others to take on at once.
+    ///
+    /// # Errors
+    /// As [`work`](Self::work).
+    pub async fn work_until<E, F>(
+        &self,
+        stop: impl Future<Output = ()>,
+        handle: impl FnMut(WorkPage<T>) -> F,
+    ) -> Result<WorkerReport, E>
+    where
+        E: From<Error>,
+        F: Future<Output = Result<(), E>>,
+    {
+        let (rules, row) = self.rules()?;
+        let control = self.control()?;
+        row.check(&control.started().await?).map_err(Error::from)?;
+        let concurrency = rules.workers;
+        let mut state = State::new(rules);
+        state.jitter = control.random.next() | 1;
+        let shared = Shared {
+            store: Arc::clone(&self.scan.store),
+            entity: self.scan.entity,
+            row: self.scan.row,
+            read: read::rows::<T>,
+            state: Mutex::new(state),
+            work: Notify::new(),
+            pages: Notify::new(),
+        };
+        let worker = Worker {
+            shared,
+            splits: row.splits,
+            continues: self.continues,
+            handle: Mutex::new(handle),
+            report: Mutex::default(),
+            stopping: watch::Sender::new(false),
+            split_off: Notify::new(),
+            control,
+        };
+        worker.run(stop, concurrency).await
+    }
+}
+
+pub(super) struct Worker<T, H> {
+    pub control: Control,
+    shared: Shared<T>,
+    splits: bool,
+    continues: bool,
+    handle: Mutex<H>,
+    report: Mutex<WorkerReport>,
+    pub stopping: watch::Sender<bool>,
+    /// A message was sent that this worker, too, may receive.
+    pub split_off: Notify,
+}
+
+/// What one of a worker's tasks has come to.
+pub(super) enum Event<'a, E> {
+    Polled(Polling, Result<Polled<'a>>),
+    /// A range was finished, lost or given back, or failed.
+    Ended(Result<(), E>),
+}
+
+/// Why a range is given up.
+enum Trouble<E> {
+    Gone(Gone),
+    /// Its page: it may go better next time. Whether that counts against the range.
+    Page(E, bool),
+    Stopped,
+}
+
+impl<E> From<Gone> for Trouble<E> {
+    fn from(gone: Gone) -> Self {
+        Self::Gone(gone)
+    }
+}
+
+impl<T, H, E, F> Worker<T, H>
+where
+    T: Send + 'static,
+    H: FnMut(WorkPage<T>) -> F,
+    E: From<Error>,
+    F: Future<Output = Result<(), E>>,
+{
+    async fn run(
+        &self,
+        stop: impl Future<Output = ()>,
+        concurrency: usize,
+    ) -> Result<WorkerReport, E> {
+        let mut stop = pin!(stop);
+        let mut failed = None;
+        let mut leases = 0;
+        let mut tasks = FuturesUnordered::new();
+        let mut idle = Some(Polling::new(&self.control));
+        loop {
+            let stopping = *self.stopping.borrow();
+            if leases < concurrency
+                && !stopping
+                && let Some(polling) = idle.take()
+            {
+                tasks.push(Either::Left(self.poll(polling)));
+            }
+            let event = if stopping {
+                tasks.next().await
+            } else {
+                match select(stop.as_mut(), tasks.next()).await {
+                    Either::Left(((), _)) => {
+                        self.stop();
+                        continue;
+                    }
+                    Either::Right((event, _)) => event,
+                }
+            };
+            match event {
+                None => break,
+                Some(Event::Polled(polling, Ok(Polled::Leased(lease)))) => {
+                    idle = Some(polling);
+                    leases += 1;
+                    tasks.push(Either::Right(self.range(*lease)));
+                }
+                Some(Event::Polled(polling, Ok(Polled::Nothing))) => idle = Some(polling),
+                Some(Event::Polled(_, Ok(Polled::Complete))) => self.report().complete = true,
+                Some(Event::Polled(_, Err(error))) => {
+                    failed.get_or_insert(error.into());
+                    self.stop();
+                }
+                Some(Event::Ended(ended)) => {
+                    leases -= 1;
+                    if let Err(error) = ended {
+                        failed.get_or_insert(error);
+                        self.stop();
+                    }
+                }
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => {
+                let read = self.shared.report();
+                let (requests, throttled) = (read.requests, read.throttled);
+                Ok(WorkerReport { requests, throttled, ..self.report().clone() })
+            }
+        }
+    }
+
+    /// Reads a range to its end.
+    async fn range(&self, mut lease: Lease<'_>) -> Event<'_, E> {
+        let ended = match self.pages(&mut lease).await {
+            Ok(last) => {
+                let page = last.as_ref().map(|(last, rows)| (last, *rows));
+                lease.finish(page).await.map(|()| {
+                    self.report().finished += 1;
+                    if let Some((_, rows)) = page {
+                        self.count(rows);
+                    }
+                })
+            }
+            Err(Trouble::Gone(gone)) => Err(gone),
+            Err(Trouble::Stopped) => lease.release(Duration::ZERO, false).await,
+            Err(Trouble::Page(error, counts)) => {
+                self.report().failures += 1;
+                let delay = FIRST_RETRY * (1 << lease.row.stalls.clamp(0, 5));
+                let released = lease.release(delay, counts).await;
+                if !self.continues {
+                    return Event::Ended(Err(error));
+                }
+                released
+            }
+        };
+        Event::Ended(match ended {
+            Ok(()) => Ok(()),
+            Err(Gone::Lost) => {
+                self.report().lost += 1;
+                Ok(())
+            }
+            Err(Gone::Failed(error)) => Err(error.into()),
+        })
+    }
+
+    /// Handles a range's pages. Returns the last key and the rows of the last page, which is
+    /// handled, and not noted yet.
+    async fn pages(&self, lease: &mut Lease<'_>) -> Result<Option<(ScanKey, usize)>, Trouble<E>> {
+        let mut reader = RangeReader::new(
+            &self.shared,
+            &self.control.random,
+            lease.row.start(),
+            lease.row.end(),
+        );
+        let mut peeked = None;
+        for page in 0_u32.. {
+            let read = {
+                let mut stopping = self.stopping.subscribe();
+                let stopped = pin!(stopping.wait_for(|stopping| *stopping));
+                let next = pin!(lease.keep(reader.next()));
+                match select(stopped, next).await {
+                    Either::Left(_) => return Err(Trouble::Stopped),
+                    Either::Right((read, _)) => read?,
+                }
+            };
+            // A table that cannot be reached is no fault of the range.
+            let read = read.map_err(|error| {
+                let counts = !passes(&error);
+                Trouble::Page(error.into(), counts)
+            })?;
+            let Some(ReadPage { rows, first, last, is_last }) = read else { break };
+            lease.check().await?;
+            let (scan, range) = (self.control.scan.clone(), lease.row.range.clone());
+            let (id, count) = (PageId { scan, range, first }, rows.len());
+            let handled = {
+                let page = WorkPage { id, rows, last: last.clone() };
+                (self.handle.lock().unwrap_or_else(PoisonError::into_inner))(page)
+            };
+            lease.keep(handled).await?.map_err(|error| Trouble::Page(error, true))?;
+            if is_last {
+                return Ok(Some((last, count)));
+            }
+            lease.advance(&last, count).await?;
+            self.count(count);
+            let is_due = |(at, time): (u32, Instant)| {
+                page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
+            };
+            if self.splits && peeked.is_none_or(is_due) {
+                peeked = Some((page, Instant::now()));
+                self.share(lease, &mut reader).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Splits a range that has enough left, when no message waits for an idle worker.
+    async fn share(
+        &self,
+        lease: &mut Lease<'_>,
+        reader: &mut RangeReader<'_, T>,
+    ) -> Result<(), Trouble<E>> {
+        if !reader.is_long() || self.control.has_waiting().await.map_err(Gone::from)? {
+            return Ok(());
+        }
+        if let Some(at) = reader.split() {
+            lease.split(&at).await?;
+            self.report().splits += 1;
+            self.split_off.notify_one();
+        }
+        Ok(())
+    }
+
+    /// A page was handled, and noted as done.
+    fn count(&self, rows: usize) {
+        let mut report = self.report();
+        report.pages += 1;
+        report.rows += rows as u64;
+    }
+
+    fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+}
+
+impl<T, H> Worker<T, H> {
+    pub fn report(&self) -> MutexGuard<'_, WorkerReport> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,11 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = , partition = "{club}", row = "{day:05}")]
+struct Run {
+    club: String,
+    day: u32,
+    bib: u32,
+}
+
+fn main() {}

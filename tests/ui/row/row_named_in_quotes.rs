@@ -1,0 +1,12 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}")]
+#[row("by_day", key = "DAY:{day:05}")]
+struct Run {
+    club: String,
+    day: u32,
+    bib: u32,
+}
+
+fn main() {}
