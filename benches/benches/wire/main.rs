@@ -21,7 +21,7 @@ use server::Server;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 12;
 const IN_FLIGHT: u32 = 16;
 
 /// One measurement of one client.
@@ -62,6 +62,9 @@ fn main() {
                 .map(|round| {
                     let mut figures = [Figures::default(); 4];
                     for turn in 0..clients.len() {
+                        // Backwards every other round: what one leaves in caches and heap does not
+                        // always meet the same next.
+                        let turn = if round % 2 == 0 { turn } else { clients.len() - turn };
                         let place = (round + turn) % clients.len();
                         figures[place] = measure(&runtime, &mut server, &*clients[place], work);
                     }
@@ -143,5 +146,5 @@ fn print(scheme: &str, work: Work, rounds: &[[Figures; 4]]) {
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
 }

@@ -11,6 +11,7 @@ mod declared;
 mod error;
 mod group;
 mod json;
+mod marks;
 mod scalar;
 mod series;
 #[cfg(test)]
