@@ -47,7 +47,8 @@ use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
-    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
+    CanonicalKeyOf, CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, WholePartition,
+    canonical_rows, keys_of,
 };
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
@@ -510,11 +511,16 @@ impl<E: TableEntity> Repo<E> {
     /// The first failure; what was deleted before it stays deleted, and the call can be made again.
     pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
     where
-        Q: WholePartition + Query<Row = E::Canonical>,
-        E: FromRow<E::Canonical> + 'static,
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+        E: 'static,
     {
         let mut deleted = BulkProgress::default();
-        let mut load = self.load(partition).into_pages()?;
+        let keys = partition.into_keys();
+        let keys = keys.map(|keys| KeyRange { row: canonical_rows::<E>(), ..keys });
+        let load =
+            Load::<E::Canonical, E> { channel: self.channel.clone(), keys, read: PhantomData };
+        let mut load = load.into_pages()?;
         while let Some(page) = load.next().await? {
             let report = self.delete_many(page).await.all()?;
             deleted.entities += report.entities;
