@@ -64,6 +64,12 @@ use write::{Change, Then};
 ///
 /// Calls on entities return a value that sends nothing by itself: `.await` runs it, and `.plan()`
 /// says what it would send.
+///
+/// Rows are replaced whole, but for [`merge`](Self::merge) and
+/// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, of a newer version
+/// of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`, and rows
+/// that only a newer version has are not kept in step. See
+/// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
     channel: Channel,
@@ -224,6 +230,9 @@ impl<E: TableEntity> Repo<E> {
     /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else it
     /// reads the canonical row and writes the difference under its ETag, at most
     /// [`MAX_ATTEMPTS`] times.
+    ///
+    /// Of properties that `E` does not know none stays ([two versions at
+    /// once](crate::guide::out_of_step#two-versions-at-once)).
     pub fn upsert(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, upsert_all)
@@ -304,7 +313,8 @@ impl<E: TableEntity> Repo<E> {
     /// another writer came between, again from the start, at most [`MAX_ATTEMPTS`] times. For
     /// increments and appends, which depend on what is stored. Gives the entity as it is now.
     ///
-    /// `change` is called once for each attempt, with what is stored then.
+    /// `change` is called once for each attempt, with what is stored then. Properties that `E` does
+    /// not know go, as with [`save`](Self::save).
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
@@ -438,6 +448,9 @@ impl<E: TableEntity> Repo<E> {
     /// Saves a loaded entity, or `&mut` of one, if nobody has written it since: one request that
     /// moves the index rows whose keys have changed and replaces those whose content has. Gives
     /// back what was passed, in its new version. Nothing is sent when nothing has changed.
+    ///
+    /// Of properties that `E` does not know none stays in the rows that are sent ([two versions at
+    /// once](crate::guide::out_of_step#two-versions-at-once)); [`merge`](Self::merge) keeps them.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it was written since;
