@@ -66,9 +66,9 @@ use write::{Change, Then};
 /// says what it would send.
 ///
 /// Rows are replaced whole, but for [`merge`](Self::merge) and
-/// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, of a newer version
-/// of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`, and rows
-/// that only a newer version has are not kept in step. See
+/// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, from a newer
+/// version of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`,
+/// and rows that only a newer version has are not kept in step. See
 /// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
