@@ -43,6 +43,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
         length(key, model.entity.encode, errors);
     }
     parts(model, errors);
+    defaults(model, errors);
     append_only(model, errors);
     shards(model, errors);
     key_only(model, errors);
@@ -562,6 +563,26 @@ fn width_holds_max(key: &Key<'_>, part: &Part<'_>, field: &Field<'_>, errors: &m
             format!("{digits} digits cannot hold `{}`, whose `max` is {max}", field.name),
             format!("write `{{{}:0{needed}}}`", part.name),
         );
+    }
+}
+
+/// A row is found again by the key that what was read has, which must be the key it was written
+/// under.
+fn defaults(model: &Model<'_>, errors: &mut Errors) {
+    for field in &model.entity.fields {
+        let Some(Some(path)) = &field.default else { continue };
+        let name = &field.name;
+        let sparse = |part: &Part<'_>| part.sparse().is_some_and(|own| own.name == *name);
+        if model.keys().flat_map(|key| &key.parts).any(sparse) {
+            errors.push(
+                path,
+                format!(
+                    "`{name}` is part of a key, and its `default` would read `None` back as \
+                     another value, of which there are no rows"
+                ),
+                format!("leave `default` out, or make `{name}` a plain value"),
+            );
+        }
     }
 }
 

@@ -69,7 +69,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `table(name = "..")` | the table |
 /// | `table(partition = "..")` | template of the PartitionKey |
 /// | `table(row = "..")` | template of the RowKey, for an entity of one row |
-/// | `table(unique(a, b))` | no two entities of a partition have the same values: a guard row under `UNQ:a_b:{a}__{b}` |
+/// | `table(unique(a, b))` | no two entities of a partition have the same values: a guard row under `UNQ:a_b:{a}__{b}`. For entities stored before, once `Repo::backfill` has written it |
 /// | `table(unique(a, key = ".."))` | the same, under another RowKey |
 /// | `table(escape = encode)` | text that keys cannot hold is escaped; `escape = reject`, the default, refuses it |
 /// | `table(rename_all = "..")` | case of property names: `PascalCase` (the default), `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `lowercase` or `UPPERCASE` |
@@ -78,14 +78,14 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `row(name, key = "..")` | a row, with the template of its RowKey; the first one is canonical |
 /// | `row(.., include(a, b))` | stores those fields alone |
 /// | `row(.., exclude(a, b))` | stores all other fields |
-/// | `row(.., when = path)` | is there when `fn(&Entity) -> bool` says so |
+/// | `row(.., when = path)` | is there when `fn(&Entity) -> bool` says so, which may read stored fields only |
 /// | `row(.., canonical)` | is the row whose ETag guards the entity |
 /// | `component(x = desc(f))` | largest or newest first; `{x}` or `{x:0N}` |
 /// | `component(x = asc(f))` | smallest or oldest first, in full width; `{x}` or `{x:0N}` |
 /// | `component(x = biased(f))` | a signed integer that sorts |
 /// | `component(x = lower(f))` | text in lower case |
 /// | `component(x = shard(f, N))` | the number of one of N partitions over which values of `f` spread |
-/// | `component(x = with(path))` | what `fn(&Entity) -> String` computes |
+/// | `component(x = with(path))` | what `fn(&Entity) -> String` computes, which may read stored fields only |
 ///
 /// Where a PartitionKey has a shard, `Registration::partition(..)` takes the field's value and finds
 /// its shard, and `Registration::partitions(..)` takes none and gives all of them, to be read by
@@ -105,7 +105,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// |---|---|
 /// | `rename = ".."` | the property's name |
 /// | `skip` | is not stored, and read as `Default` |
-/// | `default`, `default = path` | what stands for a property that the row lacks |
+/// | `default`, `default = path` | what stands for a property that the row lacks. With a path on no `Option` that stands in a key, whose `None` would read back as a value |
 /// | `json` | any serde type, as JSON text in one property; a NaN or an infinity in it is refused |
 /// | `series` | `[Option<T>; N]` or `Vec<T>`, as numbered properties |
 /// | `flatten` | a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` of all that no other field declares; may be in an `Option` |

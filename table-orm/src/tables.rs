@@ -109,7 +109,8 @@ impl Tables {
 
     /// The entities of one partition that are of one of the types of `U`, an enum with
     /// `#[derive(TableUnion)]`: one query, whatever the number of types. The partition is given as
-    /// that of any of them.
+    /// that of any of them. An enum of types whose rows would come in each other's queries does not
+    /// compile.
     ///
     /// ```
     /// use table_orm::{TableEntity, TableUnion, Tables};

@@ -1,8 +1,10 @@
 //! The entity that travels, and what a service says of it.
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use table_orm::TableEntity;
 use time::OffsetDateTime;
+use time::serde::rfc3339;
 
 pub const PARTITION: &str = "Marathon";
 pub const TABLE: &str = "finishers";
@@ -44,14 +46,16 @@ pub fn finisher(bib: u32) -> Finisher {
     }
 }
 
-/// The same row for serde: the types that JSON has none for are annotated by hand.
+/// The same entity for serde: fields of the same types, its keys, and by hand the annotations that
+/// the service wants.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Plain {
     pub partition_key: String,
     pub row_key: String,
     event: String,
-    pub bib: String,
+    #[serde(with = "int64")]
+    bib: u32,
     #[serde(rename = "Bib@odata.type", default, skip_deserializing)]
     bib_type: &'static str,
     name: String,
@@ -63,7 +67,8 @@ pub struct Plain {
     seconds_type: &'static str,
     official: bool,
     club: String,
-    registered_at: String,
+    #[serde(with = "rfc3339")]
+    registered_at: OffsetDateTime,
     #[serde(rename = "RegisteredAt@odata.type", default, skip_deserializing)]
     registered_at_type: &'static str,
 }
@@ -73,7 +78,7 @@ pub fn plain(bib: u32) -> Plain {
         partition_key: PARTITION.to_owned(),
         row_key: format!("{bib:05}"),
         event: PARTITION.to_owned(),
-        bib: bib.to_string(),
+        bib,
         bib_type: "Edm.Int64",
         name: format!("Runner Number {bib}"),
         city: Some("New York".to_owned()),
@@ -83,8 +88,37 @@ pub fn plain(bib: u32) -> Plain {
         seconds_type: "Edm.Double",
         official: true,
         club: "Harriers of the Park".to_owned(),
-        registered_at: "1970-01-01T00:00:00Z".to_owned(),
+        registered_at: OffsetDateTime::UNIX_EPOCH,
         registered_at_type: "Edm.DateTime",
+    }
+}
+
+/// `Edm.Int64`, which is text in JSON.
+mod int64 {
+    use serde::de::{Deserializer, Error, Visitor};
+    use serde::ser::Serializer;
+    use std::fmt;
+
+    pub fn serialize<S: Serializer>(value: &u32, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(value)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error> {
+        value.deserialize_str(Digits)
+    }
+
+    struct Digits;
+
+    impl Visitor<'_> for Digits {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the digits of a number")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
+            text.parse().map_err(E::custom)
+        }
     }
 }
 
@@ -103,10 +137,10 @@ pub enum Level {
 }
 
 impl Level {
-    pub fn asked_for(head: &str) -> Self {
-        if head.contains("odata=nometadata") {
+    pub fn asked_for(head: &[u8]) -> Self {
+        if memmem::find(head, b"odata=nometadata").is_some() {
             Self::None
-        } else if head.contains("odata=fullmetadata") {
+        } else if memmem::find(head, b"odata=fullmetadata").is_some() {
             Self::Full
         } else {
             Self::Minimal

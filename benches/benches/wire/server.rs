@@ -4,6 +4,7 @@
 //! goes over its sockets, TLS included.
 
 use super::finisher::{BATCH, ETAG, Level, TABLE};
+use memchr::memmem;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -153,26 +154,28 @@ async fn answer_all(
     mut connection: impl AsyncRead + AsyncWrite + Unpin,
     answers: &Answers,
 ) -> io::Result<()> {
-    let mut request = Vec::with_capacity(64 * 1024);
+    let mut request = Vec::with_capacity(256 * 1024);
     loop {
-        if let Some((head, length)) = head(&request) {
-            connection.write_all(answers.to(&head, &request[head.len()..length])).await?;
+        if let Some((head, whole)) = lengths(&request) {
+            connection.write_all(answers.to(&request[..head], &request[head..whole])).await?;
             connection.flush().await?;
-            request.drain(..length);
+            request.drain(..whole);
         } else if connection.read_buf(&mut request).await? == 0 {
             return Ok(());
         }
     }
 }
 
-/// The head of a complete request, and the length of the whole.
-fn head(request: &[u8]) -> Option<(String, usize)> {
-    let end = request.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
-    let head = String::from_utf8_lossy(&request[..end]).into_owned();
-    let lower = head.to_ascii_lowercase();
-    let length = lower.lines().find_map(|line| line.strip_prefix("content-length:"));
-    let length = end + length.map_or(0, |length| length.trim().parse().unwrap());
-    (request.len() >= length).then_some((head, length))
+/// The lengths of a complete request's head and of the whole.
+fn lengths(request: &[u8]) -> Option<(usize, usize)> {
+    const NAME: &[u8] = b"content-length:";
+    let head = memmem::find(request, b"\r\n\r\n")? + 4;
+    let body = request[..head].split(|byte| *byte == b'\n').find_map(|line| {
+        let (name, value) = line.split_at_checked(NAME.len())?;
+        name.eq_ignore_ascii_case(NAME).then_some(value)
+    });
+    let body = body.map_or(0, |text| str::from_utf8(text).unwrap().trim().parse().unwrap());
+    (request.len() >= head + body).then_some((head, head + body))
 }
 
 /// The answers, whole, for each level of metadata.
@@ -202,20 +205,19 @@ impl Answers {
         }
     }
 
-    fn to(&self, head: &str, body: &[u8]) -> &[u8] {
+    fn to(&self, head: &[u8], body: &[u8]) -> &[u8] {
         let level = Level::asked_for(head) as usize;
-        if head.starts_with("POST /$batch ") {
-            let body = String::from_utf8_lossy(body);
-            assert_eq!(body.matches("application/http").count(), BATCH as usize);
+        if head.starts_with(b"POST /$batch ") {
+            assert_eq!(memmem::find_iter(body, "application/http").count(), BATCH as usize);
             // Without the preference, each entity is echoed.
-            if body.contains("return-no-content") {
+            if memmem::find(body, b"return-no-content").is_some() {
                 &self.committed[0]
             } else {
-                &self.committed[1 + Level::asked_for(&body) as usize]
+                &self.committed[1 + Level::asked_for(body) as usize]
             }
-        } else if head.starts_with("POST ") {
+        } else if head.starts_with(b"POST ") {
             &self.inserted
-        } else if head.starts_with(&format!("GET /{TABLE}()")) {
+        } else if head.starts_with(format!("GET /{TABLE}()").as_bytes()) {
             &self.page[level]
         } else {
             &self.one[level]

@@ -129,8 +129,9 @@ fn assertions(members: &[Member<'_>]) -> Vec<TokenStream> {
                  partition of one table: give both the same `#[table(name = \"..\")]`"
             );
             let rows = format!(
-                "`{other}` and `{variant}` can have the same RowKey, so no row tells which of them \
-                 it is; start the rows of each with a literal of its own, such as `A:`"
+                "RowKeys of `{other}` and `{variant}` lie in one range, so a query of one would \
+                 read rows of the other; start the rows of each with a literal of its own that \
+                 begins with no digit, such as `A:`"
             );
             let (left, right) = (
                 quote!(<#earlier as _orm::Variant>::MEMBER),

@@ -122,8 +122,11 @@ impl TryFrom<OffsetDateTime> for DateTime {
 
 impl From<DateTime> for OffsetDateTime {
     fn from(value: DateTime) -> Self {
-        let nanoseconds = i128::from(value.0 - UNIX_EPOCH_TICKS) * 100;
-        Self::from_unix_timestamp_nanos(nanoseconds).unwrap_or(Self::UNIX_EPOCH)
+        let ticks = value.0 - UNIX_EPOCH_TICKS;
+        let nanoseconds = ticks.rem_euclid(TICKS_PER_SECOND) * 100;
+        Self::from_unix_timestamp(ticks.div_euclid(TICKS_PER_SECOND))
+            .and_then(|second| second.replace_nanosecond(nanoseconds as u32))
+            .unwrap_or(Self::UNIX_EPOCH)
     }
 }
 

@@ -53,9 +53,10 @@ impl RowTemplate {
         }
     }
 
-    /// Whether one RowKey could be of both templates, as far as their starts and digits tell.
+    /// Whether the ranges overlap that queries of the two templates read. Of digits a range tells
+    /// the first alone: between `00001` and `99999` lies `2024:00001`.
     #[must_use]
-    pub const fn may_equal(&self, other: &Self) -> bool {
+    pub const fn overlaps(&self, other: &Self) -> bool {
         let (shorter, longer) =
             if self.start.len() <= other.start.len() { (self, other) } else { (other, self) };
         let (start, beyond) = (shorter.start.as_bytes(), longer.start.as_bytes());
@@ -67,18 +68,14 @@ impl RowTemplate {
             at += 1;
         }
         if shorter.is_literal() {
-            return start.len() == beyond.len() && longer.digits == 0;
+            start.len() == beyond.len() && longer.digits == 0
+        } else if shorter.digits == 0 {
+            true
+        } else if at < beyond.len() {
+            beyond[at].is_ascii_digit()
+        } else {
+            !longer.is_literal()
         }
-        let mut digits = 0;
-        while digits < shorter.digits && at < beyond.len() {
-            if !beyond[at].is_ascii_digit() {
-                return false;
-            }
-            digits += 1;
-            at += 1;
-        }
-        // A key that ends before the digits of the other do is none of its keys.
-        !longer.is_literal() || digits == shorter.digits
     }
 
     /// The range of RowKeys that holds all it writes, and as few others as the start tells.
@@ -111,29 +108,46 @@ mod tests {
     }
 
     #[test]
-    fn templates_may_equal_unless_their_starts_or_digits_differ() {
-        let number = full("{n:05}", "").digits(5);
-        let department = full("Department", "Department");
-        let by_name = full("{name}", "");
-        let a = full("A:{x}", "A:");
+    fn templates_overlap_where_a_query_of_one_reads_keys_of_the_other() {
+        // Each with a key that it writes.
+        let number = (full("{n:05}", "").digits(5), "20240");
+        let short = (full("{n:03}-{x}", "").digits(3), "202-a");
+        let dated = (full("2024:{n:05}", "2024:"), "2024:00007");
+        let ordinal = (full("1st:{x}", "1st:"), "1st:a");
+        let year = (full("2024", "2024"), "2024");
+        let nothing = (full("", ""), "");
+        let by_name = (full("{name}", ""), "Ann");
+        let department = (full("Department", "Department"), "Department");
+        let a = (full("A:{x}", "A:"), "A:x");
+        let ab = (full("A:B{x}", "A:B"), "A:Bx");
+        let a_number = (full("A:{n:02}", "A:").digits(2), "A:07");
+        let a_alone = (full("A:", "A:"), "A:");
         let cases = [
-            (number, department, false),
+            (number, short, true),
+            (number, dated, true),
+            (number, ordinal, true),
+            (number, year, true),
             (number, by_name, true),
-            (number, full("{m:03}-{x}", "").digits(3), true),
-            (number, full("123", "123"), false),
-            (number, full("12345", "12345"), true),
-            (number, full("12a{x}", "12a"), false),
+            (number, department, false),
+            (number, nothing, false),
+            (number, a, false),
+            (dated, year, false),
+            (dated, ordinal, false),
             (by_name, department, true),
-            (a, full("B:{x}", "B:"), false),
-            (a, full("A:B{x}", "A:B"), true),
-            (full("A:", "A:"), a, true),
-            (full("A:", "A:"), full("A:{n:02}", "A:").digits(2), false),
-            (full("A", "A"), a, false),
             (department, department, true),
+            (a, ab, true),
+            (a, a_number, true),
+            (a, a_alone, true),
+            (ab, a_number, false),
+            (ab, a_alone, false),
+            (a_number, a_alone, false),
         ];
-        for (left, right, expected) in cases {
-            assert_eq!(left.may_equal(&right), expected, "{left:?} {right:?}");
-            assert_eq!(right.may_equal(&left), expected, "{right:?} {left:?}");
+        for ((left, left_key), (right, right_key), expected) in cases {
+            assert!(left.takes(left_key) && right.takes(right_key), "{left_key} {right_key}");
+            assert_eq!(left.overlaps(&right), expected, "{left:?} {right:?}");
+            assert_eq!(right.overlaps(&left), expected, "{right:?} {left:?}");
+            let read = left.span().contains(right_key) || right.span().contains(left_key);
+            assert!(expected || !read, "{left:?} {right:?}");
         }
     }
 

@@ -72,14 +72,14 @@ impl UnionMember {
             || self.table.eq_ignore_ascii_case(other.table)
     }
 
-    /// Whether no row of one can have the RowKey of a row of the other.
+    /// Whether no query of one reads a row of the other.
     #[must_use]
     pub const fn differs(&self, other: &Self) -> bool {
         let mut left = 0;
         while left < self.rows.len() + self.guards.len() {
             let mut right = 0;
             while right < other.rows.len() + other.guards.len() {
-                if self.template(left).may_equal(&other.template(right)) {
+                if self.template(left).overlaps(&other.template(right)) {
                     return false;
                 }
                 right += 1;

@@ -26,6 +26,8 @@ mod text;
 mod value;
 mod writer;
 
+#[cfg(any(feature = "azure", feature = "embedded"))]
+pub(crate) use chars::is_plain;
 pub use chars::{MAX_KEY_UNITS, is_forbidden};
 pub use error::{KeyError, KeyFault};
 #[doc(hidden)]

@@ -3,7 +3,7 @@
 //! Invariants: the text holds no character that the service forbids; a component's text is followed
 //! by the first occurrence of the literal behind it, so that the key splits back in one way.
 
-use super::chars::{MAX_KEY_UNITS, is_forbidden};
+use super::chars::{MAX_KEY_UNITS, is_forbidden, is_plain};
 use super::{KeyError, KeyFault, KeyPart, order};
 
 /// What happens to a text value with characters that a key cannot hold.
@@ -62,12 +62,8 @@ impl KeyText {
     pub fn push_text(&mut self, text: &str) -> Result<(), KeyFault> {
         match self.escape {
             Escape::Reject => {
-                // Most text is plain ASCII, where one pass over the bytes settles it.
-                let plain = |byte: &u8| {
-                    matches!(byte, b' '..=b'~') && !matches!(byte, b'/' | b'\\' | b'#' | b'?')
-                };
                 self.text.push_str(text);
-                if text.as_bytes().iter().all(plain) {
+                if is_plain(text) {
                     return Ok(());
                 }
                 match text.chars().find(|&c| is_forbidden(c)) {

@@ -24,36 +24,36 @@ pub(crate) fn merge_all(rows: EntityRows) -> Transaction {
     all(rows, Action::InsertOrMerge)
 }
 
-/// Every row replaced; the canonical row only in the given version. Right only where the row keys
-/// follow from the canonical key.
+/// The canonical row replaced in the given version, and every other row inserted or replaced: one
+/// that the type has got since is not there yet. Right only where the row keys follow from the
+/// canonical key.
 pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
-    guarded(rows, canonical, guard, |row, condition| Action::Replace(row.body.clone(), condition))
+    each(rows, |row| {
+        let body = row.body.clone();
+        if row.index == canonical {
+            Action::Replace(body, guard.clone())
+        } else {
+            Action::InsertOrReplace(body)
+        }
+    })
 }
 
 /// Every row deleted; the canonical row only in the given version.
 pub(crate) fn delete_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
-    guarded(rows, canonical, guard, |_, condition| Action::Delete(condition))
-}
-
-fn guarded(
-    rows: EntityRows,
-    canonical: usize,
-    guard: &IfMatch,
-    action: impl Fn(&EntityRow, IfMatch) -> Action,
-) -> Transaction {
-    let operation = |row: EntityRow| {
-        let condition = if row.index == canonical { guard.clone() } else { IfMatch::Any };
-        let action = action(&row, condition);
-        Operation { row_key: row.row_key, action }
-    };
-    Transaction {
-        partition_key: rows.partition_key,
-        operations: rows.rows.into_iter().map(operation).collect(),
-    }
+    each(rows, |row| {
+        Action::Delete(if row.index == canonical { guard.clone() } else { IfMatch::Any })
+    })
 }
 
 fn all(rows: EntityRows, action: impl Fn(Bytes) -> Action) -> Transaction {
-    let operation = |row: EntityRow| Operation { row_key: row.row_key, action: action(row.body) };
+    each(rows, |row| action(row.body.clone()))
+}
+
+fn each(rows: EntityRows, action: impl Fn(&EntityRow) -> Action) -> Transaction {
+    let operation = |row: EntityRow| {
+        let action = action(&row);
+        Operation { row_key: row.row_key, action }
+    };
     Transaction {
         partition_key: rows.partition_key,
         operations: rows.rows.into_iter().map(operation).collect(),

@@ -12,6 +12,7 @@ mod error;
 mod finite;
 mod group;
 mod json;
+mod marks;
 mod ordered;
 mod scalar;
 mod series;

@@ -3,9 +3,10 @@
 //! Invariant: the bytes are a sequence of JSON members, each preceded by a comma, so that they can
 //! follow the keys of any row of the entity.
 
-use super::{Declared, MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series};
+use super::declared::{Declared, declares};
+use super::marks::Marks;
 use super::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_STRING_UNITS, Property, PropertyFault};
-use super::{declared::declares, json};
+use super::{MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series, json};
 use crate::edm::{DateTime, EdmType};
 use crate::key::order;
 use base64::Engine as _;
@@ -25,6 +26,9 @@ pub enum Limit {
 /// So many names are compared with one another faster than they are sorted.
 const FEW_NAMES: usize = 32;
 
+/// The names that the service writes itself.
+const SYSTEM: [&[u8]; 3] = [b"PartitionKey", b"RowKey", b"Timestamp"];
+
 /// The properties of one row, as JSON members.
 #[derive(Debug, Clone)]
 pub struct PropertiesWriter {
@@ -36,6 +40,8 @@ pub struct PropertiesWriter {
     names: Vec<Range<usize>>,
     /// Which of them are of open properties.
     open: Vec<usize>,
+    /// Their marks, and those of the service's own names.
+    marks: Marks,
     /// Of the property being written.
     limit: Option<Limit>,
 }
@@ -44,12 +50,15 @@ impl PropertiesWriter {
     /// No properties yet, of that entity.
     #[must_use]
     pub fn new(entity: &'static str) -> Self {
+        let mut marks = Marks::default();
+        SYSTEM.iter().for_each(|name| marks.add(name));
         Self {
             entity,
             json: Vec::with_capacity(512),
             size: 0,
             names: Vec::with_capacity(16),
             open: Vec::new(),
+            marks,
             limit: None,
         }
     }
@@ -154,6 +163,7 @@ impl PropertiesWriter {
         let start = self.json.len();
         self.json.extend_from_slice(&other.json);
         self.size += other.size;
+        other.names().for_each(|name| self.marks.add(name));
         let names = other.names.iter();
         self.names.extend(names.map(|name| name.start + start..name.end + start));
     }
@@ -181,23 +191,28 @@ impl PropertiesWriter {
 
 impl PropertiesWriter {
     fn name(&self, index: usize) -> &str {
-        let name = self.names.get(index).and_then(|range| self.json.get(range.clone()));
-        name.and_then(|name| str::from_utf8(name).ok()).unwrap_or_default()
+        self.names().nth(index).and_then(|name| str::from_utf8(name).ok()).unwrap_or_default()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        self.names.iter().filter_map(|range| self.json.get(range.clone()))
     }
 
     /// No name stands twice, and none is the service's own. The derive sees to it for the fields it
     /// knows, but not for those of groups.
     fn check_names(&self) -> Result<(), PropertyError> {
-        let system = [&b"PartitionKey"[..], b"RowKey", b"Timestamp"];
-        let names = self.names.iter().filter_map(|range| self.json.get(range.clone()));
+        if !self.marks.alike {
+            return Ok(());
+        }
+        let names = self.names();
         let twice = if self.names.len() <= FEW_NAMES {
             let before = |index, name| names.clone().take(index).any(|earlier| earlier == name);
             let mut found = names.clone().enumerate();
             found
-                .find(|&(index, name)| system.contains(&name) || before(index, name))
+                .find(|&(index, name)| SYSTEM.contains(&name) || before(index, name))
                 .map(|(_, name)| name)
         } else {
-            let mut sorted: Vec<_> = system.into_iter().chain(names).collect();
+            let mut sorted: Vec<_> = SYSTEM.into_iter().chain(names).collect();
             sorted.sort_unstable();
             sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
         };
@@ -348,6 +363,7 @@ impl PropertyWriter<'_> {
         }
         out.size += 8 + 2 * name.len() + size;
         out.json.extend_from_slice(b",\"");
+        out.marks.add(name.as_bytes());
         out.names.push(out.json.len()..out.json.len() + name.len());
         out.json.extend_from_slice(name.as_bytes());
         out.json.extend_from_slice(b"\":");

@@ -11,8 +11,13 @@ pub(crate) fn percent_encode(text: &str) -> String {
 
 /// Appends `text` percent-encoded.
 pub(super) fn push(out: &mut String, text: &str) {
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    if text.bytes().all(plain) {
+        return out.push_str(text);
+    }
+    for byte in text.bytes() {
+        if plain(byte) {
             out.push(char::from(byte));
         } else {
             // Writing to a `String` cannot fail.

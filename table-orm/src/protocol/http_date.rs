@@ -2,8 +2,19 @@
 
 use time::{Date, Month, OffsetDateTime, Time, UtcOffset};
 
+const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// The text of a moment.
+pub(crate) fn format(moment: OffsetDateTime) -> String {
+    let moment = moment.to_offset(UtcOffset::UTC);
+    let weekday = WEEKDAYS[usize::from(moment.weekday().number_days_from_sunday())];
+    let month = MONTHS[usize::from(u8::from(moment.month()) - 1)];
+    let (day, year) = (moment.day(), moment.year());
+    let (hour, minute, second) = moment.to_hms();
+    format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
+}
 
 /// The moment, `None` for text in another form, such as the two that nobody has sent since the
 /// nineties.
@@ -41,6 +52,13 @@ mod tests {
         assert_eq!(moment.unix_timestamp(), 784_111_777);
         let leap = parse(" Sat, 31 Dec 2016 23:59:60 GMT ").unwrap();
         assert_eq!(leap.unix_timestamp(), 1_483_228_799);
+    }
+
+    #[test]
+    fn a_date_is_written_as_it_is_read() {
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sat, 31 Dec 2016 23:59:59 GMT"] {
+            assert_eq!(format(parse(text).unwrap()), text);
+        }
     }
 
     #[test]

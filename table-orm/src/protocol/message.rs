@@ -34,6 +34,9 @@ impl Method {
     }
 }
 
+/// A header's name, in lower case, and its value.
+pub(super) type Header = (&'static str, Cow<'static, str>);
+
 /// A request, complete but for its date and authorization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -75,13 +78,16 @@ impl Response {
         for (name, value) in headers {
             response.take_header(name, value);
             if name.eq_ignore_ascii_case("date") {
-                now = http_date::parse(value);
+                now = Some(value);
             } else if name.eq_ignore_ascii_case("retry-after") {
                 retry_at = http_date::parse(value);
             }
         }
-        // By the clock that both dates are of.
-        let wait = now.zip(retry_at).map(|(now, at)| (at - now).try_into().unwrap_or_default());
+        let wait = retry_at.and_then(|at| {
+            // By the clock that both dates are of.
+            let now = now.and_then(http_date::parse)?;
+            Some((at - now).try_into().unwrap_or_default())
+        });
         response.retry_after = response.retry_after.or(wait);
         response
     }

@@ -11,16 +11,19 @@ mod batch;
 mod cors;
 mod encode;
 mod fault;
-mod http_date;
+pub(crate) mod http_date;
 mod message;
 mod read;
 mod row_keys;
 mod service;
+mod write;
 mod xml;
 
 pub use cors::{CorsMethod, CorsRule};
 pub use message::{Method, Request, Response};
 pub use service::{Dialect, Service};
+
+use message::Header;
 
 pub(crate) use encode::percent_encode;
 

@@ -75,7 +75,7 @@ impl Response {
     /// of every operation leaves open whether the transaction took effect.
     pub fn committed(self, operations: &[Operation]) -> Result<Vec<Option<ETag>>, StoreError> {
         let response = self.succeeded()?;
-        let parts = batch::parts(&response.body);
+        let parts = batch::parts(&response.body, operations.len());
         if let Some(failed) = parts.iter().find(|part| !part.is_success()) {
             let mut error = failed.operation_fault();
             if let [_] = operations {

@@ -11,21 +11,19 @@ use std::fmt;
 
 /// The body of an insert, whose keys are its address: the service knows no other. A body that
 /// starts with its keys, as rows are written here, is not copied.
-pub(super) fn addressed(
-    body: &Bytes,
+pub(super) fn addressed<'b>(
+    body: &'b Bytes,
     partition_key: &str,
     row_key: &str,
-) -> Result<Bytes, StoreError> {
-    let mut keys = Vec::with_capacity(partition_key.len() + row_key.len() + 40);
+) -> Result<Cow<'b, Bytes>, StoreError> {
+    if starts_with_keys(body, partition_key, row_key) {
+        return Ok(Cow::Borrowed(body));
+    }
+    let mut keys = Vec::with_capacity(body.len() + partition_key.len() + row_key.len() + 40);
     keys.extend_from_slice(b"{\"PartitionKey\":");
     write_string(&mut keys, partition_key);
     keys.extend_from_slice(b",\"RowKey\":");
     write_string(&mut keys, row_key);
-    if let Some(rest) = body.strip_prefix(&keys[..])
-        && matches!(rest.first(), Some(b',' | b'}'))
-    {
-        return Ok(body.clone());
-    }
     let members = serde_json::Deserializer::from_slice(body)
         .deserialize_map(OtherMembers)
         .map_err(|error| {
@@ -39,7 +37,16 @@ pub(super) fn addressed(
         keys.extend_from_slice(value.get().as_bytes());
     }
     keys.push(b'}');
-    Ok(keys.into())
+    Ok(Cow::Owned(keys.into()))
+}
+
+/// Whether the body is sure to start with these keys; not for keys that JSON would escape.
+fn starts_with_keys(body: &[u8], partition_key: &str, row_key: &str) -> bool {
+    let texts = ["{\"PartitionKey\":\"", partition_key, "\",\"RowKey\":\"", row_key, "\""];
+    let rest = texts.iter().try_fold(body, |rest, text| rest.strip_prefix(text.as_bytes()));
+    matches!(rest, Some([b',' | b'}', ..]))
+        && !partition_key.contains(['"', '\\'])
+        && !row_key.contains(['"', '\\'])
 }
 
 /// The members of a row that are not its keys.
@@ -81,9 +88,14 @@ mod tests {
             ),
             (r#"{"PartitionKey":"p","RowKey":"rr"}"#, r#"{"PartitionKey":"p","RowKey":"r"}"#),
         ] {
-            let built = addressed(&Bytes::from_static(body.as_bytes()), "p", "r").unwrap();
+            let body = Bytes::from_static(body.as_bytes());
+            let built = addressed(&body, "p", "r").unwrap();
             assert_eq!(std::str::from_utf8(&built).unwrap(), expected);
         }
+        let body = Bytes::from_static(br#"{"PartitionKey":"p","RowKey":"r","RowKey":"x"}"#);
+        let built = addressed(&body, r#"p","RowKey":"r"#, "x").unwrap();
+        let expected = r#"{"PartitionKey":"p\",\"RowKey\":\"r","RowKey":"x"}"#;
+        assert_eq!(std::str::from_utf8(&built).unwrap(), expected);
         assert!(addressed(&Bytes::from_static(b"[]"), "p", "r").is_err());
     }
 }

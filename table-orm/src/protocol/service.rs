@@ -1,12 +1,13 @@
 //! The request of each operation.
 
-use super::encode::{percent_encode, push, push_quoted};
-use super::{API_VERSION, Method, Request, batch, row_keys};
+use super::encode::{percent_encode, push};
+use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
+use super::{API_VERSION, Method, Request, batch};
 use crate::entity::TableName;
 use crate::property::is_property_name;
 use crate::query::{Filter, RowQuery};
 use crate::store::{
-    Action, ErrorCode, IfMatch, MAX_PAGE_ROWS, Metadata, Operation, StoreError, Transaction, limits,
+    ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, StoreError, Transaction, limits,
 };
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -83,7 +84,8 @@ impl Service {
     ) -> Result<Request, StoreError> {
         limits::check_key("PartitionKey", partition_key)?;
         limits::check_key("RowKey", row_key)?;
-        let mut target = row_target(table, partition_key, row_key);
+        let mut target = String::new();
+        push_row_target(&mut target, table, partition_key, row_key);
         if let Some(select) = select {
             target.push_str("?$select=");
             push_names(&mut target, select.iter().copied())?;
@@ -139,33 +141,13 @@ impl Service {
         operation: &Operation,
     ) -> Result<Request, StoreError> {
         limits::check_key("PartitionKey", partition_key)?;
-        limits::check_key("RowKey", &operation.row_key)?;
-        let (method, tunnelled) = self.verb(&operation.action);
-        let row = || row_target(table, partition_key, &operation.row_key);
-        let target = match &operation.action {
-            Action::Insert(_) => format!("/{table}"),
-            _ => row(),
-        };
-        let mut request = self.request(method, target, Metadata::None);
-        if let Some(verb) = tunnelled {
-            request.headers.push(("x-http-method", Cow::Borrowed(verb)));
-        }
-        if let Some(if_match) = operation.action.if_match() {
-            request.headers.push(("if-match", if_match_text(if_match)?));
-        }
-        let body = match &operation.action {
-            Action::Insert(body) => {
-                request.headers.push(PREFER_NO_CONTENT);
-                row_keys::addressed(body, partition_key, &operation.row_key)?
-            }
-            Action::Delete(_) => return Ok(request),
-            Action::InsertOrReplace(body)
-            | Action::InsertOrMerge(body)
-            | Action::Replace(body, _)
-            | Action::Merge(body, _) => body.clone(),
-        };
-        limits::check_bytes(body.len())?;
-        Ok(with_body(request, body))
+        let write = Write::new(self.dialect, table, partition_key, operation)?;
+        let mut target = String::new();
+        write.push_target(&mut target);
+        let mut request = self.request(write.method, target, Metadata::None);
+        request.headers.extend(write.headers.into_iter().flatten());
+        request.body = write.body.into_owned();
+        Ok(request)
     }
 
     /// An entity group transaction. The boundary separates its parts; any UUID will do.
@@ -182,12 +164,15 @@ impl Service {
         let Transaction { partition_key, operations } = transaction;
         limits::check_count(operations)?;
         limits::check_distinct(operations)?;
+        limits::check_key("PartitionKey", partition_key).map_err(|error| error.at(0))?;
         let bytes = operations.iter().filter_map(|operation| operation.action.body());
         let bytes = bytes.map(Bytes::len).sum();
-        let mut body = batch::Writer::new(&self.endpoint, boundary, operations.len(), bytes);
+        let accept = self.accept(Metadata::None);
+        let mut body =
+            batch::Writer::new(&self.endpoint, accept, boundary, operations.len(), bytes);
         for (index, operation) in operations.iter().enumerate() {
-            let part = self.write(table, partition_key, operation);
-            body.push(&part.map_err(|error| error.at(index))?);
+            let write = Write::new(self.dialect, table, partition_key, operation);
+            body.push(&write.map_err(|error| error.at(index))?);
         }
         let content_type = body.content_type();
         let body = body.finish();
@@ -198,68 +183,27 @@ impl Service {
         Ok(request)
     }
 
-    /// The method of an action, and the verb it stands for where the service has it tunnelled.
-    const fn verb(&self, action: &Action) -> (Method, Option<&'static str>) {
-        match action {
-            Action::Insert(_) => (Method::Post, None),
-            Action::InsertOrReplace(_) | Action::Replace(..) => (Method::Put, None),
-            Action::InsertOrMerge(_) | Action::Merge(..) => match self.dialect {
-                Dialect::Storage => (Method::Patch, None),
-                Dialect::Cosmos => (Method::Post, Some("MERGE")),
-            },
-            Action::Delete(_) => (Method::Delete, None),
-        }
-    }
-
     fn request(&self, method: Method, target: String, metadata: Metadata) -> Request {
-        let accept = match (metadata, self.dialect) {
-            (Metadata::None, Dialect::Storage) => "application/json;odata=nometadata",
-            _ => "application/json;odata=minimalmetadata",
-        };
         let headers = vec![
-            ("accept", Cow::Borrowed(accept)),
+            ("accept", Cow::Borrowed(self.accept(metadata))),
             ("dataserviceversion", Cow::Borrowed("3.0")),
             ("x-ms-version", Cow::Borrowed(API_VERSION)),
         ];
         Request { method, target, headers, body: Bytes::new() }
     }
-}
 
-const PREFER_NO_CONTENT: (&str, Cow<'static, str>) = ("prefer", Cow::Borrowed("return-no-content"));
-
-fn with_body(mut request: Request, body: Bytes) -> Request {
-    request.headers.push(("content-type", Cow::Borrowed("application/json")));
-    request.body = body;
-    request
-}
-
-/// The path of one row.
-fn row_target(table: &TableName, partition_key: &str, row_key: &str) -> String {
-    let keys = partition_key.len() + row_key.len();
-    let mut target = String::with_capacity(table.as_str().len() + keys + keys / 4 + 32);
-    target.push('/');
-    target.push_str(table.as_str());
-    target.push_str("(PartitionKey=");
-    push_quoted(&mut target, partition_key);
-    target.push_str(",RowKey=");
-    push_quoted(&mut target, row_key);
-    target.push(')');
-    target
-}
-
-/// The text of a condition. An ETag is sent as it is, so it must be text that a header can hold.
-fn if_match_text(if_match: &IfMatch) -> Result<Cow<'static, str>, StoreError> {
-    match if_match {
-        IfMatch::Any => Ok(Cow::Borrowed("*")),
-        IfMatch::ETag(etag) => {
-            let text = etag.as_str();
-            if !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-                return Ok(Cow::Owned(text.to_owned()));
-            }
-            let message = format!("`{}` is not an ETag.", text.escape_debug());
-            Err(StoreError::new(ErrorCode::INVALID_INPUT, message))
+    const fn accept(&self, metadata: Metadata) -> &'static str {
+        match (metadata, self.dialect) {
+            (Metadata::None, Dialect::Storage) => "application/json;odata=nometadata",
+            _ => "application/json;odata=minimalmetadata",
         }
     }
+}
+
+fn with_body(mut request: Request, body: Bytes) -> Request {
+    request.headers.push(JSON);
+    request.body = body;
+    request
 }
 
 /// The parameters of a query string.
@@ -317,7 +261,7 @@ mod tests {
     use super::*;
     use crate::entity::ETag;
     use crate::query::{Comparison, KeyRange, Span};
-    use crate::store::Continuation;
+    use crate::store::{Action, Continuation, IfMatch};
     use proptest::prelude::*;
 
     fn service() -> Service {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{
-    KeyRange, PageToken, Row, RowQuery, ScanPermit, Span, WholePartition, canonical_rows,
+    KeyRange, PageToken, Row, RowOf, RowQuery, ScanPermit, Span, WholePartition, canonical_rows,
 };
 use crate::row::{EntityRow, split_page};
 use crate::store::{
@@ -125,7 +125,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn backfill<'a, Q>(&self, partition: Q) -> Backfill<'a, E>
     where
-        Q: WholePartition<Row = E::Canonical>,
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
     {
         self.backfill_keys(partition.into_keys().map(|keys| keys.partition), None)
     }

@@ -35,6 +35,11 @@ impl Channel {
         Self { store, table, entity: E::NAME, guards: E::GUARDS, index_rows: index_row::<E> }
     }
 
+    /// The store behind the pointer: the pointer is a store too, one that boxes each future again.
+    fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
     /// A query of these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)
@@ -52,7 +57,7 @@ impl Channel {
         select: Option<&[&str]>,
         metadata: Metadata,
     ) -> Result<Option<StoredRow>> {
-        let found = self.store.get(&self.table, partition_key, row_key, select, metadata).await;
+        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
         found.map_err(|cause| self.refused(partition_key, row_key, None, cause))
     }
 
@@ -66,7 +71,7 @@ impl Channel {
             Span::Exact(key) => key.as_str(),
             _ => "",
         };
-        let page = self.store.query(query).await;
+        let page = self.store().query(query).await;
         page.map_err(|cause| self.refused(partition_key, "", None, cause))
     }
 
@@ -75,25 +80,31 @@ impl Channel {
     pub async fn send(&self, mut transaction: Transaction) -> Result<Vec<Option<ETag>>> {
         self.check_size(&transaction)?;
         let partition_key = transaction.partition_key.clone();
+        // For a refusal; the row keys one behind the other, which costs less than a text for each.
+        let mut row_keys = String::new();
         let rows: Vec<_> = transaction
             .operations
             .iter()
-            .map(|operation| (operation.row_key.clone(), operation.action.name()))
+            .map(|operation| {
+                let start = row_keys.len();
+                row_keys.push_str(&operation.row_key);
+                (start..row_keys.len(), operation.action.name())
+            })
             .collect();
         let sent = match transaction.operations.len() {
             1 => match transaction.operations.pop() {
                 Some(only) => {
-                    self.store.write(&self.table, &partition_key, only).await.map(|tag| vec![tag])
+                    self.store().write(&self.table, &partition_key, only).await.map(|tag| vec![tag])
                 }
                 None => Ok(Vec::new()),
             },
-            _ => self.store.commit(&self.table, transaction).await,
+            _ => self.store().commit(&self.table, transaction).await,
         };
         sent.map_err(|cause| {
             // A single operation may come back without an index.
             let index = cause.operation.or((rows.len() == 1).then_some(0));
             let failed = index.and_then(|index| Some((index, rows.get(index)?)));
-            let row_key = failed.map_or("", |(_, (row_key, _))| row_key.as_str());
+            let row_key = failed.map_or("", |(_, (row_key, _))| &row_keys[row_key.clone()]);
             let operation = failed.map(|(index, (_, name))| (index, *name));
             self.refused(&partition_key, row_key, operation, cause)
         })

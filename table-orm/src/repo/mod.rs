@@ -47,7 +47,8 @@ use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
-    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
+    CanonicalKeyOf, CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, WholePartition,
+    canonical_rows, keys_of,
 };
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
@@ -63,6 +64,12 @@ use write::{Change, Then};
 ///
 /// Calls on entities return a value that sends nothing by itself: `.await` runs it, and `.plan()`
 /// says what it would send.
+///
+/// Rows are replaced whole, but for [`merge`](Self::merge) and
+/// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, from a newer
+/// version of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`,
+/// and rows that only a newer version has are not kept in step. See
+/// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
     channel: Channel,
@@ -223,6 +230,9 @@ impl<E: TableEntity> Repo<E> {
     /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else it
     /// reads the canonical row and writes the difference under its ETag, at most
     /// [`MAX_ATTEMPTS`] times.
+    ///
+    /// Of properties that `E` does not know none stays ([two versions at
+    /// once](crate::guide::out_of_step#two-versions-at-once)).
     pub fn upsert(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, upsert_all)
@@ -303,7 +313,8 @@ impl<E: TableEntity> Repo<E> {
     /// another writer came between, again from the start, at most [`MAX_ATTEMPTS`] times. For
     /// increments and appends, which depend on what is stored. Gives the entity as it is now.
     ///
-    /// `change` is called once for each attempt, with what is stored then.
+    /// `change` is called once for each attempt, with what is stored then. Properties that `E` does
+    /// not know go, as with [`save`](Self::save).
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
@@ -438,6 +449,9 @@ impl<E: TableEntity> Repo<E> {
     /// moves the index rows whose keys have changed and replaces those whose content has. Gives
     /// back what was passed, in its new version. Nothing is sent when nothing has changed.
     ///
+    /// Of properties that `E` does not know none stays in the rows that are sent ([two versions at
+    /// once](crate::guide::out_of_step#two-versions-at-once)); [`merge`](Self::merge) keeps them.
+    ///
     /// # Errors
     /// [`Error::Conflict`] when it was written since;
     /// [`Error::PartitionChanged`].
@@ -510,11 +524,16 @@ impl<E: TableEntity> Repo<E> {
     /// The first failure; what was deleted before it stays deleted, and the call can be made again.
     pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
     where
-        Q: WholePartition + Query<Row = E::Canonical>,
-        E: FromRow<E::Canonical> + 'static,
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+        E: 'static,
     {
         let mut deleted = BulkProgress::default();
-        let mut load = self.load(partition).into_pages()?;
+        let keys = partition.into_keys();
+        let keys = keys.map(|keys| KeyRange { row: canonical_rows::<E>(), ..keys });
+        let load =
+            Load::<E::Canonical, E> { channel: self.channel.clone(), keys, read: PhantomData };
+        let mut load = load.into_pages()?;
         while let Some(page) = load.next().await? {
             let report = self.delete_many(page).await.all()?;
             deleted.entities += report.entities;

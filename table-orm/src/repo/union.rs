@@ -20,8 +20,9 @@ use std::sync::Arc;
 /// It is one query, of the range that holds the canonical rows of all types. Each entity is given
 /// once: index rows that stand in that range are read and left out. So are rows that are of none of
 /// the types. A partition is shared on purpose, and who reads two types of it must not fail when a
-/// third one is stored there, by a later version of the app for one; `list` of a single type does
-/// not see it either. A row that has the key of a type and cannot be read as it is an error.
+/// third one is stored there, by a later version of the app for one; where its keys start
+/// otherwise, `list` of a single type does not see it either. A row that has the key of a type and
+/// cannot be read as it is an error.
 #[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
 #[derive(Debug)]
 pub struct UnionList<U> {

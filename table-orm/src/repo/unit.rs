@@ -56,6 +56,8 @@ pub struct Unit<'a> {
     table: &'static str,
     transaction: Transaction,
     members: Vec<Member<'a>>,
+    /// Whether the row keys ascend, as they mostly do. Else each new one is sought among them.
+    ascends: bool,
     error: Option<Error>,
 }
 
@@ -160,29 +162,33 @@ impl<'a> Unit<'a> {
             table: <Q::Row as Row>::Entity::TABLE,
             transaction: Transaction { partition_key, operations: Vec::new() },
             members: Vec::new(),
+            ascends: true,
             error,
         }
     }
 
     /// Inserts an entity: none of its rows may be there.
-    pub fn insert<E: TableEntity>(self, entity: &E) -> Self {
-        self.push_rows::<E>(EntityRows::of(entity), insert_all)
+    pub fn insert<E: TableEntity>(mut self, entity: &E) -> Self {
+        self.push_rows::<E>(EntityRows::of(entity), insert_all);
+        self
     }
 
     /// Inserts an entity, or replaces the one under its canonical key.
     ///
     /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
     /// [`UnitError::NotBlind`].
-    pub fn upsert<E: TableEntity>(self, entity: &E) -> Self {
-        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, upsert_all)
+    pub fn upsert<E: TableEntity>(mut self, entity: &E) -> Self {
+        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, upsert_all);
+        self
     }
 
     /// Inserts an entity, or sets its properties in the one under its canonical key.
     ///
     /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
     /// [`UnitError::NotBlind`].
-    pub fn insert_or_merge<E: TableEntity>(self, entity: &E) -> Self {
-        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, merge_all)
+    pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
+        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, merge_all);
+        self
     }
 
     /// Sets the properties of a patch in the entity under a canonical key, which must be there.
@@ -263,7 +269,7 @@ impl<'a> Unit<'a> {
             // A canonical row is deleted under its ETag, which no index row is.
             _ => channel.send_changes(transaction, "").await,
         };
-        let etags = sent.map_err(|error| {
+        let mut etags = sent.map_err(|error| {
             let failed = error.refusal().and_then(|refusal| refusal.operation);
             let owner = failed.and_then(|(index, _)| {
                 members.iter().find(|member| member.operations.contains(&index))
@@ -275,7 +281,7 @@ impl<'a> Unit<'a> {
         })?;
         let committed = members.into_iter().map(|member| match member.version {
             Ok(index) => {
-                let etag = etags.get(member.operations.start + index).cloned().flatten();
+                let etag = etags.get_mut(member.operations.start + index).and_then(Option::take);
                 if let (Some(written), Some(etag)) = (member.written, &etag) {
                     written(etag.clone());
                 }
@@ -287,29 +293,27 @@ impl<'a> Unit<'a> {
     }
 
     fn push_blind<E: TableEntity>(
-        mut self,
+        &mut self,
         blind: bool,
         entity: &E,
         operations: impl FnOnce(EntityRows) -> Transaction,
-    ) -> Self {
+    ) {
         if !blind {
-            self.fail(UnitError::NotBlind(E::NAME));
-            return self;
+            return self.fail(UnitError::NotBlind(E::NAME));
         }
-        self.push_rows::<E>(EntityRows::of(entity), operations)
+        self.push_rows::<E>(EntityRows::of(entity), operations);
     }
 
     fn push_rows<E: TableEntity>(
-        mut self,
+        &mut self,
         rows: Result<EntityRows, crate::error::Invalid>,
         operations: impl FnOnce(EntityRows) -> Transaction,
-    ) -> Self {
+    ) {
         match rows {
             // The canonical row comes first.
             Ok(rows) => self.push::<E>(operations(rows), Ok(0), None),
             Err(invalid) => self.fail(Error::from(invalid)),
         }
-        self
     }
 
     /// Adds an entity's operations; `version` is counted among them.
@@ -329,13 +333,17 @@ impl<'a> Unit<'a> {
             return self.fail(UnitError::OtherPartition { entity: E::NAME, expected, found });
         }
         let here = &mut self.transaction.operations;
-        let twice = new
-            .operations
-            .iter()
-            .find(|new| here.iter().any(|old| old.row_key == new.row_key))
-            .map(|twice| twice.row_key.clone());
-        if let Some(row_key) = twice {
-            return self.fail(UnitError::SameRow { entity: E::NAME, row_key });
+        let last_and_new = here.last().into_iter().chain(&new.operations);
+        self.ascends &= last_and_new.is_sorted_by(|one, next| one.row_key < next.row_key);
+        if !self.ascends {
+            let twice = new
+                .operations
+                .iter()
+                .find(|new| here.iter().any(|old| old.row_key == new.row_key))
+                .map(|twice| twice.row_key.clone());
+            if let Some(row_key) = twice {
+                return self.fail(UnitError::SameRow { entity: E::NAME, row_key });
+            }
         }
         let start = here.len();
         here.extend(new.operations);

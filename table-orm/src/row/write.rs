@@ -108,8 +108,10 @@ pub(crate) fn body(
 ) -> Result<Bytes, PropertyError> {
     properties.check(order::len(partition_key) + order::len(row_key))?;
     let properties = properties.members();
-    let keys = partition_key.len() + row_key.len() + 40;
-    let mut json = Vec::with_capacity(keys + properties.len());
+    // Exact but for keys that JSON escapes: bytes without room behind them are shared as they are.
+    let frame = r#"{"PartitionKey":"","RowKey":""}"#.len();
+    let size = frame + partition_key.len() + row_key.len() + properties.len();
+    let mut json = Vec::with_capacity(size);
     json.extend_from_slice(b"{\"PartitionKey\":");
     write_string(&mut json, partition_key);
     json.extend_from_slice(b",\"RowKey\":");

@@ -34,6 +34,27 @@ enum Entry {
     Club(Club),
 }
 
+/// A trophy before it had its second row.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clubs", partition = "{club}", row = "T:{year:05}")]
+struct OldTrophy {
+    club: String,
+    year: u32,
+    winner: String,
+}
+
+/// Blind writes know its rows by the canonical key.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clubs", partition = "{club}")]
+#[row(by_year, key = "T:{year:05}")]
+#[row(latest, key = "L:{newest}")]
+#[component(newest = desc(year))]
+struct Trophy {
+    club: String,
+    year: u32,
+    winner: String,
+}
+
 const CLUB: &str = "Ski & Høi 50%";
 
 fn member(id: u32) -> Member {
@@ -190,4 +211,33 @@ pub async fn mend_what_others_broke(subject: Subject) {
         repo.get(partition.by_name().name("O'Brien 3").id(3)).await.unwrap(),
         Some(member(3))
     );
+}
+
+pub async fn replace_what_was_stored_with_fewer_rows(subject: Subject) {
+    const { assert!(Trophy::KEYS_FOLLOW_CANONICAL) };
+    let old = subject.tables().repo_in::<OldTrophy>(subject.table.clone());
+    let repo = subject.tables().repo_in::<Trophy>(subject.table.clone());
+    let trophy = |year, winner: &str| {
+        let (club, winner) = (CLUB.to_owned(), winner.to_owned());
+        Trophy { club, year, winner }
+    };
+    let mut etags = Vec::new();
+    for year in [2023, 2024] {
+        let Trophy { club, winner, .. } = trophy(year, "Ann");
+        etags.push(old.insert(&OldTrophy { club, year, winner }).await.unwrap());
+    }
+    repo.replace(&trophy(2023, "Bea"), &etags[0]).await.unwrap();
+    repo.force_replace(&trophy(2024, "Cem")).await.unwrap();
+    let partition = Trophy::partition(CLUB);
+    let latest = repo.list(partition.latest()).collect().await.unwrap();
+    assert_eq!(latest, [trophy(2024, "Cem"), trophy(2023, "Bea")]);
+
+    // What was never stored, or has changed, is not, and leaves no row.
+    let absent = repo.force_replace(&trophy(2025, "Dan")).await;
+    assert!(matches!(absent, Err(Error::NotFound(_))), "{absent:?}");
+    let stale = repo.replace(&trophy(2023, "Dan"), &etags[0]).await;
+    assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
+    assert_eq!(repo.list(partition.latest()).collect().await.unwrap(), latest);
+    let sound = repo.verify(&partition).await.unwrap();
+    assert_eq!((sound.entities, sound.findings.len()), (2, 0), "{sound:?}");
 }

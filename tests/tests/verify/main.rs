@@ -12,6 +12,7 @@ mod guards;
 mod meanwhile;
 mod random;
 mod repair;
+mod versions;
 mod write_id;
 mod writers;
 

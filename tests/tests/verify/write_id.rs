@@ -4,7 +4,7 @@ use crate::{Runner, runner};
 use std::collections::BTreeMap;
 use table_orm::edm::Edm;
 use table_orm::layer::{Limit, Retry};
-use table_orm::{DynamicEntity, TableEntity, TableName, Tables};
+use table_orm::{DynamicEntity, Error, TableEntity, TableName, Tables};
 
 /// An entity whose map takes every property that no field has.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -59,4 +59,33 @@ async fn nor_is_it_in_a_map_of_all_properties() {
     let partition = Note::partition("ann");
     repo.update(partition.by_id().id(1), |note| note.title = "b".to_owned()).await.unwrap();
     assert!(repo.verify(&partition).await.unwrap().findings.is_empty());
+}
+
+#[tokio::test]
+async fn without_its_layer_the_id_of_a_write_is_a_property_too_many() {
+    let plain = Tables::in_memory().unwrap();
+    let stamped = plain.clone().layer(Retry::interactive().write_id("WriteId")).unwrap();
+    let repo = stamped.repo::<Runner>();
+    repo.create_table().await.unwrap();
+    repo.insert(&runner("Boston", 1, 60)).await.unwrap();
+    let partition = Runner::partition("Boston");
+    assert!(repo.verify(&partition).await.unwrap().findings.is_empty());
+    let findings = plain.repo::<Runner>().verify(&partition).await.unwrap().findings;
+    let told: Vec<_> = findings.iter().map(crate::told).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().all(|text| text.contains("WriteId")), "{told:?}");
+}
+
+#[tokio::test]
+async fn the_id_of_a_write_is_one_of_252_properties() {
+    let tables = tables();
+    let table = tables.table(TableName::new("runners").unwrap());
+    tables.repo::<Runner>().create_table().await.unwrap();
+    let row = |count: usize| {
+        let properties = (0..count).map(|at| format!("P{at:03}"));
+        properties.fold(DynamicEntity::new("p", "r"), |row, name| row.with(name, true))
+    };
+    table.insert(&row(251)).await.unwrap();
+    let refused = table.insert_or_replace(&row(252)).await;
+    assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
 }

@@ -10,7 +10,7 @@ const _: () = {
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
             .differs(&<directory::Department as _orm::Variant>::MEMBER),
-        "`Employee` and `Department` can have the same RowKey, so no row tells which of them it is; start the rows of each with a literal of its own, such as `A:`",
+        "RowKeys of `Employee` and `Department` lie in one range, so a query of one would read rows of the other; start the rows of each with a literal of its own that begins with no digit, such as `A:`",
     );
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
@@ -19,7 +19,7 @@ const _: () = {
     );
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER.differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "`Employee` and `Guest` can have the same RowKey, so no row tells which of them it is; start the rows of each with a literal of its own, such as `A:`",
+        "RowKeys of `Employee` and `Guest` lie in one range, so a query of one would read rows of the other; start the rows of each with a literal of its own that begins with no digit, such as `A:`",
     );
     const _: () = _orm::assert_union(
         <directory::Department as _orm::Variant>::MEMBER
@@ -29,7 +29,7 @@ const _: () = {
     const _: () = _orm::assert_union(
         <directory::Department as _orm::Variant>::MEMBER
             .differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "`Department` and `Guest` can have the same RowKey, so no row tells which of them it is; start the rows of each with a literal of its own, such as `A:`",
+        "RowKeys of `Department` and `Guest` lie in one range, so a query of one would read rows of the other; start the rows of each with a literal of its own that begins with no digit, such as `A:`",
     );
     #[automatically_derived]
     impl _orm::TableUnion for Office {

@@ -153,6 +153,9 @@ impl Retry {
 
     /// Leaves an id in this property of every row written, to recognise lost answers by. See the
     /// [module](self).
+    ///
+    /// It is one of the 252 properties that a row can have: an entity with 252 of its own is refused
+    /// by every store ([`Error::TooLarge`](crate::Error::TooLarge), `TooManyProperties`).
     pub fn write_id(mut self, property: impl Into<Cow<'static, str>>) -> Self {
         self.write_id = Some(property.into());
         self

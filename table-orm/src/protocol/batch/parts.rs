@@ -7,18 +7,20 @@
 use crate::protocol::Response;
 use bytes::Bytes;
 
-/// The responses in a body, in order, as far as it is UTF-8. What is not a response is passed over.
-pub(in crate::protocol) fn parts(body: &Bytes) -> Vec<Response> {
-    let mut parts: Vec<Response> = Vec::new();
+/// The responses in a body, about so many, in order, as far as it is UTF-8. What is not a response
+/// is passed over.
+pub(in crate::protocol) fn parts(body: &Bytes, about: usize) -> Vec<Response> {
+    let mut parts: Vec<Response> = Vec::with_capacity(about);
     let mut place = Place::Outside;
     let mut at = 0;
     let readable = match std::str::from_utf8(body) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&body[..error.valid_up_to()]).unwrap_or_default(),
     };
-    for line in readable.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
+    let ends = memchr::memchr_iter(b'\n', readable.as_bytes()).map(|end| end + 1);
+    for end in ends.chain([readable.len()]) {
+        let start = std::mem::replace(&mut at, end);
+        let line = &readable[start..end];
         let text = line.strip_suffix('\n').unwrap_or(line);
         let text = text.strip_suffix('\r').unwrap_or(text);
         if text.starts_with("--") {
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<(u16, Option<String>, String)> {
-        parts(&Bytes::copy_from_slice(text.as_bytes()))
+        parts(&Bytes::copy_from_slice(text.as_bytes()), 1)
             .into_iter()
             .map(|part| (part.status, part.etag, String::from_utf8(part.body.to_vec()).unwrap()))
             .collect()

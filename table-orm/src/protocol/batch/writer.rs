@@ -1,6 +1,6 @@
 //! A transaction's requests as one multipart body.
 
-use crate::protocol::Request;
+use crate::protocol::write::Write;
 use bytes::Bytes;
 use uuid::Uuid;
 
@@ -8,6 +8,12 @@ use uuid::Uuid;
 pub(in crate::protocol) struct Writer<'e> {
     endpoint: &'e str,
     boundary: String,
+    /// What stands before the method of each operation.
+    before: String,
+    /// What stands behind its URL.
+    after: String,
+    /// The path of the operation being written.
+    target: String,
     body: Vec<u8>,
 }
 
@@ -18,13 +24,19 @@ impl<'e> Writer<'e> {
     /// A change set of about that many operations with about that many bytes in their bodies.
     pub(in crate::protocol) fn new(
         endpoint: &'e str,
+        accept: &str,
         boundary: Uuid,
         operations: usize,
         bytes: usize,
     ) -> Self {
         let boundary = boundary.to_string();
-        let size = bytes + (operations + 1) * (FRAME + endpoint.len());
-        let mut writer = Self { endpoint, boundary, body: Vec::with_capacity(size) };
+        let before = format!(
+            "--changeset_{boundary}\r\nContent-Type: application/http\r\n\
+             Content-Transfer-Encoding: binary\r\n\r\n"
+        );
+        let after = format!(" HTTP/1.1\r\nAccept: {accept}\r\nDataServiceVersion: 3.0\r\n");
+        let body = Vec::with_capacity(bytes + (operations + 1) * (FRAME + endpoint.len()));
+        let mut writer = Self { endpoint, boundary, before, after, target: String::new(), body };
         writer.mark("--batch_", "\r\nContent-Type: multipart/mixed; boundary=changeset_");
         writer.mark("", "\r\n\r\n");
         writer
@@ -36,21 +48,17 @@ impl<'e> Writer<'e> {
     }
 
     /// Adds one operation. Its URL is absolute: Azurite answers relative ones with a 500.
-    pub(in crate::protocol) fn push(&mut self, request: &Request) {
-        let Request { method, target, headers, body } = request;
-        self.mark("--changeset_", "\r\n");
-        self.text(&["Content-Type: application/http\r\n"]);
-        self.text(&["Content-Transfer-Encoding: binary\r\n\r\n"]);
-        self.text(&[method.name(), " ", self.endpoint, target, " HTTP/1.1\r\n"]);
-        for (name, value) in headers {
-            // The version is that of the whole request.
-            if *name != "x-ms-version" {
-                self.text(&[canonical(name), ": ", value, "\r\n"]);
-            }
+    pub(in crate::protocol) fn push(&mut self, write: &Write<'_>) {
+        let Self { endpoint, before, after, target, body, .. } = self;
+        target.clear();
+        write.push_target(target);
+        push(body, &[before, write.method.name(), " ", endpoint, target, after]);
+        for (name, value) in write.headers.iter().flatten() {
+            push(body, &[canonical(name), ": ", value, "\r\n"]);
         }
-        self.text(&["\r\n"]);
-        self.body.extend_from_slice(body);
-        self.text(&["\r\n"]);
+        push(body, &["\r\n"]);
+        body.extend_from_slice(&write.body);
+        push(body, &["\r\n"]);
     }
 
     /// The whole body.
@@ -62,15 +70,13 @@ impl<'e> Writer<'e> {
 
     /// The boundary between two texts.
     fn mark(&mut self, before: &str, after: &str) {
-        for text in [before, &self.boundary, after] {
-            self.body.extend_from_slice(text.as_bytes());
-        }
+        push(&mut self.body, &[before, &self.boundary, after]);
     }
+}
 
-    fn text(&mut self, texts: &[&str]) {
-        for text in texts {
-            self.body.extend_from_slice(text.as_bytes());
-        }
+fn push(body: &mut Vec<u8>, texts: &[&str]) {
+    for text in texts {
+        body.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -78,9 +84,7 @@ impl<'e> Writer<'e> {
 /// the service's OData library, not by its HTTP server.
 fn canonical(name: &'static str) -> &'static str {
     match name {
-        "accept" => "Accept",
         "content-type" => "Content-Type",
-        "dataserviceversion" => "DataServiceVersion",
         "if-match" => "If-Match",
         "prefer" => "Prefer",
         "x-http-method" => "X-HTTP-Method",

@@ -23,7 +23,7 @@ use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
-use crate::query::{IntoSpan, KeyRange, RowQuery, ScanPermit, Span, WholePartition};
+use crate::query::{IntoSpan, KeyRange, RowOf, RowQuery, ScanPermit, Span, WholePartition};
 use crate::row::split_page;
 use crate::store::Metadata;
 use futures_core::future::BoxFuture;
@@ -103,7 +103,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn verify<Q>(&self, partition: Q) -> Verify<E>
     where
-        Q: WholePartition<Row = E::Canonical>,
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
     {
         self.verify_keys(partition.into_keys().map(|keys| keys.partition), None)
     }

@@ -7,7 +7,7 @@
 pub enum DistributedScanError {
     /// An id that keys and messages cannot hold.
     #[error(
-        "{0:?} cannot be a scan's id: use 1 to 100 ASCII letters, digits, dashes, underscores and \
+        "{0:?} cannot be a scan's id: use 1 to 80 ASCII letters, digits, dashes, underscores and \
          dots"
     )]
     Id(String),

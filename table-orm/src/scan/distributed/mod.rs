@@ -20,10 +20,10 @@
 //! # What it costs
 //!
 //! Beside the pages: a transaction in the control table for each page, two more for each range, and
-//! about four calls to the queue for each range, with a peek every four pages. An idle worker asks
-//! the queue, and looks whether any range is left, once in 1 to 15 s. The service's targets of 2,000
-//! messages a second for a queue and 2,000 entities a second for a partition carry hundreds of
-//! workers (service documentation, "Scalability and performance targets").
+//! about four calls to the queue for each range, with a peek every four pages or five seconds. An
+//! idle worker asks the queue, and looks whether any range is left, once in 1 to 15 s. The service's
+//! targets of 2,000 messages a second for a queue and 2,000 entities a second for a partition carry
+//! hundreds of workers (service documentation, "Scalability and performance targets").
 
 mod backoff;
 mod clock;
@@ -32,6 +32,7 @@ mod control;
 mod error;
 mod lease;
 mod page;
+mod polling;
 mod reader;
 mod report;
 mod rows;

@@ -59,7 +59,7 @@ impl<T, R> Scan<T, R> {
     /// The same scan by workers on many machines, which share the rows of a control table and the
     /// messages of a queue.
     ///
-    /// `id` names it there: 1 to 100 ASCII letters, digits, dashes, underscores and dots. The control
+    /// `id` names it there: 1 to 80 ASCII letters, digits, dashes, underscores and dots. The control
     /// table must exist; any of any account will do, also one that holds other scans. The queue and
     /// its poison queue, `<queue>-poison`, are created by [`start`](DistributedScan::start). Scans may
     /// share a queue if they share the control table, but a worker that receives another's message

@@ -3,13 +3,14 @@
 //! Invariant: a page is noted as done after its handler has returned, and before the next of its
 //! range is read.
 
+use super::super::place::ScanKey;
 use super::super::state::State;
 use super::super::worker::Shared;
-use super::LEASE;
-use super::backoff::Backoff;
+use super::backoff::passes;
 use super::control::Control;
-use super::lease::{Claim, Gone, Lease};
+use super::lease::{Gone, Lease};
 use super::page::{PageId, WorkPage};
+use super::polling::{Polled, Polling};
 use super::reader::{RangeReader, ReadPage};
 use super::report::WorkerReport;
 use super::scan::DistributedScan;
@@ -23,13 +24,11 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
-/// A range is looked at for hungry workers once in so many pages.
+/// A worker looks whether others are idle after so many pages of a range, or after that time.
 const PAGES_PER_PEEK: u32 = 4;
-/// An idle worker asks for messages after these waits.
-const FIRST_POLL: Duration = Duration::from_secs(1);
-const LAST_POLL: Duration = Duration::from_secs(15);
+const TIME_PER_PEEK: Duration = Duration::from_secs(5);
 /// A range whose page has failed waits so long, times two for each failure.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
@@ -47,7 +46,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// ranges are given back at once, and the error is returned; unless
     /// [`continue_on_failure`](Self::continue_on_failure) says otherwise. A range that fails in five
     /// claims, without any page handled, is put aside: the others are completed, and
-    /// [`status`](Self::status) counts it as poisoned.
+    /// [`status`](Self::status) counts it as poisoned. A table that cannot be reached does not count
+    /// as its failure.
     ///
     /// Dropping the future is safe: its ranges lie still for at most a minute, and the pages under
     /// way come again. [`work_until`](Self::work_until) stops without either.
@@ -107,44 +107,30 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     }
 }
 
-struct Worker<T, H> {
-    control: Control,
+pub(super) struct Worker<T, H> {
+    pub control: Control,
     shared: Shared<T>,
     splits: bool,
     continues: bool,
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
-    stopping: watch::Sender<bool>,
+    pub stopping: watch::Sender<bool>,
     /// A message was sent that this worker, too, may receive.
-    split_off: Notify,
-}
-
-/// When a worker asks for messages, and looks for those that are overdue.
-#[derive(Debug)]
-struct Polling {
-    backoff: Backoff,
-    wait: Duration,
-    sweep: Instant,
+    pub split_off: Notify,
 }
 
 /// What one of a worker's tasks has come to.
-enum Event<'a, E> {
+pub(super) enum Event<'a, E> {
     Polled(Polling, Result<Polled<'a>>),
     /// A range was finished, lost or given back, or failed.
     Ended(Result<(), E>),
 }
 
-enum Polled<'a> {
-    Leased(Box<Lease<'a>>),
-    Nothing,
-    Complete,
-}
-
 /// Why a range is given up.
 enum Trouble<E> {
     Gone(Gone),
-    /// Its page: it may go better next time.
-    Page(E),
+    /// Its page: it may go better next time. Whether that counts against the range.
+    Page(E, bool),
     Stopped,
 }
 
@@ -170,7 +156,7 @@ where
         let mut failed = None;
         let mut leases = 0;
         let mut tasks = FuturesUnordered::new();
-        let mut idle = Some(self.polling());
+        let mut idle = Some(Polling::new(&self.control));
         loop {
             let stopping = *self.stopping.borrow();
             if leases < concurrency
@@ -222,84 +208,24 @@ where
         }
     }
 
-    /// Waits, then receives a message and takes on its range. Where there is none, looks whether
-    /// there will be any more.
-    async fn poll(&self, mut polling: Polling) -> Event<'_, E> {
-        self.wait(polling.wait).await;
-        polling.wait = Duration::ZERO;
-        let polled = if *self.stopping.borrow() {
-            Ok(Polled::Nothing)
-        } else {
-            self.look(&mut polling).await
-        };
-        Event::Polled(polling, polled)
-    }
-
-    async fn look(&self, polling: &mut Polling) -> Result<Polled<'_>> {
-        let Some(message) = self.control.receive().await? else {
-            let open = if polling.sweep <= Instant::now() {
-                polling.sweep = self.next_sweep();
-                self.control.sweep().await?.0 > 0
-            } else {
-                self.control.is_open().await?
-            };
-            polling.wait = polling.backoff.next(&self.control.random);
-            return Ok(if open { Polled::Nothing } else { Polled::Complete });
-        };
-        match self.control.claim(message).await? {
-            Claim::Leased(lease) => {
-                polling.backoff.reset();
-                self.report().claims += 1;
-                return Ok(Polled::Leased(lease));
-            }
-            Claim::Duplicate => self.report().duplicates += 1,
-            Claim::Poisoned => self.report().poisoned += 1,
-            Claim::Postponed => {}
-            Claim::Foreign => polling.wait = polling.backoff.next(&self.control.random),
-        }
-        Ok(Polled::Nothing)
-    }
-
-    fn polling(&self) -> Polling {
-        let backoff = Backoff::new(FIRST_POLL, LAST_POLL);
-        Polling { backoff, wait: Duration::ZERO, sweep: self.next_sweep() }
-    }
-
-    /// Some time in the second half of half a lease: workers do not sweep all at once.
-    fn next_sweep(&self) -> Instant {
-        Instant::now() + (LEASE / 2).mul_f64(f64::midpoint(1.0, self.control.random.unit()))
-    }
-
-    /// Waits, unless there is reason to look at once.
-    async fn wait(&self, time: Duration) {
-        if time.is_zero() {
-            return;
-        }
-        let mut stopping = self.stopping.subscribe();
-        let stopped = pin!(stopping.wait_for(|stopping| *stopping));
-        let split_off = pin!(self.split_off.notified());
-        // The time being over is as good as any other reason.
-        drop(timeout(time, select(stopped, split_off)).await);
-    }
-
     /// Reads a range to its end.
     async fn range(&self, mut lease: Lease<'_>) -> Event<'_, E> {
         let ended = match self.pages(&mut lease).await {
             Ok(last) => {
                 let page = last.as_ref().map(|(last, rows)| (last, *rows));
                 lease.finish(page).await.map(|()| {
-                    let mut report = self.report();
-                    report.finished += 1;
-                    report.pages += u64::from(page.is_some());
-                    report.rows += page.map_or(0, |(_, rows)| rows as u64);
+                    self.report().finished += 1;
+                    if let Some((_, rows)) = page {
+                        self.count(rows);
+                    }
                 })
             }
             Err(Trouble::Gone(gone)) => Err(gone),
             Err(Trouble::Stopped) => lease.release(Duration::ZERO, false).await,
-            Err(Trouble::Page(error)) => {
+            Err(Trouble::Page(error, counts)) => {
                 self.report().failures += 1;
                 let delay = FIRST_RETRY * (1 << lease.row.stalls.clamp(0, 5));
-                let released = lease.release(delay, true).await;
+                let released = lease.release(delay, counts).await;
                 if !self.continues {
                     return Event::Ended(Err(error));
                 }
@@ -318,16 +244,14 @@ where
 
     /// Handles a range's pages. Returns the last key and the rows of the last page, which is
     /// handled, and not noted yet.
-    async fn pages(
-        &self,
-        lease: &mut Lease<'_>,
-    ) -> Result<Option<(super::super::place::ScanKey, usize)>, Trouble<E>> {
+    async fn pages(&self, lease: &mut Lease<'_>) -> Result<Option<(ScanKey, usize)>, Trouble<E>> {
         let mut reader = RangeReader::new(
             &self.shared,
             &self.control.random,
             lease.row.start(),
             lease.row.end(),
         );
+        let mut peeked = None;
         for page in 0_u32.. {
             let read = {
                 let mut stopping = self.stopping.subscribe();
@@ -338,7 +262,11 @@ where
                     Either::Right((read, _)) => read?,
                 }
             };
-            let read = read.map_err(|error| Trouble::Page(error.into()))?;
+            // A table that cannot be reached is no fault of the range.
+            let read = read.map_err(|error| {
+                let counts = !passes(&error);
+                Trouble::Page(error.into(), counts)
+            })?;
             let Some(ReadPage { rows, first, last, is_last }) = read else { break };
             lease.check().await?;
             let (scan, range) = (self.control.scan.clone(), lease.row.range.clone());
@@ -347,17 +275,17 @@ where
                 let page = WorkPage { id, rows, last: last.clone() };
                 (self.handle.lock().unwrap_or_else(PoisonError::into_inner))(page)
             };
-            lease.keep(handled).await?.map_err(Trouble::Page)?;
+            lease.keep(handled).await?.map_err(|error| Trouble::Page(error, true))?;
             if is_last {
                 return Ok(Some((last, count)));
             }
             lease.advance(&last, count).await?;
-            {
-                let mut report = self.report();
-                report.pages += 1;
-                report.rows += count as u64;
-            }
-            if self.splits && page % PAGES_PER_PEEK == 0 {
+            self.count(count);
+            let is_due = |(at, time): (u32, Instant)| {
+                page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
+            };
+            if self.splits && peeked.is_none_or(is_due) {
+                peeked = Some((page, Instant::now()));
                 self.share(lease, &mut reader).await?;
             }
         }
@@ -381,11 +309,20 @@ where
         Ok(())
     }
 
+    /// A page was handled, and noted as done.
+    fn count(&self, rows: usize) {
+        let mut report = self.report();
+        report.pages += 1;
+        report.rows += rows as u64;
+    }
+
     fn stop(&self) {
         self.stopping.send_replace(true);
     }
+}
 
-    fn report(&self) -> MutexGuard<'_, WorkerReport> {
+impl<T, H> Worker<T, H> {
+    pub fn report(&self) -> MutexGuard<'_, WorkerReport> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

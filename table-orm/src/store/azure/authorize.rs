@@ -2,13 +2,14 @@
 
 use super::SharedKey;
 use super::account_service::AccountService;
+use crate::protocol::http_date;
 use async_trait::async_trait;
 use azure_core::credentials::Secret;
 use azure_core::error::Error;
 use azure_core::http::headers::{AUTHORIZATION, CONTENT_TYPE, HeaderName, MS_DATE};
 use azure_core::http::policies::{Policy, PolicyResult};
 use azure_core::http::{Context, Request};
-use azure_core::time::{OffsetDateTime, to_rfc7231};
+use azure_core::time::OffsetDateTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ impl Policy for SignSharedKey {
         next: &[Arc<dyn Policy>],
     ) -> PolicyResult {
         let account = self.key.account();
-        request.insert_header(MS_DATE, to_rfc7231(&OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
         let signature = self.key.sign(&string_to_sign(self.service, account, request))?;
         request.insert_header(AUTHORIZATION, format!("SharedKeyLite {account}:{signature}"));
         next[0].send(context, request, &next[1..]).await
@@ -87,7 +88,7 @@ impl Policy for AppendSas {
         if query.is_some() {
             request.url_mut().set_query(query.as_deref());
         }
-        request.insert_header(MS_DATE, to_rfc7231(&OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
         next[0].send(context, request, &next[1..]).await.map_err(without_signature)
     }
 }

@@ -98,7 +98,8 @@ pub(in crate::store) fn start(
     let client = client_options(url, options)?;
     let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
     let pipeline = Pipeline::new(name, version, client, Vec::new(), authorize, None);
-    Ok(AzureStore { service: Service::new(url.as_str(), dialect(url)), pipeline })
+    let service = Service::new(url.as_str(), dialect(url));
+    Ok(AzureStore { endpoint: url.clone(), service, pipeline })
 }
 
 /// The options of a client that sends each request once, over connections of its own.

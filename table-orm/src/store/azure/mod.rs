@@ -36,15 +36,19 @@ use crate::store::{
 };
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
-use azure_core::http::headers::CLIENT_REQUEST_ID;
-use azure_core::http::{Context, Pipeline, PipelineSendOptions, Url};
+use azure_core::http::headers::{CLIENT_REQUEST_ID, HeaderName, HeaderValue};
+use azure_core::http::{AsyncResponseBody, Context, Pipeline, PipelineStreamOptions, Url};
 use azure_core::{Uuid, http};
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 
 /// A [`Store`] in an Azure account. Clones share its connections.
 #[derive(Clone)]
 pub struct AzureStore {
+    endpoint: Url,
     service: Service,
     pipeline: Pipeline,
 }
@@ -100,8 +104,9 @@ impl AzureStore {
     }
 
     async fn send(&self, request: Request) -> Result<Response, StoreError> {
-        let url = format!("{}{}", self.service.endpoint(), request.target);
-        let url = Url::parse(&url).map_err(|error| {
+        // Joined, the host is not parsed again.
+        let path = self.endpoint.path().trim_end_matches('/');
+        let url = self.endpoint.join(&format!("{path}{}", request.target)).map_err(|error| {
             StoreError::new(ErrorCode::INVALID_INPUT, "the request has no valid URL")
                 .caused_by(error)
         })?;
@@ -113,20 +118,32 @@ impl AzureStore {
             Method::Delete => http::Method::Delete,
         };
         let mut sent = http::Request::new(url, method);
+        // Room for those of the policies too.
+        let mut headers = HashMap::with_capacity(request.headers.len() + 8);
         for (name, value) in request.headers {
-            sent.insert_header(name, http::headers::HeaderValue::from_cow(value));
+            headers.insert(HeaderName::from(name), HeaderValue::from_cow(value));
         }
         // The pipeline adds one too, but on its way makes an error with a backtrace, which costs
         // more than all the rest where `RUST_BACKTRACE` is set.
-        sent.insert_header(CLIENT_REQUEST_ID, Uuid::new_v4().to_string());
+        headers.insert(CLIENT_REQUEST_ID, HeaderValue::from(Uuid::new_v4().to_string()));
+        *sent.headers_mut() = headers.into();
         sent.set_body(request.body);
         // The pipeline's own check knows nothing of the Table service's errors.
-        let options = PipelineSendOptions { skip_checks: true, ..PipelineSendOptions::default() };
-        let answer = self.pipeline.send(&Context::new(), &mut sent, Some(options)).await;
+        let options = PipelineStreamOptions { skip_checks: true, ..Default::default() };
+        let answer = self.pipeline.stream(&Context::new(), &mut sent, Some(options)).await;
         let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
+        let body = whole(body).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        Ok(Response::new(status.into(), headers, body.into()))
+        Ok(Response::new(status.into(), headers, body))
     }
+}
+
+/// A body read to its end. One that comes in one piece, as from this store's own HTTP client, is
+/// not copied, which the pipeline's `send` does twice.
+async fn whole(mut body: AsyncResponseBody) -> azure_core::Result<Bytes> {
+    let first = body.try_next().await?.unwrap_or_default();
+    let rest = body.collect().await?;
+    Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
 }
 
 /// Shows the endpoint only: what a caller's credential or HTTP client shows of itself is not known.

@@ -3,13 +3,15 @@
 use super::{ConnectError, ConnectOptions};
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
-use azure_core::http::headers::Headers;
+use azure_core::http::headers::{HeaderName, HeaderValue, Headers};
 use azure_core::http::{AsyncRawResponse, Body, HttpClient, Method, Request, Url};
+use reqwest::header::{self, HeaderMap};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::{BuilderVerifierExt as _, Verifier};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +39,7 @@ impl Http {
             .timeout(options.request_timeout)
             .pool_max_idle_per_host(options.max_idle_connections)
             .pool_idle_timeout(if secure { IDLE_TIMEOUT } else { PLAIN_IDLE_TIMEOUT })
+            .retry(reqwest::retry::never().max_retries_per_request(0))
             // A redirect would carry the authorization to another host.
             .redirect(reqwest::redirect::Policy::none());
         if matches!(endpoint.host_str(), Some("127.0.0.1" | "localhost" | "[::1]")) {
@@ -79,37 +82,74 @@ fn tls(
 #[async_trait]
 impl HttpClient for Http {
     async fn execute_request(&self, request: &Request) -> Result<AsyncRawResponse> {
-        let method = match request.method() {
-            Method::Delete => reqwest::Method::DELETE,
-            Method::Get => reqwest::Method::GET,
-            Method::Patch => reqwest::Method::PATCH,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            method => return Err(unknown(format!("the service has no {method}"))),
-        };
-        let mut sent = self.0.request(method, request.url().clone());
-        for (name, value) in request.headers().iter() {
-            sent = sent.header(name.as_str(), value.as_str());
-        }
-        match request.body() {
-            Body::Bytes(bytes) if bytes.is_empty() => {}
-            Body::Bytes(bytes) => sent = sent.body(bytes.clone()),
-            Body::SeekableStream(_) => {
-                return Err(unknown("the service takes no streams"));
-            }
-        }
-        let response = sent.send().await.map_err(failed)?;
+        let response = self.0.execute(outgoing(request)?).await.map_err(failed)?;
         let status = response.status().as_u16();
-        let mut headers = Headers::new();
-        for (name, value) in response.headers() {
-            if let Ok(value) = value.to_str() {
-                headers.insert(name.as_str().to_owned(), value.to_owned());
-            }
-        }
+        let headers = incoming(response.headers());
         let body = response.bytes().await.map_err(failed)?;
         Ok(AsyncRawResponse::from_bytes(status.into(), headers, body))
     }
 }
+
+/// The request as the HTTP client takes it.
+fn outgoing(request: &Request) -> Result<reqwest::Request> {
+    let method = match request.method() {
+        Method::Delete => reqwest::Method::DELETE,
+        Method::Get => reqwest::Method::GET,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        method => return Err(unknown(format!("the service has no {method}"))),
+    };
+    let mut outgoing = reqwest::Request::new(method, request.url().clone());
+    let headers = outgoing.headers_mut();
+    // One allocation for those of most requests.
+    headers.reserve(16);
+    for (name, value) in request.headers().iter() {
+        let name = name.as_str().parse::<header::HeaderName>();
+        let value = value.as_str().parse::<header::HeaderValue>();
+        let (Ok(name), Ok(value)) = (name, value) else {
+            return Err(unknown("a header has a name or value that HTTP does not know"));
+        };
+        headers.insert(name, value);
+    }
+    match request.body() {
+        Body::Bytes(bytes) if bytes.is_empty() => {}
+        Body::Bytes(bytes) => *outgoing.body_mut() = Some(bytes.clone().into()),
+        Body::SeekableStream(_) => return Err(unknown("the service takes no streams")),
+    }
+    Ok(outgoing)
+}
+
+/// The headers of an answer, but for those that are no text.
+fn incoming(headers: &HeaderMap) -> Headers {
+    let mut incoming = HashMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let (name, Ok(value)) = (name.as_str(), value.to_str()) else { continue };
+        let name = match USUAL.binary_search(&name) {
+            Ok(usual) => HeaderName::from_static(USUAL[usual]),
+            Err(_) => HeaderName::from(name.to_owned()),
+        };
+        incoming.insert(name, HeaderValue::from(value.to_owned()));
+    }
+    incoming.into()
+}
+
+/// What most answers carry, in order; these names need not be copied.
+const USUAL: [&str; 13] = [
+    "cache-control",
+    "content-length",
+    "content-type",
+    "dataserviceid",
+    "date",
+    "etag",
+    "preference-applied",
+    "server",
+    "transfer-encoding",
+    "x-content-type-options",
+    "x-ms-client-request-id",
+    "x-ms-request-id",
+    "x-ms-version",
+];
 
 /// The error of a request that a policy has changed into one the service does not know.
 fn unknown(message: impl Into<Cow<'static, str>>) -> Error {

@@ -216,3 +216,20 @@ fn several_workers_take_the_same_first_messages_without_quarrel() {
         world.assert_all_handled(0);
     });
 }
+
+#[test]
+fn a_worker_soon_has_as_many_ranges_as_it_can() {
+    // 400 pages, eight at a time once there are as many ranges.
+    for (each, most) in [(1, 77), (20, 1200)] {
+        run(async {
+            let world = World::new(numbered(4000), 10).await;
+            let plain = world.plain().concurrency(8);
+            let scan = plain.distributed("test", &world.control(), world.queues.clone(), QUEUE);
+            scan.start().await.unwrap();
+            let began = tokio::time::Instant::now();
+            world.work_on(&scan, seconds(each)).await.unwrap();
+            world.assert_all_handled(0);
+            assert!(began.elapsed() < seconds(most), "{each}: {:?}", began.elapsed());
+        });
+    }
+}

@@ -57,6 +57,26 @@ fn nothing_is_lost_on_a_bad_day() {
 }
 
 #[test]
+fn a_table_that_is_away_puts_no_range_aside() {
+    run(async {
+        let service = FakeService::new(KeySet::new(numbered(300)), ServiceSettings::default());
+        let source = Faults::seeded(1).errors_before(1.0).store(Arc::new(service.clone())).unwrap();
+        let world = World::of(service, EmbeddedStore::in_memory().unwrap()).await;
+        let world = world.reading(source.clone());
+        world.scan().start().await.unwrap();
+        let back = async {
+            tokio::time::sleep(Duration::from_hours(1)).await;
+            source.calm();
+        };
+        let scan = world.scan().continue_on_failure();
+        let (report, ()) = tokio::join!(world.work_on(&scan, seconds(1)), back);
+        let report = report.unwrap();
+        assert!(report.failures > 100 && report.poisoned == 0, "{report:?}");
+        world.assert_all_handled(0);
+    });
+}
+
+#[test]
 fn a_service_that_throttles_slows_a_worker_down_and_no_more() {
     run(async {
         let settings = ServiceSettings { page_rows: 100, ..ServiceSettings::measured(30_000) };

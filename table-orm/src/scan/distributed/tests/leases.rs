@@ -315,6 +315,25 @@ fn a_message_of_nothing_we_know_goes_to_the_poison_queue() {
 }
 
 #[test]
+fn scans_that_share_a_queue_leave_each_other_alone() {
+    run(async {
+        let world = World::new(numbered(1000), 10).await;
+        let other = world.plain().page_size(5).concurrency(1);
+        let other = other.distributed("other", &world.control(), world.queues.clone(), QUEUE);
+        other.start().await.unwrap();
+        let scan = world.scan();
+        scan.start().await.unwrap();
+        world.work_on(&scan, seconds(1)).await.unwrap();
+        world.assert_all_handled(0);
+        let status = other.status().await.unwrap();
+        assert_eq!((status.open, status.rows), (1, 0), "{status:?}");
+        world.handled.lock().unwrap().clear();
+        assert_eq!(world.work_on(&other, seconds(1)).await.unwrap().rows, 1000);
+        world.assert_all_handled(0);
+    });
+}
+
+#[test]
 fn a_removed_scan_stops_its_workers() {
     run(async {
         let (world, scan) = one_range(1).await;

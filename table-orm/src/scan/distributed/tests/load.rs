@@ -79,7 +79,7 @@ fn an_idle_worker_asks_ever_less_often() {
 fn messages_are_short_and_plain() {
     run(async {
         let world = World::new(numbered(2000), 10).await;
-        let id = "x".repeat(100);
+        let id = "x".repeat(80);
         let plain = world.plain().concurrency(4);
         let scan = plain.distributed(id, &world.control(), world.queues.clone(), QUEUE);
         scan.start().await.unwrap();
