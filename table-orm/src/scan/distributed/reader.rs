@@ -110,23 +110,21 @@ impl<'a, T: Send> RangeReader<'a, T> {
         range.estimate(&state.models, &state.rules)
     }
 
-    /// Ends the range in the middle of what it has left. What lies behind is another's from then on.
+    /// Ends the range in the middle of what it has left, or behind the partition it is in, where no
+    /// estimate tells the middle. What lies behind is another's from then on.
     pub fn split(&mut self) -> Option<Place> {
         let range = self.range.as_mut()?;
-        let cut =
-            if range.large_partition().is_some() { range.cut_behind_partition() } else { None };
-        let at = match cut {
-            Some((behind, _)) => behind,
-            None => {
-                let state = self.shared.lock();
-                let pages = range.estimate(&state.models, &state.rules).max(1.0 + LEAST_PAGES);
-                // The page under way stays with the range, and half of the others.
-                let fraction = f64::midpoint(1.0, pages) / pages;
-                let middle = range.point(&state.models, &state.rules, fraction)?;
-                drop(state);
-                range.end = Some(middle.clone());
-                middle
-            }
+        let at = {
+            let state = self.shared.lock();
+            let pages = range.estimate(&state.models, &state.rules);
+            // The page under way stays with the range, and half of the others.
+            let fraction = f64::midpoint(1.0, pages) / pages;
+            let is_long = pages >= 1.0 + LEAST_PAGES;
+            is_long.then(|| range.point(&state.models, &state.rules, fraction)).flatten()
+        };
+        let at = match at {
+            Some(middle) => range.end.insert(middle).clone(),
+            None => range.cut_behind_partition()?.0,
         };
         self.later.clear();
         Some(at)

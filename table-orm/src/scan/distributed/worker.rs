@@ -284,7 +284,7 @@ where
             let is_due = |(at, time): (u32, Instant)| {
                 page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
             };
-            if self.splits && peeked.is_none_or(is_due) {
+            if self.splits && peeked.is_none_or(is_due) && reader.is_long() {
                 peeked = Some((page, Instant::now()));
                 self.share(lease, &mut reader).await?;
             }
@@ -292,13 +292,13 @@ where
         Ok(None)
     }
 
-    /// Splits a range that has enough left, when no message waits for an idle worker.
+    /// Splits a range, which has enough left, when no message waits for an idle worker.
     async fn share(
         &self,
         lease: &mut Lease<'_>,
         reader: &mut RangeReader<'_, T>,
     ) -> Result<(), Trouble<E>> {
-        if !reader.is_long() || self.control.has_waiting().await.map_err(Gone::from)? {
+        if self.control.has_waiting().await.map_err(Gone::from)? {
             return Ok(());
         }
         if let Some(at) = reader.split() {
