@@ -8,7 +8,7 @@ use super::backoff::Tries;
 use super::control::{Control, may_have_changed, survivable};
 use super::rows::{RangeRow, RangeState, pair};
 use super::ticket::Ticket;
-use super::{LEASE, MOST_STALLS, clock};
+use super::{LEASE, MOST_STALLS, SUSPICIOUS_STALLS, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
 use crate::queue::{Message, QueueError, QueueErrorKind};
@@ -26,6 +26,8 @@ pub(super) struct Lease<'a> {
     renewal: Instant,
     /// Nothing was handled yet.
     fresh: bool,
+    /// This claim counts as a stall until something is.
+    counted: bool,
 }
 
 /// Why a worker no longer has a range.
@@ -68,6 +70,7 @@ impl Control {
         let owner = self.new_id();
         let renewal = Instant::now() + LEASE / 2;
         let mut tries = Tries::new(&self.random);
+        let mut counted = true;
         loop {
             let row = self.load(&ticket.scan, RangeState::Open, &ticket.range).await?;
             let Some(mut row) = row else {
@@ -76,7 +79,7 @@ impl Control {
             };
             if row.owner.as_ref() == Some(&owner) {
                 // The answer of the last try was lost.
-                return Ok(Lease::claimed(self, row, message, renewal));
+                return Ok(Lease::claimed(self, row, message, renewal, counted));
             }
             let left = row.lease_left();
             if !left.is_zero() {
@@ -91,8 +94,9 @@ impl Control {
                 row.state = RangeState::Poisoned;
                 row.owner = None;
             } else {
+                counted = row.stalls < SUSPICIOUS_STALLS;
                 row.generation += 1;
-                row.stalls += 1;
+                row.stalls += i32::from(counted);
                 row.owner = Some(owner.clone());
                 row.due = clock::after(LEASE);
             }
@@ -102,7 +106,7 @@ impl Control {
                     self.forget(&message.receipt).await?;
                     return Ok(Claim::Poisoned);
                 }
-                Ok(_) => return Ok(Lease::claimed(self, row, message, renewal)),
+                Ok(_) => return Ok(Lease::claimed(self, row, message, renewal, counted)),
                 Err(error) => tries.again(error, may_have_changed).await?,
             }
         }
@@ -126,9 +130,25 @@ impl<'a> Lease<'a> {
         row: Loaded<RangeRow>,
         message: Message,
         renewal: Instant,
+        counted: bool,
     ) -> Claim<'a> {
         let message = Some(message);
-        Claim::Leased(Box::new(Self { control, row, message, renewal, fresh: true }))
+        Claim::Leased(Box::new(Self { control, row, message, renewal, fresh: true, counted }))
+    }
+
+    /// Whether its first page is to be handled while its worker does nothing else.
+    pub const fn is_suspicious(&self) -> bool {
+        !self.counted
+    }
+
+    /// Counts the claim of a suspicious range as a stall, before anything is done that may end the
+    /// process.
+    pub async fn count_stall(&mut self) -> Result<(), Gone> {
+        let row = self.row.clone().into_inner();
+        let (stalls, due) = (row.stalls + 1, clock::after(LEASE));
+        self.write(RangeRow { stalls, due, ..row }, None).await?;
+        self.counted = true;
+        Ok(())
     }
 
     /// Does some work, while the lease is renewed. Once it is lost, the work is given up.
@@ -195,7 +215,7 @@ impl<'a> Lease<'a> {
     /// told to stop.
     pub async fn release(mut self, delay: Duration, failed: bool) -> Result<(), Gone> {
         let row = self.row.clone().into_inner();
-        let stalls = row.stalls - i32::from(self.fresh && !failed);
+        let stalls = row.stalls - i32::from(self.fresh && self.counted && !failed);
         let due = clock::after(LEASE + delay);
         self.write(RangeRow { owner: None, due, stalls, ..row }, None).await?;
         let control = self.control;

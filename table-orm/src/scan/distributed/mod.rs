@@ -54,3 +54,6 @@ use std::time::Duration;
 pub const LEASE: Duration = Duration::from_secs(60);
 /// So many claims of a range without a page handled put it aside.
 pub const MOST_STALLS: i32 = 5;
+/// After so many of them its first page is handled while its worker does nothing else: if that page
+/// ends the process, no other range is to blame for it.
+const SUSPICIOUS_STALLS: i32 = 2;

@@ -5,9 +5,11 @@ use super::super::place::ScanKey;
 /// Which page it is: the same when it comes again.
 ///
 /// A page comes again when its worker ended between the handler and the note that it was done. It
-/// then starts with the same row, if that is still there, but may end earlier or later. So a handler
-/// that must notice it keeps, in one transaction with what it writes, the last key it has handled of
-/// each range, and skips rows up to that one.
+/// then starts with the same row, if that is still there, but may end earlier or later. Where it
+/// ends earlier, the range may be split before the end of what was handled, and the rest comes under
+/// another range's id. So a handler whose effects must not be repeated tells them by the rows' own
+/// keys: writes under them, or messages with ids made of them. Only in a scan that is never split
+/// ([`Splitter::Serial`](crate::scan::Splitter::Serial)) is it enough to keep the last key handled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PageId {

@@ -5,7 +5,7 @@ use super::backoff::Backoff;
 use super::control::Control;
 use super::lease::{Claim, Lease};
 use super::worker::{Event, Worker};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use futures_util::future::select;
 use std::pin::pin;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub(super) enum Polled<'a> {
     Leased(Box<Lease<'a>>),
     Nothing,
     Complete,
+    Removed,
 }
 
 impl Polling {
@@ -64,8 +65,16 @@ impl<T, H> Worker<T, H> {
             } else {
                 self.control.is_open().await?
             };
+            if !open {
+                // One that was removed has no open ranges either.
+                return match self.control.started().await {
+                    Ok(_) => Ok(Polled::Complete),
+                    Err(Error::DistributedScan(_)) => Ok(Polled::Removed),
+                    Err(error) => Err(error),
+                };
+            }
             polling.wait = polling.backoff.next(&self.control.random);
-            return Ok(if open { Polled::Nothing } else { Polled::Complete });
+            return Ok(Polled::Nothing);
         };
         match self.control.claim(message).await? {
             Claim::Leased(lease) => {

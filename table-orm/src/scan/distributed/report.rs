@@ -26,7 +26,8 @@ pub struct WorkerReport {
     pub failures: u64,
     /// Ranges put aside, for no progress in five claims.
     pub poisoned: u64,
-    /// Whether no range was left to read when it ended.
+    /// Whether it saw that no range was left to read; not where the scan was removed, or it was
+    /// told to stop. Some ranges may have been put aside: the scan's status tells.
     pub complete: bool,
 }
 
@@ -53,5 +54,11 @@ impl DistributedStatus {
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.open == 0
+    }
+
+    /// Whether every row was handled: nothing is left to read, and nothing was put aside.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.is_complete() && self.poisoned == 0
     }
 }

@@ -101,7 +101,7 @@ impl<T, R> Scan<T, R> {
     /// assert_eq!(one?.rows + other?.rows, 2500);
     ///
     /// let status = scan.status().await?;
-    /// assert!(status.is_complete() && status.rows == 2500 && status.poisoned == 0);
+    /// assert!(status.is_whole() && status.rows == 2500);
     /// scan.remove().await?;
     /// # Ok(())
     /// # }
@@ -201,7 +201,7 @@ impl<T, R> DistributedScan<T, R> {
         self.control()?.redrive().await
     }
 
-    /// Deletes the scan's rows. Workers at work on it stop at their next page; messages left are
+    /// Deletes the scan's rows. Workers at work on it end after the pages in hand; messages left are
     /// deleted by whoever receives them. The queues stay.
     ///
     /// # Errors

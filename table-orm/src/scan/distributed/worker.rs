@@ -23,7 +23,7 @@ use std::future::pending;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, RwLock, watch};
 use tokio::time::Instant;
 
 /// A worker looks whether others are idle after so many pages of a range, or after that time.
@@ -100,6 +100,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
             handle: Mutex::new(handle),
             report: Mutex::default(),
             stopping: watch::Sender::new(false),
+            turns: RwLock::new(()),
             split_off: Notify::new(),
             control,
         };
@@ -115,6 +116,8 @@ pub(super) struct Worker<T, H> {
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
     pub stopping: watch::Sender<bool>,
+    /// Pages of ranges side by side, or the first page of one that others died of.
+    turns: RwLock<()>,
     /// A message was sent that this worker, too, may receive.
     pub split_off: Notify,
 }
@@ -185,6 +188,7 @@ where
                 }
                 Some(Event::Polled(polling, Ok(Polled::Nothing))) => idle = Some(polling),
                 Some(Event::Polled(_, Ok(Polled::Complete))) => self.report().complete = true,
+                Some(Event::Polled(_, Ok(Polled::Removed))) => {}
                 Some(Event::Polled(_, Err(error))) => {
                     failed.get_or_insert(error.into());
                     self.stop();
@@ -251,8 +255,20 @@ where
             lease.row.start(),
             lease.row.end(),
         );
+        let mut alone = None;
+        if lease.is_suspicious() {
+            alone = Some(lease.keep(self.turns.write()).await?);
+            if *self.stopping.borrow() {
+                return Err(Trouble::Stopped);
+            }
+            lease.count_stall().await?;
+        }
         let mut peeked = None;
         for page in 0_u32.. {
+            let _beside = match alone {
+                Some(_) => None,
+                None => Some(lease.keep(self.turns.read()).await?),
+            };
             let read = {
                 let mut stopping = self.stopping.subscribe();
                 let stopped = pin!(stopping.wait_for(|stopping| *stopping));
@@ -281,6 +297,7 @@ where
             }
             lease.advance(&last, count).await?;
             self.count(count);
+            drop(alone.take());
             let is_due = |(at, time): (u32, Instant)| {
                 page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
             };

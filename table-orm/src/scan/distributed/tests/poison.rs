@@ -3,10 +3,12 @@
 use super::*;
 use crate::Error;
 use crate::queue::Queues as _;
+use crate::scan::Splitter;
 use crate::scan::distributed::{LEASE, WorkerReport};
 use crate::scan::tests::run;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 /// Works on a scan whose page of that row fails.
@@ -78,6 +80,46 @@ fn workers_that_die_of_a_page_put_its_range_aside_too() {
         assert_eq!(deaths, 5);
         let status = world.scan().status().await.unwrap();
         assert_eq!((status.poisoned, status.rows), (1, 0));
+    });
+}
+
+#[test]
+fn a_page_that_ends_its_process_puts_no_range_aside_but_its_own() {
+    run(async {
+        for concurrency in [2, 8] {
+            let world = World::new(numbered(2000), 50).await;
+            let keys = (1..10).map(|at| format!("{:06}", at * 200)).collect();
+            let plain = world.plain().split(Splitter::Keys(keys)).concurrency(concurrency);
+            let scan = plain.distributed("test", &world.control(), world.queues.clone(), QUEUE);
+            scan.start().await.unwrap();
+            let mut deaths = 0;
+            loop {
+                let died = Notify::new();
+                let work = scan.work(|page| {
+                    let deadly = page.rows[0].partition_key == "000600";
+                    if !deadly {
+                        drop(world.note(page));
+                    }
+                    let died = &died;
+                    async move {
+                        sleep(Duration::from_millis(50)).await;
+                        if deadly {
+                            died.notify_one();
+                        }
+                        sleep(seconds(2)).await;
+                        Ok::<_, Error>(())
+                    }
+                });
+                tokio::select! {
+                    report = work => break assert!(report.unwrap().complete),
+                    () = died.notified() => deaths += 1,
+                }
+            }
+            assert_eq!(deaths, 5);
+            let status = scan.status().await.unwrap();
+            assert!(status.is_complete() && !status.is_whole(), "{status:?}");
+            assert_eq!((status.poisoned, status.rows), (1, 1800), "{concurrency}: {status:?}");
+        }
     });
 }
 
