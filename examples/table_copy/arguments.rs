@@ -28,7 +28,8 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
 
 STORE is the path of a database file; `memory`; `sample:ROWS`, rows made up in memory; or, in a build
 with `--features azure`, the connection string of a storage account: UseDevelopmentStorage=true is
-Azurite's.
+Azurite's. `env:NAME` is the STORE that the environment variable NAME has: a connection string has the
+account's key, and a command line is shown to everyone on the machine.
 
 Ctrl-C ends it early. The same command then goes on where it was: the few pages that were being
 written are written again, which changes nothing. The checkpoint is deleted when the copy is whole

@@ -198,6 +198,22 @@ fn what_would_do_harm_is_refused() {
     assert!(matches!(error, Failure::TableName(_)), "{error}");
 }
 
+#[cfg(feature = "azure")]
+#[test]
+fn command_lines_of_workers_have_no_keys() {
+    let account = "DefaultEndpointsProtocol=https;AccountName=runners;AccountKey=c2VjcmV0";
+    let text = ["--from", "UseDevelopmentStorage=true", "--to", account, "--workers", "3"];
+    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let command = workers::worker(Path::new("table_copy"), &arguments, 3);
+    let command = command.as_std();
+    let line: Vec<_> = command.get_args().map(|text| text.to_str().unwrap()).collect();
+    assert_eq!(line[..4], ["--from", "env:TABLE_COPY_FROM", "--to", "env:TABLE_COPY_TO"]);
+    assert!(!line.iter().any(|text| text.contains('=')), "{line:?}");
+    let told =
+        |name: &str| command.get_envs().any(|set| set == (name.as_ref(), Some(account.as_ref())));
+    assert!(told("TABLE_COPY_TO") && !told("TABLE_COPY_FROM"));
+}
+
 fn rows(rows: &[DynamicEntity]) -> Content {
     let mut content = Content::default();
     rows.iter().for_each(|row| content.add(row));

@@ -2,13 +2,13 @@
 //! on several.
 
 use crate::arguments::Arguments;
-use crate::location::Location;
 use crate::progress::{progress, speed};
 use crate::shared::SharedCopy;
 use crate::{Failure, check, count, is_over, refuse_rows};
 use indicatif::HumanCount;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -23,6 +23,9 @@ use tokio::time::{sleep, timeout};
 
 /// The table of the copies under way.
 const CONTROL: &str = "tablecopies";
+/// The environment variables that tell workers the stores.
+const FROM: &str = "TABLE_COPY_FROM";
+const TO: &str = "TABLE_COPY_TO";
 /// How long workers have to finish the pages they are at.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -195,17 +198,27 @@ async fn copy(
 
 /// Starts one of so many workers; it is killed when its handle is dropped.
 fn start(arguments: &Arguments, workers: usize) -> io::Result<Child> {
+    worker(&std::env::current_exe()?, arguments, workers).spawn()
+}
+
+/// The command that starts one of so many workers.
+pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command {
     let Arguments { from, to, table, to_table, readers, writers, .. } = arguments;
     let share = |requests: &usize| requests.div_ceil(workers).to_string();
-    let account = |store: &Location| store.account().unwrap_or_default().to_owned();
-    Command::new(std::env::current_exe()?)
-        .args(["--worker", "--from", &account(from), "--to", &account(to)])
+    let mut command = Command::new(program);
+    // Everyone on the machine may see command lines, and connection strings have keys.
+    for (option, variable, store) in [("--from", FROM, from), ("--to", TO, to)] {
+        command.args([option, &format!("env:{variable}")]);
+        command.env(variable, store.account().unwrap_or_default());
+    }
+    command
+        .arg("--worker")
         .args(["--table", table.as_str(), "--to-table", to_table.as_str()])
         .args(["--readers", &share(readers), "--writers", &share(writers)])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
+        .kill_on_drop(true);
+    command
 }
 
 /// Waits for all workers to end. What they have to say, they say themselves.
