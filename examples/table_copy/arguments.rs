@@ -31,7 +31,7 @@ with `--features azure`, the connection string of a storage account: UseDevelopm
 Azurite's. `env:NAME` is the STORE that the environment variable NAME has: a connection string has the
 account's key, and a command line is shown to everyone on the machine.
 
-Ctrl-C ends it early. The same command then goes on where it was: the few pages that were being
+Ctrl-C or SIGTERM ends it early. The same command then goes on where it was: the few pages that were being
 written are written again, which changes nothing. The checkpoint is deleted when the copy is whole
 and, unless --no-verify, has the rows of the table, type by type and bit by bit.
 

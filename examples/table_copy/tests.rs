@@ -2,7 +2,7 @@ use super::*;
 use crate::location::Location;
 use crate::shared::SharedCopy;
 use std::cell::Cell;
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::path::Path;
 use std::task::Poll;
 use std::time::Duration;
@@ -209,9 +209,39 @@ fn command_lines_of_workers_have_no_keys() {
     let line: Vec<_> = command.get_args().map(|text| text.to_str().unwrap()).collect();
     assert_eq!(line[..4], ["--from", "env:TABLE_COPY_FROM", "--to", "env:TABLE_COPY_TO"]);
     assert!(!line.iter().any(|text| text.contains('=')), "{line:?}");
-    let told =
-        |name: &str| command.get_envs().any(|set| set == (name.as_ref(), Some(account.as_ref())));
-    assert!(told("TABLE_COPY_TO") && !told("TABLE_COPY_FROM"));
+    let told = |name: &str, value: &str| {
+        command.get_envs().any(|set| set == (name.as_ref(), Some(value.as_ref())))
+    };
+    assert!(told("TABLE_COPY_FROM", "UseDevelopmentStorage=true"));
+    assert!(told("TABLE_COPY_TO", account));
+    assert!(told("TABLE_COPY_PARENT", "stdin"));
+}
+
+#[cfg(feature = "azure")]
+#[tokio::test]
+async fn a_worker_stops_when_its_pipe_is_closed_and_not_before() {
+    let (reader, mut writer) = io::pipe().unwrap();
+    let mut ended = pin!(workers::end_of(reader));
+    writer.write_all(b"text").unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(50), ended.as_mut()).await;
+    assert!(early.is_err());
+    drop(writer);
+    tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn both_signals_stop_the_program() {
+    for signal in ["-INT", "-TERM"] {
+        let mut stop = pin!(interrupted());
+        // Both are waited for from here on.
+        let early = tokio::time::timeout(Duration::from_millis(50), stop.as_mut()).await;
+        assert!(early.is_err());
+        let process = std::process::id().to_string();
+        let sent = tokio::process::Command::new("kill").args([signal, &process]).status().await;
+        assert!(sent.unwrap().success());
+        tokio::time::timeout(Duration::from_secs(60), stop).await.unwrap();
+    }
 }
 
 fn rows(rows: &[DynamicEntity]) -> Content {

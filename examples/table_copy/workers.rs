@@ -6,8 +6,9 @@ use crate::progress::{progress, speed};
 use crate::shared::SharedCopy;
 use crate::{Failure, check, count, is_over, refuse_rows};
 use indicatif::HumanCount;
+use std::future::pending;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::Stdio;
@@ -19,6 +20,7 @@ use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
 use table_orm::store::azure::{ConnectError, ConnectionString};
 use table_orm::{Error, TableName, Tables};
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 /// The table of the copies under way.
@@ -26,6 +28,8 @@ const CONTROL: &str = "tablecopies";
 /// The environment variables that tell workers the stores.
 const FROM: &str = "TABLE_COPY_FROM";
 const TO: &str = "TABLE_COPY_TO";
+/// The environment variable that tells a worker that its stdin ends when it is to stop.
+const PARENT: (&str, &str) = ("TABLE_COPY_PARENT", "stdin");
 /// How long workers have to finish the pages they are at.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -119,6 +123,12 @@ pub async fn work(
 ) -> Result<(), Failure> {
     let job = Job::open(&arguments, &source, &target).await?;
     let started = Instant::now();
+    let stop = async {
+        tokio::select! {
+            () = stop => {}
+            () = let_go() => {}
+        }
+    };
     let report = job.copy.work(stop).await.map_err(Failure::NotWhole)?;
     println!("copied {} rows: {}", HumanCount(report.rows), speed(report.rows, started.elapsed()));
     match report.complete {
@@ -167,9 +177,11 @@ async fn copy(
     let started = Instant::now();
     let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
     let mut workers = workers.map_err(WorkersError::Start)?;
+    // Taken from the workers, since waiting for one closes its pipe.
+    let pipes: Vec<_> = workers.iter_mut().filter_map(|worker| worker.stdin.take()).collect();
     let stopped_early = tokio::select! {
-        () = ended(&mut workers) => false,
-        () = stop.as_mut() => true,
+        () = ended(&mut workers) => Ok(false),
+        () = stop.as_mut() => Ok(true),
         error = async {
             loop {
                 sleep(Duration::from_secs(1)).await;
@@ -178,19 +190,19 @@ async fn copy(
                     Err(error) => return error,
                 }
             }
-        } => return Err(error.into()),
+        } => Err(error),
     };
-    if stopped_early {
-        // Ctrl-C on a terminal reaches them, too. Those that do not end are killed with their handles.
-        drop(timeout(PATIENCE, ended(&mut workers)).await);
-    }
+    // Now those that still work stop, and those that do not are killed with their handles.
+    drop(pipes);
+    drop(timeout(PATIENCE, ended(&mut workers)).await);
+    let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
     bar.finish_and_clear();
     let (copied, elapsed) = (status.rows.saturating_sub(before), started.elapsed());
     println!("copied {} rows: {}", HumanCount(copied), speed(copied, elapsed));
     match status {
-        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
         _ if stopped_early => Err(stopped()),
+        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
         DistributedStatus { open: 0, poisoned, .. } => Err(WorkersError::Poisoned(poisoned).into()),
         DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
     }
@@ -215,7 +227,8 @@ pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command 
         .arg("--worker")
         .args(["--table", table.as_str(), "--to-table", to_table.as_str()])
         .args(["--readers", &share(readers), "--writers", &share(writers)])
-        .stdin(Stdio::null())
+        .env(PARENT.0, PARENT.1)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .kill_on_drop(true);
     command
@@ -226,6 +239,26 @@ async fn ended(workers: &mut [Child]) {
     for worker in workers {
         drop(worker.wait().await);
     }
+}
+
+/// Ends when the coordinator that has started this process closes its stdin, or is gone. Never ends
+/// for a worker started by hand, whose stdin may be anything.
+async fn let_go() {
+    match std::env::var(PARENT.0) {
+        Ok(parent) if parent == PARENT.1 => end_of(io::stdin()).await,
+        _ => pending().await,
+    }
+}
+
+/// Waits for the end of the input, in a thread that nobody waits for: a runtime would not end
+/// before a read of its own.
+pub async fn end_of(mut input: impl Read + Send + 'static) {
+    let (sender, ended) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        drop(io::copy(&mut input, &mut io::sink()));
+        drop(sender);
+    });
+    drop(ended.await);
 }
 
 fn stopped() -> Failure {
