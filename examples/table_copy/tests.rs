@@ -190,12 +190,43 @@ fn what_would_do_harm_is_refused() {
     ] {
         assert!(matches!(refused(text), Failure::Arguments(_)));
     }
-    for part in [&["--workers", "2"][..], &["--worker"]] {
-        let error = refused(&[&["--from", "sample:10", "--to", file], part].concat());
-        assert!(matches!(error, Failure::NoAccount), "{error}");
-    }
     let error = refused(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
     assert!(matches!(error, Failure::TableName(_)), "{error}");
+}
+
+#[test]
+fn options_of_shared_copies_that_do_not_go_together_are_refused() {
+    let stores = ["--from", "sample:10", "--to", "copy.redb"];
+    let refused = |text: &[&str]| {
+        Arguments::read(lexopt::Parser::from_args(stores.iter().chain(text))).unwrap_err()
+    };
+    for part in [&["--workers", "2"][..], &["--worker"]] {
+        assert!(matches!(refused(part), Failure::NoAccount));
+        let error = refused(&[part, &["--checkpoint", "copy.json"]].concat());
+        assert!(matches!(&error, Failure::Arguments(_)), "{error}");
+        assert!(error.to_string().starts_with("--checkpoint is of a copy by one process"));
+    }
+    let error = refused(&["--workers", "2", "--worker"]);
+    assert_eq!(
+        error.to_string(),
+        "--workers begins a copy and --worker joins one; give one of them; --help lists the options"
+    );
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
+    use table_orm::scan::distributed::DistributedScanError;
+    let azurite = "UseDevelopmentStorage=true";
+    let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
+    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let error = DistributedScanError::NotStarted("results-to-copy".to_owned());
+    let failure = workers::not_whole(&arguments, error.into());
+    assert_eq!(
+        failure.to_string(),
+        "no copy of `results` to `copy` between these accounts is under way, so there is none to \
+         work on; begin it with --workers"
+    );
 }
 
 #[cfg(feature = "azure")]

@@ -40,6 +40,11 @@ pub enum WorkersError {
     Connect(#[from] ConnectError),
     #[error("the queue of the copy cannot be deleted: {0}")]
     Queue(#[from] QueueError),
+    #[error(
+        "no copy of `{0}` to `{1}` between these accounts is under way, so there is none to work \
+         on; begin it with --workers"
+    )]
+    NotBegun(TableName, TableName),
     #[error("no worker can be started: {0}")]
     Start(#[source] io::Error),
     #[error(
@@ -129,11 +134,22 @@ pub async fn work(
             () = let_go() => {}
         }
     };
-    let report = job.copy.work(stop).await.map_err(Failure::NotWhole)?;
+    let report = job.copy.work(stop).await.map_err(|error| not_whole(&arguments, error))?;
     println!("copied {} rows: {}", HumanCount(report.rows), speed(report.rows, started.elapsed()));
     match report.complete {
         true => Ok(()),
         false => Err(stopped()),
+    }
+}
+
+/// What a worker says when its work ends with that error.
+pub fn not_whole(arguments: &Arguments, error: Error) -> Failure {
+    match error {
+        Error::DistributedScan(DistributedScanError::NotStarted(_)) => {
+            let (table, copy) = (arguments.table.clone(), arguments.to_table.clone());
+            WorkersError::NotBegun(table, copy).into()
+        }
+        error => Failure::NotWhole(error),
     }
 }
 
