@@ -16,7 +16,8 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
   --to STORE         where the copy is to be
   --table NAME       the table; `results` unless given
   --to-table NAME    the name of the copy; that of the table unless given
-  --checkpoint FILE  where to keep the progress; TABLE-to-COPY.json unless given
+  --checkpoint FILE  where to keep the progress; TABLE-to-COPY.json unless given; not
+                     with --workers or --worker
   --over             write into a table that holds rows already
   --readers N        requests to the source under way at a time; 16 unless given
   --writers N        transactions to the target under way at a time; 16 unless given
@@ -28,9 +29,10 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
 
 STORE is the path of a database file; `memory`; `sample:ROWS`, rows made up in memory; or, in a build
 with `--features azure`, the connection string of a storage account: UseDevelopmentStorage=true is
-Azurite's.
+Azurite's. `env:NAME` is the STORE that the environment variable NAME has: a connection string has the
+account's key, and a command line is shown to everyone on the machine.
 
-Ctrl-C ends it early. The same command then goes on where it was: the few pages that were being
+Ctrl-C or SIGTERM ends it early. The same command then goes on where it was: the few pages that were being
 written are written again, which changes nothing. The checkpoint is deleted when the copy is whole
 and, unless --no-verify, has the rows of the table, type by type and bit by bit.
 
@@ -73,7 +75,7 @@ impl Arguments {
         let mut table = TableName::new("results")?;
         let (mut readers, mut writers) = (16, 16);
         let [mut over, mut no_count, mut no_verify] = [false; 3];
-        let mut part = Part::All;
+        let (mut workers, mut worker) = (None, false);
         while let Some(argument) = parser.next().map_err(wrong)? {
             match argument {
                 Long("from") => from = Some(Location::read(&text(&mut parser)?)?),
@@ -86,13 +88,27 @@ impl Arguments {
                 Long("over") => over = true,
                 Long("no-count") => no_count = true,
                 Long("no-verify") => no_verify = true,
-                Long("workers") => {
-                    part = Part::Coordinator(positive("--workers", &text(&mut parser)?)?);
-                }
-                Long("worker") => part = Part::Worker,
+                Long("workers") => workers = Some(positive("--workers", &text(&mut parser)?)?),
+                Long("worker") => worker = true,
                 Long("help") | Short('h') => return Ok(None),
                 _ => return Err(wrong(argument.unexpected())),
             }
+        }
+        let part = match (workers, worker) {
+            (None, false) => Part::All,
+            (Some(workers), false) => Part::Coordinator(workers),
+            (None, true) => Part::Worker,
+            (Some(_), true) => {
+                return Err(refused(
+                    "--workers begins a copy and --worker joins one; give one of them",
+                ));
+            }
+        };
+        if part != Part::All && checkpoint.is_some() {
+            return Err(refused(
+                "--checkpoint is of a copy by one process; --workers and --worker keep the \
+                 progress in the target's account, so leave it out",
+            ));
         }
         let missing = |option: &str| Failure::Arguments(format!("{option} STORE is missing"));
         let to_table = to_table.unwrap_or_else(|| table.clone());
@@ -139,6 +155,10 @@ impl Arguments {
 fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
     let text = parser.value().and_then(lexopt::ValueExt::string);
     text.map_err(|error| Failure::Arguments(error.to_string()))
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::Arguments(why.to_owned())
 }
 
 fn positive(option: &str, text: &str) -> Result<usize, Failure> {

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use table_orm::{DynamicEntity, Error, TableName, Tables};
 
+/// What the name of an environment variable is written behind.
+const VARIABLE: &str = "env:";
+
 /// A store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
@@ -21,6 +24,10 @@ pub enum Location {
 pub enum LocationError {
     #[error("`sample:{0}` names no number of rows; write `sample:10000`")]
     Sample(String),
+    #[error(
+        "`env:{0}`: the environment variable names no store; set it to one, as --help lists them"
+    )]
+    Variable(String),
     #[cfg(not(feature = "azure"))]
     #[error("this build knows no storage accounts; run it with `--features azure`")]
     Account,
@@ -31,7 +38,26 @@ pub enum LocationError {
 }
 
 impl Location {
+    /// Reads a location, or with `env:NAME` the one that the environment variable has.
     pub fn read(text: &str) -> Result<Self, LocationError> {
+        Self::read_with(text, |name| std::env::var(name).ok())
+    }
+
+    fn read_with(
+        text: &str,
+        variable: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<Self, LocationError> {
+        let Some(name) = text.strip_prefix(VARIABLE) else { return Self::read_plain(text) };
+        match variable(name) {
+            // A variable that names a variable might go round in circles.
+            Some(text) if !text.is_empty() && !text.starts_with(VARIABLE) => {
+                Self::read_plain(&text)
+            }
+            _ => Err(LocationError::Variable(name.to_owned())),
+        }
+    }
+
+    fn read_plain(text: &str) -> Result<Self, LocationError> {
         if let Some(rows) = text.strip_prefix("sample:") {
             let wrong = || LocationError::Sample(rows.to_owned());
             return rows.parse().map(Self::Sample).map_err(|_| wrong());
@@ -112,6 +138,30 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`sample:many` names no number of rows; write `sample:10000`"
+        );
+    }
+
+    #[test]
+    fn an_environment_variable_may_have_the_location() {
+        let azurite = "UseDevelopmentStorage=true";
+        let read = |value: Option<&str>| {
+            Location::read_with("env:STORE", |name| {
+                assert_eq!(name, "STORE");
+                value.map(str::to_owned)
+            })
+        };
+        assert_eq!(read(Some(azurite)).unwrap(), Location::Account(azurite.to_owned()));
+        assert_eq!(read(Some("race.redb")).unwrap(), Location::File("race.redb".into()));
+        assert_eq!(read(Some("sample:5")).unwrap(), Location::Sample(5));
+        for value in [None, Some(""), Some("env:STORE")] {
+            let error = read(value).unwrap_err();
+            assert!(matches!(&error, LocationError::Variable(name) if name == "STORE"), "{error}");
+        }
+        let error = Location::read("env:TABLE_COPY_NO_SUCH_VARIABLE").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`env:TABLE_COPY_NO_SUCH_VARIABLE`: the environment variable names no store; set it to \
+             one, as --help lists them"
         );
     }
 

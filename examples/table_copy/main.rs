@@ -26,6 +26,7 @@ use copy::{Copying, Ended};
 use indicatif::HumanCount;
 use location::LocationError;
 use progress::{progress, speed};
+use std::future::pending;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
@@ -81,18 +82,35 @@ enum Failure {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let interrupted = async {
-        // Without the signal there is nothing to wait for.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    match run(lexopt::Parser::from_env(), interrupted).await {
+    match run(lexopt::Parser::from_env(), interrupted()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("table_copy: {failure}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Waits for Ctrl-C, or on unix for SIGTERM. Where one cannot be waited for, it has its usual effect.
+async fn interrupted() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            pending().await
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = pending();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
     }
 }
 

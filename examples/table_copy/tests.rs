@@ -2,7 +2,7 @@ use super::*;
 use crate::location::Location;
 use crate::shared::SharedCopy;
 use std::cell::Cell;
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::path::Path;
 use std::task::Poll;
 use std::time::Duration;
@@ -190,12 +190,89 @@ fn what_would_do_harm_is_refused() {
     ] {
         assert!(matches!(refused(text), Failure::Arguments(_)));
     }
-    for part in [&["--workers", "2"][..], &["--worker"]] {
-        let error = refused(&[&["--from", "sample:10", "--to", file], part].concat());
-        assert!(matches!(error, Failure::NoAccount), "{error}");
-    }
     let error = refused(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
     assert!(matches!(error, Failure::TableName(_)), "{error}");
+}
+
+#[test]
+fn options_of_shared_copies_that_do_not_go_together_are_refused() {
+    let stores = ["--from", "sample:10", "--to", "copy.redb"];
+    let refused = |text: &[&str]| {
+        Arguments::read(lexopt::Parser::from_args(stores.iter().chain(text))).unwrap_err()
+    };
+    for part in [&["--workers", "2"][..], &["--worker"]] {
+        assert!(matches!(refused(part), Failure::NoAccount));
+        let error = refused(&[part, &["--checkpoint", "copy.json"]].concat());
+        assert!(matches!(&error, Failure::Arguments(_)), "{error}");
+        assert!(error.to_string().starts_with("--checkpoint is of a copy by one process"));
+    }
+    let error = refused(&["--workers", "2", "--worker"]);
+    assert_eq!(
+        error.to_string(),
+        "--workers begins a copy and --worker joins one; give one of them; --help lists the options"
+    );
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
+    use table_orm::scan::distributed::DistributedScanError;
+    let azurite = "UseDevelopmentStorage=true";
+    let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
+    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let error = DistributedScanError::NotStarted("results-to-copy".to_owned());
+    let failure = workers::not_whole(&arguments, error.into());
+    assert_eq!(
+        failure.to_string(),
+        "no copy of `results` to `copy` between these accounts is under way, so there is none to \
+         work on; begin it with --workers"
+    );
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn command_lines_of_workers_have_no_keys() {
+    let account = "DefaultEndpointsProtocol=https;AccountName=runners;AccountKey=c2VjcmV0";
+    let text = ["--from", "UseDevelopmentStorage=true", "--to", account, "--workers", "3"];
+    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let command = workers::worker(Path::new("table_copy"), &arguments, 3);
+    let command = command.as_std();
+    let line: Vec<_> = command.get_args().map(|text| text.to_str().unwrap()).collect();
+    assert_eq!(line[..4], ["--from", "env:TABLE_COPY_FROM", "--to", "env:TABLE_COPY_TO"]);
+    assert!(!line.iter().any(|text| text.contains('=')), "{line:?}");
+    let told = |name: &str, value: &str| {
+        command.get_envs().any(|set| set == (name.as_ref(), Some(value.as_ref())))
+    };
+    assert!(told("TABLE_COPY_FROM", "UseDevelopmentStorage=true"));
+    assert!(told("TABLE_COPY_TO", account));
+    assert!(told("TABLE_COPY_PARENT", "stdin"));
+}
+
+#[cfg(feature = "azure")]
+#[tokio::test]
+async fn a_worker_stops_when_its_pipe_is_closed_and_not_before() {
+    let (reader, mut writer) = io::pipe().unwrap();
+    let mut ended = pin!(workers::end_of(reader));
+    writer.write_all(b"text").unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(50), ended.as_mut()).await;
+    assert!(early.is_err());
+    drop(writer);
+    tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn both_signals_stop_the_program() {
+    for signal in ["-INT", "-TERM"] {
+        let mut stop = pin!(interrupted());
+        // Both are waited for from here on.
+        let early = tokio::time::timeout(Duration::from_millis(50), stop.as_mut()).await;
+        assert!(early.is_err());
+        let process = std::process::id().to_string();
+        let sent = tokio::process::Command::new("kill").args([signal, &process]).status().await;
+        assert!(sent.unwrap().success());
+        tokio::time::timeout(Duration::from_secs(60), stop).await.unwrap();
+    }
 }
 
 fn rows(rows: &[DynamicEntity]) -> Content {

@@ -2,13 +2,14 @@
 //! on several.
 
 use crate::arguments::Arguments;
-use crate::location::Location;
 use crate::progress::{progress, speed};
 use crate::shared::SharedCopy;
 use crate::{Failure, check, count, is_over, refuse_rows};
 use indicatif::HumanCount;
+use std::future::pending;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io;
+use std::io::{self, Read};
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -19,10 +20,16 @@ use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
 use table_orm::store::azure::{ConnectError, ConnectionString};
 use table_orm::{Error, TableName, Tables};
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 /// The table of the copies under way.
 const CONTROL: &str = "tablecopies";
+/// The environment variables that tell workers the stores.
+const FROM: &str = "TABLE_COPY_FROM";
+const TO: &str = "TABLE_COPY_TO";
+/// The environment variable that tells a worker that its stdin ends when it is to stop.
+const PARENT: (&str, &str) = ("TABLE_COPY_PARENT", "stdin");
 /// How long workers have to finish the pages they are at.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -33,6 +40,11 @@ pub enum WorkersError {
     Connect(#[from] ConnectError),
     #[error("the queue of the copy cannot be deleted: {0}")]
     Queue(#[from] QueueError),
+    #[error(
+        "no copy of `{0}` to `{1}` between these accounts is under way, so there is none to work \
+         on; begin it with --workers"
+    )]
+    NotBegun(TableName, TableName),
     #[error("no worker can be started: {0}")]
     Start(#[source] io::Error),
     #[error(
@@ -116,11 +128,28 @@ pub async fn work(
 ) -> Result<(), Failure> {
     let job = Job::open(&arguments, &source, &target).await?;
     let started = Instant::now();
-    let report = job.copy.work(stop).await.map_err(Failure::NotWhole)?;
+    let stop = async {
+        tokio::select! {
+            () = stop => {}
+            () = let_go() => {}
+        }
+    };
+    let report = job.copy.work(stop).await.map_err(|error| not_whole(&arguments, error))?;
     println!("copied {} rows: {}", HumanCount(report.rows), speed(report.rows, started.elapsed()));
     match report.complete {
         true => Ok(()),
         false => Err(stopped()),
+    }
+}
+
+/// What a worker says when its work ends with that error.
+pub fn not_whole(arguments: &Arguments, error: Error) -> Failure {
+    match error {
+        Error::DistributedScan(DistributedScanError::NotStarted(_)) => {
+            let (table, copy) = (arguments.table.clone(), arguments.to_table.clone());
+            WorkersError::NotBegun(table, copy).into()
+        }
+        error => Failure::NotWhole(error),
     }
 }
 
@@ -164,9 +193,11 @@ async fn copy(
     let started = Instant::now();
     let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
     let mut workers = workers.map_err(WorkersError::Start)?;
+    // Taken from the workers, since waiting for one closes its pipe.
+    let pipes: Vec<_> = workers.iter_mut().filter_map(|worker| worker.stdin.take()).collect();
     let stopped_early = tokio::select! {
-        () = ended(&mut workers) => false,
-        () = stop.as_mut() => true,
+        () = ended(&mut workers) => Ok(false),
+        () = stop.as_mut() => Ok(true),
         error = async {
             loop {
                 sleep(Duration::from_secs(1)).await;
@@ -175,19 +206,19 @@ async fn copy(
                     Err(error) => return error,
                 }
             }
-        } => return Err(error.into()),
+        } => Err(error),
     };
-    if stopped_early {
-        // Ctrl-C on a terminal reaches them, too. Those that do not end are killed with their handles.
-        drop(timeout(PATIENCE, ended(&mut workers)).await);
-    }
+    // Now those that still work stop, and those that do not are killed with their handles.
+    drop(pipes);
+    drop(timeout(PATIENCE, ended(&mut workers)).await);
+    let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
     bar.finish_and_clear();
     let (copied, elapsed) = (status.rows.saturating_sub(before), started.elapsed());
     println!("copied {} rows: {}", HumanCount(copied), speed(copied, elapsed));
     match status {
-        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
         _ if stopped_early => Err(stopped()),
+        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
         DistributedStatus { open: 0, poisoned, .. } => Err(WorkersError::Poisoned(poisoned).into()),
         DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
     }
@@ -195,17 +226,28 @@ async fn copy(
 
 /// Starts one of so many workers; it is killed when its handle is dropped.
 fn start(arguments: &Arguments, workers: usize) -> io::Result<Child> {
+    worker(&std::env::current_exe()?, arguments, workers).spawn()
+}
+
+/// The command that starts one of so many workers.
+pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command {
     let Arguments { from, to, table, to_table, readers, writers, .. } = arguments;
     let share = |requests: &usize| requests.div_ceil(workers).to_string();
-    let account = |store: &Location| store.account().unwrap_or_default().to_owned();
-    Command::new(std::env::current_exe()?)
-        .args(["--worker", "--from", &account(from), "--to", &account(to)])
+    let mut command = Command::new(program);
+    // Everyone on the machine may see command lines, and connection strings have keys.
+    for (option, variable, store) in [("--from", FROM, from), ("--to", TO, to)] {
+        command.args([option, &format!("env:{variable}")]);
+        command.env(variable, store.account().unwrap_or_default());
+    }
+    command
+        .arg("--worker")
         .args(["--table", table.as_str(), "--to-table", to_table.as_str()])
         .args(["--readers", &share(readers), "--writers", &share(writers)])
-        .stdin(Stdio::null())
+        .env(PARENT.0, PARENT.1)
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
+        .kill_on_drop(true);
+    command
 }
 
 /// Waits for all workers to end. What they have to say, they say themselves.
@@ -213,6 +255,26 @@ async fn ended(workers: &mut [Child]) {
     for worker in workers {
         drop(worker.wait().await);
     }
+}
+
+/// Ends when the coordinator that has started this process closes its stdin, or is gone. Never ends
+/// for a worker started by hand, whose stdin may be anything.
+async fn let_go() {
+    match std::env::var(PARENT.0) {
+        Ok(parent) if parent == PARENT.1 => end_of(io::stdin()).await,
+        _ => pending().await,
+    }
+}
+
+/// Waits for the end of the input, in a thread that nobody waits for: a runtime would not end
+/// before a read of its own.
+pub async fn end_of(mut input: impl Read + Send + 'static) {
+    let (sender, ended) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        drop(io::copy(&mut input, &mut io::sink()));
+        drop(sender);
+    });
+    drop(ended.await);
 }
 
 fn stopped() -> Failure {

@@ -30,8 +30,12 @@ pub enum ScanError {
         /// The character the service refuses in keys.
         character: char,
     },
-    /// A split key with a character above U+D7FF, where clients and services disagree on order.
-    #[error("{0:?} cannot split a scan: use characters below U+D800")]
+    /// A split key with a character that keys cannot hold, or with one above U+D7FF, where clients
+    /// and services disagree on order.
+    #[error(
+        "{0:?} cannot split a scan: use characters below U+D800 that keys can hold, so no `/`, `\\`, \
+         `#`, `?` or control character"
+    )]
     SplitKey(String),
     /// A prefix scan that reads no page before it goes deeper.
     #[error("a prefix scan reads at least one page; pass 1 or more to `pages_per_prefix`")]
@@ -100,10 +104,12 @@ pub enum ScanError {
         /// The table to be scanned.
         expected: String,
     },
-    /// A checkpoint of a scan with another range, filter or selection.
+    /// A checkpoint of a scan with another range, prefix, filter or selection; `count` selects no
+    /// properties.
     #[error(
-        "the checkpoint is of another scan of this table; give the range, filter and selection \
-         it was started with, or delete the checkpoint to start anew"
+        "the checkpoint is of another scan of this table; give the range, prefix, filter and \
+         selection it was started with (`count` selects no properties), or delete the checkpoint \
+         to start anew"
     )]
     CheckpointQuery,
 }

@@ -2,6 +2,7 @@
 
 use crate::protocol::Response;
 use crate::queue::{QueueError, QueueErrorKind};
+use crate::store::StoreError;
 use crate::store::azure::unanswered;
 use azure_core::error::ErrorKind;
 
@@ -11,8 +12,7 @@ pub(super) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
             let headers = answer.headers().iter();
             let headers = headers.map(|(name, value)| (name.as_str(), value.as_str()));
             let body = answer.body().clone().into();
-            let told = Response::new(answer.status().into(), headers, body).fault();
-            QueueError::new(kind(told.status, told.code.as_str()), queue, told.to_string())
+            refused(queue, &Response::new(answer.status().into(), headers, body).fault())
         }
         ErrorKind::DataConversion => unreadable(queue).caused_by(error),
         _ => {
@@ -22,6 +22,15 @@ pub(super) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
             unavailable.caused_by(told)
         }
     }
+}
+
+fn refused(queue: &str, told: &StoreError) -> QueueError {
+    let kind = kind(told.status, told.code.as_str());
+    let mut message = told.to_string();
+    if kind == QueueErrorKind::QueueNotFound {
+        message = format!("{}; create it first", message.trim_end_matches('.'));
+    }
+    QueueError::new(kind, queue, message)
 }
 
 /// The error of an answer that is not what the service is documented to say.
@@ -42,5 +51,23 @@ fn kind(status: u16, code: &str) -> QueueErrorKind {
         (408 | 429 | 500.., _) | (_, "QueueBeingDeleted") => QueueErrorKind::Unavailable,
         (400 | 413, _) => QueueErrorKind::Invalid,
         _ => QueueErrorKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_is_not_there_is_to_be_created() {
+        let told = |status, body: &'static str| {
+            refused("jobs", &Response::new(status, [], body.into()).fault())
+        };
+        let absent = "<Error><Code>QueueNotFound</Code><Message>No queue.</Message></Error>";
+        let error = told(404, absent);
+        assert_eq!(error.kind, QueueErrorKind::QueueNotFound);
+        assert!(error.to_string().ends_with("No queue; create it first"), "{error}");
+        let lost = "<Error><Code>MessageNotFound</Code><Message>No message.</Message></Error>";
+        assert!(!told(404, lost).to_string().contains("create it first"));
     }
 }

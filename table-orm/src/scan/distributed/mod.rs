@@ -20,10 +20,11 @@
 //! # What it costs
 //!
 //! Beside the pages: a transaction in the control table for each page, two more for each range, and
-//! about four calls to the queue for each range, with a peek every four pages or five seconds. An
-//! idle worker asks the queue, and looks whether any range is left, once in 1 to 15 s. The service's
-//! targets of 2,000 messages a second for a queue and 2,000 entities a second for a partition carry
-//! hundreds of workers (service documentation, "Scalability and performance targets").
+//! about two queries there for each range, those of idle workers included; about four calls to the
+//! queue for each range, with a peek every four pages or five seconds. An idle worker asks the
+//! queue, and looks whether any range is left, once in 1 to 15 s. The service's targets of 2,000
+//! messages a second for a queue and 2,000 entities a second for a partition carry hundreds of
+//! workers (service documentation, "Scalability and performance targets").
 
 mod backoff;
 mod clock;
@@ -50,7 +51,7 @@ pub use scan::DistributedScan;
 use std::time::Duration;
 
 /// How long a worker has a range to itself without renewing its lease, and a message has to be
-/// received before it is sent again.
+/// received before it is sent again: 60 seconds.
 pub const LEASE: Duration = Duration::from_secs(60);
 /// So many claims of a range without a page handled put it aside.
 pub const MOST_STALLS: i32 = 5;

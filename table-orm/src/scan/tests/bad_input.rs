@@ -29,8 +29,14 @@ fn bad_scans_are_refused_before_the_first_request() {
     assert!(matches!(error, Error::Scan(ScanError::NoWorkers)));
     let error = refused(|scan| scan.pages_per_prefix(1, 0));
     assert!(matches!(error, Error::Scan(ScanError::NoPagesPerPrefix)));
-    let error = refused(|scan| scan.split(Splitter::Keys(vec![text("a"), text("\u{1F3C3}")])));
-    assert!(matches!(error, Error::Scan(ScanError::SplitKey(_))));
+    for key in ["\u{1F3C3}", "a/b", "a\n"] {
+        let error = refused(|scan| scan.split(Splitter::Keys(vec![text("a"), text(key)])));
+        assert!(matches!(&error, Error::Scan(ScanError::SplitKey(found)) if found == key));
+        assert!(error.to_string().ends_with(
+            "use characters below U+D800 that keys can hold, so no `/`, `\\`, `#`, `?` or control \
+             character"
+        ));
+    }
     for size in [0, 1001, 70_000] {
         assert!(matches!(refused(|scan| scan.page_size(size)), Error::PageSize(_)));
     }

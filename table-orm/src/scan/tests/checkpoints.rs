@@ -225,7 +225,14 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
     };
     let filter = Filter::compare("N", Comparison::Equal, 1);
     assert!(matches!(refused(scan(&service).filter(filter)), ScanError::CheckpointQuery));
-    assert!(matches!(refused(scan(&service).prefix("s")), ScanError::CheckpointQuery));
+    let error = refused(scan(&service).prefix("s"));
+    assert!(matches!(error, ScanError::CheckpointQuery));
+    assert_eq!(
+        error.to_string(),
+        "the checkpoint is of another scan of this table; give the range, prefix, filter and \
+         selection it was started with (`count` selects no properties), or delete the checkpoint \
+         to start anew"
+    );
     assert!(matches!(refused(scan(&service).select(["N"])), ScanError::CheckpointQuery));
     let other = TableName::new("others").unwrap();
     let other = Tables::new(service.clone()).scan(other, ScanPermit::because("test"));
