@@ -41,7 +41,7 @@ impl Azurite {
         Self::start_with(&["--cert", &certificate, "--key", &key, "--oauth", "basic"])
     }
 
-    /// The one of a test that needs it; none where it cannot run and is not [required](required).
+    /// The one of a test that needs it; none where it cannot run and is not [required].
     pub fn start_if_installed() -> Option<Self> {
         match Self::start() {
             Ok(azurite) => Some(azurite),
