@@ -1,11 +1,11 @@
 //! What the command line asks for.
 
 use crate::Failure;
-use crate::location::Location;
+use crate::location::{Location, create};
 use std::path::PathBuf;
 use table_orm::layer::Retry;
 use table_orm::repo::Table;
-use table_orm::{Error, TableName, Tables};
+use table_orm::{TableName, Tables};
 
 pub const HELP: &str = "\
 table_copy: copies a table, with exact types, and checks the copy
@@ -142,10 +142,7 @@ impl Arguments {
         }
         let from = self.from.open(&self.table, true).await?;
         let to = if shared { from.clone() } else { self.to.open(&self.to_table, false).await? };
-        match to.create(&self.to_table).await {
-            Ok(()) | Err(Error::AlreadyExists(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
+        create(&to, &self.to_table).await?;
         // The scan answers the source's 503s itself.
         let to: Tables = to.layer(Retry::interactive())?;
         Ok((from.table(self.table.clone()), to.table(self.to_table.clone())))

@@ -107,6 +107,14 @@ impl Location {
     }
 }
 
+/// Creates a table that is not there yet.
+pub async fn create(tables: &Tables, table: &TableName) -> Result<(), Error> {
+    match tables.create(table).await {
+        Err(Error::AlreadyExists(_)) => Ok(()),
+        created => created,
+    }
+}
+
 /// Invented results: a hundred runners in each race, with every tenth race a hundred times larger.
 async fn sample(table: &TableName, rows: usize) -> Result<Tables, Error> {
     let tables = Tables::in_memory()?;

@@ -25,7 +25,7 @@ use content::Content;
 use copy::{Copying, Ended};
 use indicatif::HumanCount;
 use location::LocationError;
-use progress::{progress, speed};
+use progress::{CopyProgress, progress, speed};
 use std::future::pending;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -174,27 +174,20 @@ async fn copy(
     resumed: bool,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
-    let total = match arguments.no_count {
-        true => None,
-        false => Some(count(&copying.source, copying.readers).await?),
-    };
+    let total = total(arguments, &copying.source).await?;
     let before = match (total, resumed) {
         (Some(_), true) => count(&copying.target, copying.readers).await?,
         _ => 0,
     };
-    let bar = progress("copying", total);
-    bar.set_position(before);
-    bar.reset_eta();
-    let started = Instant::now();
-    let ended = copying.run(stop, |rows| bar.inc(rows)).await;
-    let (copied, elapsed) = (bar.position() - before, started.elapsed());
-    bar.finish_and_clear();
+    let progress = CopyProgress::new(total, before);
+    let ended = copying.run(stop, |rows| progress.add(rows)).await;
+    let copied = progress.finish();
     let ended = ended.map_err(|error| match error {
         // These say themselves what to do.
         Error::Scan(error) => Failure::Store(error.into()),
         error => Failure::NotWhole(error),
     })?;
-    println!("copied {} rows: {}", HumanCount(copied), speed(copied, elapsed));
+    println!("{copied}");
     match ended {
         Ended::Whole => Ok(()),
         Ended::Stopped => Err(copying.stopped()),
@@ -239,6 +232,14 @@ async fn verify(source: &Table, target: &Table, readers: usize) -> Result<(), Fa
     let speed = speed(2 * table.rows, started.elapsed());
     println!("checked: both have {rows} rows and content {hash:032x}: {speed}");
     Ok(())
+}
+
+/// The rows that are to be copied in all, unless they are not to be counted.
+async fn total(arguments: &Arguments, source: &Table) -> Result<Option<u64>, Error> {
+    match arguments.no_count {
+        true => Ok(None),
+        false => count(source, arguments.readers).await.map(Some),
+    }
 }
 
 async fn count(table: &Table, readers: usize) -> Result<u64, Error> {

@@ -1,7 +1,7 @@
 //! How far the program is, on a terminal.
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A progress bar of rows; not shown unless stderr is a terminal.
 pub fn progress(what: &'static str, rows: Option<u64>) -> ProgressBar {
@@ -22,4 +22,44 @@ pub fn progress(what: &'static str, rows: Option<u64>) -> ProgressBar {
 pub fn speed(rows: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64().max(f64::EPSILON);
     format!("{} rows/s, {seconds:.1} s", HumanCount((rows as f64 / seconds) as u64))
+}
+
+/// How far a copy is, from the rows that were there before.
+pub struct CopyProgress {
+    bar: ProgressBar,
+    before: u64,
+    started: Instant,
+}
+
+impl CopyProgress {
+    pub fn new(total: Option<u64>, before: u64) -> Self {
+        let bar = progress("copying", total);
+        bar.set_position(before);
+        bar.reset_eta();
+        Self { bar, before, started: Instant::now() }
+    }
+
+    /// So many more rows are copied.
+    pub fn add(&self, rows: u64) {
+        self.bar.inc(rows);
+    }
+
+    /// So many rows are copied in all.
+    #[cfg(feature = "azure")]
+    pub fn reach(&self, rows: u64) {
+        self.bar.set_position(rows);
+    }
+
+    /// Clears the bar; returns what to say of the copy.
+    pub fn finish(self) -> String {
+        let (copied, elapsed) =
+            (self.bar.position().saturating_sub(self.before), self.started.elapsed());
+        self.bar.finish_and_clear();
+        copied_rows(copied, elapsed)
+    }
+}
+
+/// What to say of rows copied in that time.
+pub fn copied_rows(rows: u64, elapsed: Duration) -> String {
+    format!("copied {} rows: {}", HumanCount(rows), speed(rows, elapsed))
 }

@@ -2,10 +2,10 @@
 //! on several.
 
 use crate::arguments::Arguments;
-use crate::progress::{progress, speed};
+use crate::location::create;
+use crate::progress::{CopyProgress, copied_rows};
 use crate::shared::SharedCopy;
-use crate::{Failure, check, count, is_over, refuse_rows};
-use indicatif::HumanCount;
+use crate::{Failure, check, is_over, refuse_rows, total};
 use std::future::pending;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read};
@@ -73,10 +73,7 @@ impl Job {
         let queues = AzureQueues::from_connection_string(to).map_err(WorkersError::from)?;
         let tables = Tables::from_connection_string(to)?.layer(Retry::interactive())?;
         let control = TableName::new(CONTROL)?;
-        match tables.create(&control).await {
-            Ok(()) | Err(Error::AlreadyExists(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
+        create(&tables, &control).await?;
         let mut hasher = DefaultHasher::new();
         // Keys may change while a copy lasts.
         let endpoint = from.parse::<ConnectionString>().map_err(ConnectError::from);
@@ -135,7 +132,7 @@ pub async fn work(
         }
     };
     let report = job.copy.work(stop).await.map_err(|error| not_whole(&arguments, error))?;
-    println!("copied {} rows: {}", HumanCount(report.rows), speed(report.rows, started.elapsed()));
+    println!("{}", copied_rows(report.rows, started.elapsed()));
     match report.complete {
         true => Ok(()),
         false => Err(stopped()),
@@ -182,15 +179,9 @@ async fn copy(
     workers: usize,
     mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<(), Failure> {
-    let total = match arguments.no_count {
-        true => None,
-        false => Some(count(source, arguments.readers).await?),
-    };
+    let total = total(arguments, source).await?;
     let before = job.status().await?.unwrap_or_default().rows;
-    let bar = progress("copying", total);
-    bar.set_position(before);
-    bar.reset_eta();
-    let started = Instant::now();
+    let progress = CopyProgress::new(total, before);
     let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
     let mut workers = workers.map_err(WorkersError::Start)?;
     // Taken from the workers, since waiting for one closes its pipe.
@@ -202,7 +193,7 @@ async fn copy(
             loop {
                 sleep(Duration::from_secs(1)).await;
                 match job.status().await {
-                    Ok(status) => bar.set_position(status.unwrap_or_default().rows),
+                    Ok(status) => progress.reach(status.unwrap_or_default().rows),
                     Err(error) => return error,
                 }
             }
@@ -213,9 +204,8 @@ async fn copy(
     drop(timeout(PATIENCE, ended(&mut workers)).await);
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
-    bar.finish_and_clear();
-    let (copied, elapsed) = (status.rows.saturating_sub(before), started.elapsed());
-    println!("copied {} rows: {}", HumanCount(copied), speed(copied, elapsed));
+    progress.reach(status.rows);
+    println!("{}", progress.finish());
     match status {
         _ if stopped_early => Err(stopped()),
         DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
