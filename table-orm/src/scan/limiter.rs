@@ -81,7 +81,8 @@ impl Limiter {
             let (fast, most) = (self.account.is_fast(), self.partition_rate);
             let pacer = self.partition(now, partition);
             let recent = pacer.recent();
-            if if fast { recent > PARTITION_TARGET } else { recent >= PARTITION_FLOOR } {
+            let to_blame = if fast { recent > PARTITION_TARGET } else { recent >= PARTITION_FLOOR };
+            if to_blame {
                 self.partition_rate = pacer.refused(now, issued, most);
                 return;
             }

@@ -97,32 +97,31 @@ impl<'a, T: Send> RangeReader<'a, T> {
         });
     }
 
-    /// Whether enough is left, by estimate, for two.
+    /// Whether enough is left for two.
     pub fn is_long(&self) -> bool {
-        self.range.as_ref().is_some_and(|range| {
-            range.current.is_some()
-                && (range.large_partition().is_some() || self.left(range) >= 1.0 + LEAST_PAGES)
-        })
+        self.pages_left().is_some()
+            || self.range.as_ref().is_some_and(|range| range.large_partition().is_some())
     }
 
-    fn left(&self, range: &Range<()>) -> f64 {
+    /// The pages left by estimate, where they are enough for two.
+    fn pages_left(&self) -> Option<f64> {
+        let range = self.range.as_ref()?;
         let state = self.shared.lock();
-        range.estimate(&state.models, &state.rules)
+        let pages = range.estimate(&state.models, &state.rules);
+        (pages >= 1.0 + LEAST_PAGES).then_some(pages)
     }
 
     /// Ends the range in the middle of what it has left, or behind the partition it is in, where no
     /// estimate tells the middle. What lies behind is another's from then on.
     pub fn split(&mut self) -> Option<Place> {
+        let pages = self.pages_left();
         let range = self.range.as_mut()?;
-        let at = {
+        let middle = pages.and_then(|pages| {
             let state = self.shared.lock();
-            let pages = range.estimate(&state.models, &state.rules);
             // The page under way stays with the range, and half of the others.
-            let fraction = f64::midpoint(1.0, pages) / pages;
-            let is_long = pages >= 1.0 + LEAST_PAGES;
-            is_long.then(|| range.point(&state.models, &state.rules, fraction)).flatten()
-        };
-        let at = match at {
+            range.point(&state.models, &state.rules, f64::midpoint(1.0, pages) / pages)
+        });
+        let at = match middle {
             Some(middle) => range.end.insert(middle).clone(),
             None => range.cut_behind_partition()?.0,
         };
