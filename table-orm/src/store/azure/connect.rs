@@ -40,6 +40,9 @@ pub enum ConnectError {
     /// Text that holds no certificate, or one that cannot be read.
     #[error("the root certificates are not PEM text with at least one certificate")]
     RootCertificates,
+    /// A proxy of another kind, such as SOCKS, in `HTTPS_PROXY` or `ALL_PROXY`.
+    #[error("the proxy that the environment names is not an http or https URL")]
+    Proxy,
     /// A client of the `azure_data_tables` crate whose requests cannot be repaired.
     #[cfg(feature = "azure-data-tables")]
     #[error("the client was not built with the options of `DataTablesStore::options`")]
@@ -49,7 +52,8 @@ pub enum ConnectError {
     Transport(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// How an Azure store connects.
+/// How an Azure store connects: directly, or through the tunnel of the proxy that the environment
+/// names in `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`, and not in `NO_PROXY`.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
     /// How long to wait for a connection. 10 s unless told.

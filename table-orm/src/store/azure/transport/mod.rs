@@ -1,0 +1,89 @@
+//! The HTTP client: pooled connections of hyper, with rustls.
+
+mod connector;
+mod message;
+mod tls;
+
+use super::{ConnectError, ConnectOptions};
+use async_trait::async_trait;
+use azure_core::error::{Error, ErrorKind, Result};
+use azure_core::http::{AsyncRawResponse, HttpClient, Request, Url};
+use bytes::Bytes;
+use connector::Connector;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The service closes idle connections after some minutes.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Azurite closes them after 5 s; a request must not meet the closing.
+const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// A pool of connections to one service, through the proxy that `HTTPS_PROXY`, `HTTP_PROXY`,
+/// `ALL_PROXY` and `NO_PROXY` want, but to this machine directly. Follows no redirects, which would carry the authorization
+/// to another host, and sends nothing again once it has begun to.
+pub(super) struct Http {
+    connections: Client<Connector, Full<Bytes>>,
+    timeout: Duration,
+}
+
+impl Http {
+    pub(super) fn new(
+        endpoint: &Url,
+        options: &ConnectOptions,
+    ) -> std::result::Result<Self, ConnectError> {
+        let secure = endpoint.scheme() == "https";
+        let local = matches!(endpoint.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+        let proxies = if local { Matcher::builder().build() } else { Matcher::from_env() };
+        let connections = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(if secure { IDLE_TIMEOUT } else { PLAIN_IDLE_TIMEOUT })
+            .pool_max_idle_per_host(options.max_idle_connections)
+            .build(Connector::new(endpoint, options, &proxies)?);
+        Ok(Self { connections, timeout: options.request_timeout })
+    }
+
+    async fn answer(&self, request: &Request) -> Result<AsyncRawResponse> {
+        let answer = self.connections.request(message::outgoing(request)?).await;
+        let (parts, body) = answer.map_err(unsent)?.into_parts();
+        let body = body.collect().await.map_err(broken)?.to_bytes();
+        let headers = message::incoming(&parts.headers);
+        Ok(AsyncRawResponse::from_bytes(parts.status.as_u16().into(), headers, body))
+    }
+}
+
+#[async_trait]
+impl HttpClient for Http {
+    async fn execute_request(&self, request: &Request) -> Result<AsyncRawResponse> {
+        let late = |late| Error::with_error(ErrorKind::Io, late, "the request timed out");
+        timeout(self.timeout, self.answer(request)).await.map_err(late)?
+    }
+}
+
+/// The error of a request that a policy has changed into one the service does not know.
+fn unknown(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::with_message(ErrorKind::Other, message)
+}
+
+fn unsent(error: hyper_util::client::legacy::Error) -> Error {
+    if error.is_connect() {
+        Error::with_error(ErrorKind::Connection, error, "no connection could be made")
+    } else {
+        broken(error)
+    }
+}
+
+fn broken(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::with_error(ErrorKind::Io, error, "the connection failed")
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Http")
+    }
+}
