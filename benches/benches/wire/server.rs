@@ -190,14 +190,19 @@ impl Answers {
     fn new() -> Self {
         let levels = [Level::None, Level::Minimal, Level::Full];
         let tagged = format!("ETag: {ETAG}\r\n");
-        let location = "Preference-Applied: return-no-content\r\nDataServiceId: \
-            https://acc.table.core.windows.net/finishers(PartitionKey='Marathon',RowKey='00007')\r\n";
+        let uri =
+            "https://acc.table.core.windows.net/finishers(PartitionKey='Marathon',RowKey='00007')";
+        // The service's order.
+        let inserted = format!(
+            "Preference-Applied: return-no-content\r\nDataServiceVersion: 3.0;\r\n\
+             Location: {uri}\r\nDataServiceId: {uri}\r\n{tagged}"
+        );
         Self {
             one: levels.map(|level| answer("200 OK", &tagged, &level.one())),
             page: levels.map(|level| answer("200 OK", "", &level.page())),
-            inserted: answer("204 No Content", &format!("{tagged}{location}"), ""),
+            inserted: answer("204 No Content", &inserted, ""),
             committed: [
-                committed(&format!("204 No Content\r\n{tagged}{location}\r\n\r\n")),
+                committed(&format!("204 No Content\r\n{inserted}\r\n\r\n")),
                 committed(&echo(&tagged, Level::None)),
                 committed(&echo(&tagged, Level::Minimal)),
                 committed(&echo(&tagged, Level::Full)),

@@ -28,9 +28,8 @@ pub(crate) fn merge_all(rows: EntityRows) -> Transaction {
 /// that the type has got since is not there yet. Right only where the row keys follow from the
 /// canonical key.
 pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
-    each(rows, |row| {
-        let body = row.body.clone();
-        if row.index == canonical {
+    each(rows, |index, body| {
+        if index == canonical {
             Action::Replace(body, guard.clone())
         } else {
             Action::InsertOrReplace(body)
@@ -40,20 +39,18 @@ pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -
 
 /// Every row deleted; the canonical row only in the given version.
 pub(crate) fn delete_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
-    each(rows, |row| {
-        Action::Delete(if row.index == canonical { guard.clone() } else { IfMatch::Any })
+    each(rows, |index, _| {
+        Action::Delete(if index == canonical { guard.clone() } else { IfMatch::Any })
     })
 }
 
 fn all(rows: EntityRows, action: impl Fn(Bytes) -> Action) -> Transaction {
-    each(rows, |row| action(row.body.clone()))
+    each(rows, |_, body| action(body))
 }
 
-fn each(rows: EntityRows, action: impl Fn(&EntityRow) -> Action) -> Transaction {
-    let operation = |row: EntityRow| {
-        let action = action(&row);
-        Operation { row_key: row.row_key, action }
-    };
+fn each(rows: EntityRows, action: impl Fn(usize, Bytes) -> Action) -> Transaction {
+    let operation =
+        |EntityRow { index, row_key, body }| Operation { row_key, action: action(index, body) };
     Transaction {
         partition_key: rows.partition_key,
         operations: rows.rows.into_iter().map(operation).collect(),

@@ -65,7 +65,7 @@ impl Response {
     /// # Errors
     /// The refusal it tells.
     pub fn written(self, action: &Action) -> Result<Option<ETag>, StoreError> {
-        Ok(self.succeeded()?.new_etag(action))
+        Ok(new_etag(action, self.succeeded()?.etag.as_deref()))
     }
 
     /// To an entity group transaction: the new ETag of each operation's row.
@@ -75,9 +75,9 @@ impl Response {
     /// of every operation leaves open whether the transaction took effect.
     pub fn committed(self, operations: &[Operation]) -> Result<Vec<Option<ETag>>, StoreError> {
         let response = self.succeeded()?;
-        let parts = batch::parts(&response.body, operations.len());
+        let parts: Vec<_> = batch::parts(&response.body).collect();
         if let Some(failed) = parts.iter().find(|part| !part.is_success()) {
-            let mut error = failed.operation_fault();
+            let mut error = failed.response().operation_fault();
             if let [_] = operations {
                 error.operation.get_or_insert(0);
             }
@@ -91,18 +91,19 @@ impl Response {
             return Err(response.unreadable(message));
         }
         let etags = parts.into_iter().zip(operations);
-        Ok(etags.map(|(part, operation)| part.new_etag(&operation.action)).collect())
+        Ok(etags.map(|(part, operation)| new_etag(&operation.action, part.etag())).collect())
     }
 
     pub(super) fn succeeded(self) -> Result<Self, StoreError> {
         if self.is_success() { Ok(self) } else { Err(self.fault()) }
     }
+}
 
-    fn new_etag(self, action: &Action) -> Option<ETag> {
-        match action {
-            Action::Delete(_) => None,
-            _ => self.etag.map(ETag::new),
-        }
+/// The version of a row that a write tells, which a deleted row has none of.
+fn new_etag(action: &Action, stated: Option<&str>) -> Option<ETag> {
+    match action {
+        Action::Delete(_) => None,
+        _ => stated.map(ETag::new),
     }
 }
 

@@ -1,59 +1,85 @@
 //! A `$batch` answer back into responses.
 //!
-//! Read line by line rather than by boundary, because answers differ: Azure Storage ends lines
-//! with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray boundary before a status line
-//! or no blank line before a body. JSON has no line that starts like a boundary or a status.
+//! Read by its lines rather than by the boundary it states, because answers differ: Azure Storage
+//! ends lines with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray boundary before a
+//! status line or no blank line before a body. JSON has no line that starts like a boundary or a
+//! status.
 
 use crate::protocol::Response;
 use bytes::Bytes;
+use memchr::{memchr, memmem};
 
-/// The responses in a body, about so many, in order, as far as it is UTF-8. What is not a response
-/// is passed over.
-pub(in crate::protocol) fn parts(body: &Bytes, about: usize) -> Vec<Response> {
-    let mut parts: Vec<Response> = Vec::with_capacity(about);
-    let mut place = Place::Outside;
-    let mut at = 0;
-    let readable = match std::str::from_utf8(body) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&body[..error.valid_up_to()]).unwrap_or_default(),
-    };
-    let ends = memchr::memchr_iter(b'\n', readable.as_bytes()).map(|end| end + 1);
-    for end in ends.chain([readable.len()]) {
-        let start = std::mem::replace(&mut at, end);
-        let line = &readable[start..end];
-        let text = line.strip_suffix('\n').unwrap_or(line);
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        if text.starts_with("--") {
-            place = Place::Outside;
-        } else if let (Place::Outside, Some(status)) = (place, status(text)) {
-            parts.push(Response { status, ..Response::default() });
-            place = Place::Headers;
-        } else if let Some(part) = parts.last_mut() {
-            match place {
-                Place::Outside => {}
-                Place::Headers if text.is_empty() => place = Place::Body(at),
-                Place::Headers => match header(text) {
-                    Some((name, value)) => part.take_header(name, value),
-                    None => {
-                        part.body = body.slice(start..start + text.len());
-                        place = Place::Body(start);
-                    }
-                },
-                Place::Body(from) if text.is_empty() => place = Place::Body(from),
-                Place::Body(from) => part.body = body.slice(from..start + text.len()),
-            }
-        }
-    }
-    parts
+/// One response in a body. Its headers are read when they are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::protocol) struct Part<'b> {
+    status: u16,
+    headers: Headers<'b>,
 }
 
-#[derive(Clone, Copy)]
-enum Place {
-    /// Between responses.
-    Outside,
-    Headers,
-    /// In a body that starts at that byte.
-    Body(usize),
+/// The responses in a body, in order, as far as it is UTF-8. What is not a response is passed over.
+pub(in crate::protocol) fn parts(body: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let text = match str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => str::from_utf8(&body[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let mut start = 0;
+    memmem::find_iter(text.as_bytes(), "\n--")
+        .chain([text.len()])
+        .filter_map(move |end| Part::of(&text[std::mem::replace(&mut start, end)..end]))
+}
+
+impl<'b> Part<'b> {
+    /// The response between two boundaries.
+    fn of(mut text: &'b str) -> Option<Self> {
+        while let Some((line, rest)) = first_line(text) {
+            if let Some(status) = status(line) {
+                return Some(Self { status, headers: Headers { text: rest } });
+            }
+            text = rest;
+        }
+        None
+    }
+
+    pub(in crate::protocol) const fn is_success(&self) -> bool {
+        self.status >= 200 && self.status < 300
+    }
+
+    pub(in crate::protocol) fn etag(mut self) -> Option<&'b str> {
+        let etag = self.headers.find(|(name, _)| name.eq_ignore_ascii_case("etag"));
+        etag.map(|(_, value)| value)
+    }
+
+    pub(in crate::protocol) fn response(mut self) -> Response {
+        let headers: Vec<_> = self.headers.by_ref().collect();
+        let body = self.headers.text.trim_end_matches(['\r', '\n']);
+        Response::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
+    }
+}
+
+/// Header lines. At their end the body is left.
+#[derive(Debug, Clone, Copy)]
+struct Headers<'b> {
+    text: &'b str,
+}
+
+impl<'b> Iterator for Headers<'b> {
+    type Item = (&'b str, &'b str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (line, rest) = first_line(self.text)?;
+        let header = header(line);
+        if header.is_some() || line.is_empty() {
+            self.text = rest;
+        }
+        header
+    }
+}
+
+/// A text's first line, without its end, and what follows it; `None` of no text.
+fn first_line(text: &str) -> Option<(&str, &str)> {
+    let end = memchr(b'\n', text.as_bytes());
+    let (line, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
+    (!text.is_empty()).then(|| (line.strip_suffix('\r').unwrap_or(line), rest))
 }
 
 /// The status of a line such as `HTTP/1.1 204 No Content`.
@@ -63,7 +89,8 @@ fn status(line: &str) -> Option<u16> {
 
 /// A header line; a line of JSON is none.
 fn header(line: &str) -> Option<(&str, &str)> {
-    let (name, value) = line.split_once(':')?;
+    let colon = memchr(b':', line.as_bytes())?;
+    let (name, value) = (&line[..colon], &line[colon + 1..]);
     let token = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (!name.is_empty() && name.bytes().all(token)).then(|| (name, value.trim()))
 }
@@ -73,9 +100,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<(u16, Option<String>, String)> {
-        parts(&Bytes::copy_from_slice(text.as_bytes()), 1)
-            .into_iter()
-            .map(|part| (part.status, part.etag, String::from_utf8(part.body.to_vec()).unwrap()))
+        parts(text.as_bytes())
+            .map(|part| {
+                let Response { status, etag, body, .. } = part.response();
+                assert_eq!((part.status, part.etag()), (status, etag.as_deref()));
+                (status, etag, String::from_utf8(body.to_vec()).unwrap())
+            })
             .collect()
     }
 
