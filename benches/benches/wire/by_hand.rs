@@ -25,20 +25,20 @@ pub struct ByHand {
 }
 
 /// Where requests go, and what they are signed with.
-pub struct Service {
-    pub endpoint: String,
+struct Service {
+    endpoint: String,
     key: Hmac<Sha256>,
 }
 
 impl Service {
-    pub fn new(endpoint: &str) -> Self {
+    fn new(endpoint: &str) -> Self {
         let key = BASE64_STANDARD.decode(KEY).unwrap();
         let key = Hmac::new_from_slice(&key).unwrap();
         Self { endpoint: endpoint.to_owned(), key }
     }
 
     /// The headers of every request, for a path that needs no more encoding.
-    pub fn headers(&self, path: &str) -> [(&'static str, Cow<'static, str>); 5] {
+    fn headers(&self, path: &str) -> [(&'static str, Cow<'static, str>); 5] {
         let date = date(OffsetDateTime::now_utc());
         let mut mac = self.key.clone();
         mac.update(format!("{date}\n/{ACCOUNT}{path}").as_bytes());
@@ -53,7 +53,7 @@ impl Service {
     }
 
     /// A transaction that inserts rows.
-    pub fn transaction(&self, rows: &[Plain]) -> String {
+    fn transaction(&self, rows: &[Plain]) -> String {
         let mut body =
             "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n".to_owned();
         for row in rows {
@@ -74,18 +74,18 @@ impl Service {
 }
 
 /// What a transaction's answer says of its rows.
-pub fn etags(answer: &[u8], rows: usize) -> Vec<String> {
+fn etags(answer: &[u8], rows: usize) -> Vec<String> {
     let answer = std::str::from_utf8(answer).unwrap();
     let parts = answer.lines().filter(|line| line.starts_with("HTTP/1.1 2")).count();
     assert_eq!(parts, rows);
     answer.lines().filter_map(|line| line.strip_prefix("ETag: ")).map(str::to_owned).collect()
 }
 
-pub fn row_path(row_key: &str) -> String {
+fn row_path(row_key: &str) -> String {
     format!("/{TABLE}(PartitionKey='{PARTITION}',RowKey='{row_key}')")
 }
 
-pub fn page_query() -> String {
+fn page_query() -> String {
     format!("?$filter=PartitionKey%20eq%20'{PARTITION}'&$top={PAGE}")
 }
 
@@ -157,7 +157,7 @@ impl Client for ByHand {
 }
 
 /// Pooled connections that trust the server.
-pub fn http(server: &Server) -> reqwest::Client {
+fn http(server: &Server) -> reqwest::Client {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(server.authority.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,5 +1,5 @@
-//! The Azure store against a client written by hand, against the same through `azure_core`'s
-//! pipeline, and against `azure_data_tables`, as it comes and tuned, on loopback.
+//! The Azure store against a client written by hand, and against `azure_data_tables`, as it comes
+//! and tuned, on loopback.
 //!
 //! `cargo bench -p benches --features wire --bench wire`; the clients take turns, so what else the
 //! machine does meets all of them, and a ratio is the median of those of each round.
@@ -7,14 +7,12 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 mod by_hand;
-mod by_pipeline;
 mod client;
 mod data_tables;
 mod finisher;
 mod server;
 
 use by_hand::ByHand;
-use by_pipeline::ByPipeline;
 use client::{Client, TableOrm, Work};
 use data_tables::DataTables;
 use futures_util::future::join_all;
@@ -25,7 +23,7 @@ use tokio::runtime::Runtime;
 
 const ROUNDS: usize = 12;
 const IN_FLIGHT: u32 = 16;
-const CLIENTS: usize = 5;
+const CLIENTS: usize = 4;
 
 /// One measurement of one client.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +55,6 @@ fn main() {
         let clients: [Box<dyn Client>; CLIENTS] = [
             Box::new(TableOrm::new(&endpoint, &server)),
             Box::new(ByHand::new(&endpoint, &server)),
-            Box::new(ByPipeline::new(&endpoint, &server)),
             Box::new(DataTables::as_it_comes(&endpoint, &server)),
             Box::new(DataTables::tuned(&endpoint, &server)),
         ];
@@ -128,7 +125,7 @@ fn print(scheme: &str, work: Work, rounds: &[[Figures; CLIENTS]]) {
         let over = |other: usize| {
             median(rounds.iter().map(|round| value(&round[0]) / value(&round[other])))
         };
-        format!("{:.2}, {:.2}, {:.2}, {:.2}", over(1), over(2), over(3), over(4))
+        format!("{:.2}, {:.2}, {:.2}", over(1), over(2), over(3))
     };
     let connections: [f64; CLIENTS] =
         std::array::from_fn(|client| median(rounds.iter().map(|round| round[client].connections)));

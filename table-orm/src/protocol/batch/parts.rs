@@ -13,7 +13,8 @@ use memchr::{memchr, memmem};
 #[derive(Debug, Clone, Copy)]
 pub(in crate::protocol) struct Part<'b> {
     status: u16,
-    headers: Headers<'b>,
+    /// The headers, and behind them the body.
+    rest: &'b str,
 }
 
 /// The responses in a body, in order, as far as it is UTF-8. What is not a response is passed over.
@@ -33,7 +34,7 @@ impl<'b> Part<'b> {
     fn of(mut text: &'b str) -> Option<Self> {
         while let Some((line, rest)) = first_line(text) {
             if let Some(status) = status(line) {
-                return Some(Self { status, headers: Headers { text: rest } });
+                return Some(Self { status, rest });
             }
             text = rest;
         }
@@ -44,34 +45,29 @@ impl<'b> Part<'b> {
         self.status >= 200 && self.status < 300
     }
 
-    pub(in crate::protocol) fn etag(mut self) -> Option<&'b str> {
-        let etag = self.headers.find(|(name, _)| name.eq_ignore_ascii_case("etag"));
-        etag.map(|(_, value)| value)
-    }
-
-    pub(in crate::protocol) fn response(mut self) -> Response {
-        let headers: Vec<_> = self.headers.by_ref().collect();
-        let body = self.headers.text.trim_end_matches(['\r', '\n']);
-        Response::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
-    }
-}
-
-/// Header lines. At their end the body is left.
-#[derive(Debug, Clone, Copy)]
-struct Headers<'b> {
-    text: &'b str,
-}
-
-impl<'b> Iterator for Headers<'b> {
-    type Item = (&'b str, &'b str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (line, rest) = first_line(self.text)?;
-        let header = header(line);
-        if header.is_some() || line.is_empty() {
-            self.text = rest;
+    pub(in crate::protocol) fn etag(self) -> Option<&'b str> {
+        const NAME: &str = "etag:";
+        let mut text = self.rest;
+        while let Some((line, rest)) = first_line(text).filter(|(line, _)| !line.is_empty()) {
+            match line.split_at_checked(NAME.len()) {
+                Some((name, etag)) if name.eq_ignore_ascii_case(NAME) => return Some(etag.trim()),
+                _ => text = rest,
+            }
         }
-        header
+        None
+    }
+
+    pub(in crate::protocol) fn response(self) -> Response {
+        let (mut headers, mut text) = (Vec::new(), self.rest);
+        while let Some((header, rest)) =
+            first_line(text).and_then(|(line, rest)| Some((header(line)?, rest)))
+        {
+            headers.push(header);
+            text = rest;
+        }
+        // The blank line before it too, if there is one.
+        let body = text.trim_matches(['\r', '\n']);
+        Response::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
     }
 }
 
@@ -89,8 +85,7 @@ fn status(line: &str) -> Option<u16> {
 
 /// A header line; a line of JSON is none.
 fn header(line: &str) -> Option<(&str, &str)> {
-    let colon = memchr(b':', line.as_bytes())?;
-    let (name, value) = (&line[..colon], &line[colon + 1..]);
+    let (name, value) = line.split_once(':')?;
     let token = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (!name.is_empty() && name.bytes().all(token)).then(|| (name, value.trim()))
 }
