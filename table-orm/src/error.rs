@@ -278,6 +278,8 @@ impl Error {
         let variant = match refusal.cause.status {
             _ if *code == ErrorCode::AMBIGUOUS_WRITE => Self::Ambiguous,
             _ if too_large.contains(code) => Self::TooLarge,
+            // Perhaps of something on the way, which knows nothing of rows.
+            404 | 409 | 412 if *code == ErrorCode::NO_ERROR_CODE => Self::Refused,
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
             409 => Self::AlreadyExists,
             412 => Self::Conflict,

@@ -96,7 +96,9 @@ async fn sends_once() {
     let error = store.commit(&TableName::new("People").unwrap(), transaction).await.unwrap_err();
     assert_eq!((error.status, error.operation), (409, Some(1)));
     let requests = stub.requests();
-    assert_eq!((requests.len(), stub.connections()), (4, 1));
+    assert_eq!(requests.len(), 4);
+    // A second one may be opened while the first is on its way back to the pool.
+    assert!(stub.connections() <= 2, "{}", stub.connections());
     let head = "GET /People(PartitionKey='it%27%27s',RowKey='r') HTTP/1.1\r\n";
     assert!(requests[0].starts_with(head), "{}", requests[0]);
     for header in ["authorization: SharedKey acc:", "x-ms-date: ", "odata=nometadata\r\n"] {

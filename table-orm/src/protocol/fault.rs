@@ -7,8 +7,6 @@ use super::{Response, xml};
 use crate::store::{ErrorCode, StoreError};
 use serde_json::Value;
 
-/// The code of a refusal that names none.
-const NO_CODE: &str = "NoErrorCode";
 /// The code of an answer that cannot be read.
 const UNREADABLE: &str = "UnreadableAnswer";
 
@@ -22,12 +20,20 @@ impl Response {
         let code = match code.into_iter().find(|code| !code.is_empty()) {
             Some(code) => ErrorCode::new(code),
             None if self.status == 413 => ErrorCode::REQUEST_BODY_TOO_LARGE,
-            None => ErrorCode::new(NO_CODE),
+            None => ErrorCode::NO_ERROR_CODE,
+        };
+        let message = match code == ErrorCode::NO_ERROR_CODE && message.is_empty() {
+            true => format!(
+                "HTTP status {} without an error of the Table service; is it what answers at this \
+                 endpoint?",
+                self.status
+            ),
+            false => message.to_owned(),
         };
         StoreError {
             status: self.status,
             code,
-            message: message.to_owned(),
+            message,
             operation: None,
             request_id: self.request_id.as_deref().or(request_id).map(Into::into),
             retry_after: self.retry_after,
@@ -149,7 +155,8 @@ mod tests {
         assert_eq!(error.code, ErrorCode::TABLE_NOT_FOUND);
         assert_eq!(fault(413, &[], "").code, ErrorCode::REQUEST_BODY_TOO_LARGE);
         let error = fault(502, &[], "<html>Bad gateway</html>");
-        assert_eq!((error.code.as_str(), error.status), (NO_CODE, 502));
+        assert_eq!((error.code, error.status), (ErrorCode::NO_ERROR_CODE, 502));
+        assert!(error.message.starts_with("HTTP status 502 without"), "{}", error.message);
     }
 
     #[test]

@@ -61,6 +61,10 @@ impl ErrorCode {
     /// error's [`ambiguity`](StoreError::ambiguity) says what is. Status 0.
     pub const AMBIGUOUS_WRITE: Self = Self(Cow::Borrowed("AmbiguousWrite"));
 
+    /// `NoErrorCode`: ours, not the service's. The answer names no code, so it may not be the
+    /// service's either.
+    pub const NO_ERROR_CODE: Self = Self(Cow::Borrowed("NoErrorCode"));
+
     /// A code that the service sent.
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {

@@ -16,7 +16,7 @@ pub(super) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
         }
         ErrorKind::DataConversion => unreadable(queue).caused_by(error),
         _ => {
-            let told = unanswered(error);
+            let told = unanswered("the queue service", error);
             let unavailable =
                 QueueError::new(QueueErrorKind::Unavailable, queue, told.message.clone());
             unavailable.caused_by(told)

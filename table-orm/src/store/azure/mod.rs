@@ -44,6 +44,7 @@ use futures_util::TryStreamExt as _;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
+use std::iter::successors;
 
 /// A [`Store`] in an Azure account. Clones share its connections.
 #[derive(Clone)]
@@ -131,6 +132,7 @@ impl AzureStore {
         // The pipeline's own check knows nothing of the Table service's errors.
         let options = PipelineStreamOptions { skip_checks: true, ..Default::default() };
         let answer = self.pipeline.stream(&Context::new(), &mut sent, Some(options)).await;
+        let unanswered = |error| unanswered(self.service.endpoint(), error);
         let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
         let body = whole(body).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -155,19 +157,22 @@ impl fmt::Debug for AzureStore {
     }
 }
 
-/// The error of a request to which no answer came. Only with `ConnectionFailed` and
+/// The error of a request to `service` to which no answer came. Only with `ConnectionFailed` and
 /// `CredentialUnavailable` is it sure that the service never saw it.
-pub(crate) fn unanswered(error: azure_core::Error) -> StoreError {
+pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
-        ErrorKind::Connection => ("ConnectionFailed", "the service cannot be reached"),
-        ErrorKind::Credential => ("CredentialUnavailable", "no token could be had"),
-        _ => ("NoAnswer", "the request was not answered"),
+        ErrorKind::Connection => ("ConnectionFailed", format!("no connection to {service}")),
+        ErrorKind::Credential => ("CredentialUnavailable", "no token could be had".to_owned()),
+        _ => ("NoAnswer", format!("no answer of {service}")),
     };
-    let mut reason: &dyn Error = &error;
-    while let Some(cause) = reason.source() {
-        reason = cause;
-    }
-    let message = format!("{message}: {reason}");
+    // Without the pipeline's own error around it, whose `Debug` may be pages of backtrace.
+    let error = error.into_inner().unwrap_or_else(Into::into);
+    let first: &(dyn Error + 'static) = &*error;
+    let reasons = successors(Some(first), |&error| error.source());
+    let mut reasons: Vec<_> = reasons.map(ToString::to_string).collect();
+    // Some errors repeat what lies below them.
+    reasons.dedup();
+    let message = format!("{message}: {}", reasons.join(": "));
     let error = StoreError::new(ErrorCode::new(code), message).caused_by(error);
     StoreError { status: 0, ..error }
 }

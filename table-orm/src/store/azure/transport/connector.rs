@@ -1,6 +1,6 @@
 //! How a connection is made: to the host or through a proxy's tunnel, secured or not, in a time.
 
-use super::tls;
+use super::{Late, tls};
 use crate::store::azure::{ConnectError, ConnectOptions};
 use azure_core::http::Url;
 use futures_util::future::{BoxFuture, TryFutureExt as _};
@@ -77,8 +77,10 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, host: Uri) -> Self::Future {
-        let connection = timeout(self.timeout, self.connector.call(host));
-        Box::pin(async { connection.await.unwrap_or_else(|late| Err(late.into())) })
+        let (limit, connection) = (self.timeout, self.connector.call(host));
+        Box::pin(async move {
+            timeout(limit, connection).await.unwrap_or_else(|_| Err(Late(limit).into()))
+        })
     }
 }
 

@@ -60,10 +60,15 @@ impl Http {
 #[async_trait]
 impl HttpClient for Http {
     async fn execute_request(&self, request: &Request) -> Result<AsyncRawResponse> {
-        let late = |late| Error::with_error(ErrorKind::Io, late, "the request timed out");
-        timeout(self.timeout, self.answer(request)).await.map_err(late)?
+        let late = || Error::with_error(ErrorKind::Io, Late(self.timeout), "the request timed out");
+        timeout(self.timeout, self.answer(request)).await.map_err(|_| late())?
     }
 }
+
+/// A connection or an answer did not come in time.
+#[derive(Debug, thiserror::Error)]
+#[error("not within {0:?}")]
+struct Late(Duration);
 
 /// The error of a request that a policy has changed into one the service does not know.
 fn unknown(message: impl Into<Cow<'static, str>>) -> Error {
