@@ -341,3 +341,30 @@ impl Error {
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16, code: ErrorCode) -> Error {
+        Error::refused(Refusal {
+            entity: "Order",
+            table: "orders".to_owned(),
+            partition_key: "p".to_owned(),
+            row_key: "r".to_owned(),
+            index_row: None,
+            operation: None,
+            cause: StoreError { status, ..StoreError::new(code, "") },
+        })
+    }
+
+    #[test]
+    fn a_status_without_the_services_code_says_nothing_of_rows() {
+        for status in [404, 409, 412] {
+            let error = refused(status, ErrorCode::NO_ERROR_CODE);
+            assert!(matches!(error, Error::Refused(_)), "{error:?}");
+        }
+        assert!(matches!(refused(404, ErrorCode::RESOURCE_NOT_FOUND), Error::NotFound(_)));
+        assert!(matches!(refused(503, ErrorCode::NO_ERROR_CODE), Error::Throttled(_)));
+    }
+}
