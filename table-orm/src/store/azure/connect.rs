@@ -52,8 +52,8 @@ pub enum ConnectError {
     Transport(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// How an Azure store connects: directly, or through the tunnel of the proxy that the environment
-/// names in `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`, and not in `NO_PROXY`.
+/// How an Azure store connects: directly, or to an https endpoint through the tunnel of the proxy
+/// that the environment names in `HTTPS_PROXY` or `ALL_PROXY`, where `NO_PROXY` does not exempt it.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
     /// How long to wait for a connection. 10 s unless told.

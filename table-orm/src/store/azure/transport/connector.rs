@@ -35,21 +35,20 @@ enum Route {
 }
 
 impl Connector {
-    /// Through the one of these proxies, if any, that is for the endpoint.
+    /// Through the one of these proxies, if any, that is for the endpoint. One without TLS is met
+    /// directly: it is an emulator, and few proxies open tunnels to other than secured ports.
     pub(super) fn new(
         endpoint: &Url,
         options: &ConnectOptions,
         proxies: &Matcher,
     ) -> Result<Self, ConnectError> {
         let endpoint: Uri = endpoint.as_str().parse().map_err(|_| ConnectError::Endpoint)?;
-        let proxy = proxies.intercept(&endpoint);
-        let secured = |uri: &Uri| uri.scheme_str() == Some("https");
-        let used = secured(&endpoint) || proxy.as_ref().is_some_and(|proxy| secured(proxy.uri()));
-        let tls = tls::config(used, &options.root_certificates)?;
+        let secured = endpoint.scheme_str() == Some("https");
+        let tls = tls::config(secured, &options.root_certificates)?;
         let mut tcp = HttpConnector::new();
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
-        let route = match proxy {
+        let route = match proxies.intercept(&endpoint).filter(|_| secured) {
             None => Route::Direct(tcp),
             Some(proxy) => {
                 if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
@@ -144,11 +143,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_host_that_needs_no_proxy_is_met_directly() {
+    async fn hosts_that_need_no_proxy_are_met_directly() {
         let host = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let endpoint = format!("http://{}/", host.local_addr().unwrap());
-        let mut connector = connector(&endpoint, "http://127.0.0.1:1").unwrap();
-        assert!(connector.call(endpoint.parse().unwrap()).await.is_ok());
+        let address = host.local_addr().unwrap();
+        let nowhere = "http://127.0.0.1:1";
+        let mut exempt = connector(&format!("https://{address}/"), nowhere).unwrap();
+        let met = async {
+            let mut first = [0; 2];
+            host.accept().await.unwrap().0.read_exact(&mut first).await.unwrap();
+            first
+        };
+        let end = exempt.call(format!("https://{address}/").parse().unwrap());
+        let (met, _) = tokio::join!(met, end);
+        assert_eq!(met, [0x16, 3], "a TLS handshake");
+        let plain = format!("http://localhost:{}/", address.port());
+        let mut plain_host = connector(&plain, nowhere).unwrap();
+        assert!(plain_host.call(plain.parse().unwrap()).await.is_ok());
     }
 
     #[test]

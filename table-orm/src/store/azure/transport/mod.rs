@@ -24,9 +24,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Azurite closes them after 5 s; a request must not meet the closing.
 const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// A pool of connections to one service, through the proxy that `HTTPS_PROXY`, `HTTP_PROXY`,
-/// `ALL_PROXY` and `NO_PROXY` want, but to this machine directly. Follows no redirects, which would carry the authorization
-/// to another host, and sends nothing again once it has begun to.
+/// A pool of connections to one service, through the proxy that the environment wants for it, but
+/// to this machine directly. Follows no redirects, which would carry the authorization to another
+/// host, and sends nothing again once it has begun to.
 pub(super) struct Http {
     connections: Client<Connector, Full<Bytes>>,
     timeout: Duration,
