@@ -16,7 +16,7 @@ pub struct WorkerReport {
     pub claims: u64,
     /// Ranges read to their end.
     pub finished: u64,
-    /// Ranges split, because no message was waiting for an idle worker.
+    /// Parts split off its ranges, because no message was waiting for an idle worker.
     pub splits: u64,
     /// Ranges that another worker has taken over, since this one did not renew its lease in time.
     pub lost: u64,

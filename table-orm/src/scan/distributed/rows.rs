@@ -1,6 +1,6 @@
 //! The rows of the control table: one partition for each scan.
 //!
-//! Invariant: the open ranges partition what is not delivered. Every change of a range is one
+//! Invariant: the open ranges never overlap, and hold all that is not delivered. Every change of a range is one
 //! entity group transaction, guarded by its row's ETag.
 
 use super::super::place::{Place, ScanKey};

@@ -8,6 +8,7 @@ use super::super::state::State;
 use super::super::worker::Shared;
 use super::backoff::passes;
 use super::control::Control;
+use super::hunger::{Hunger, Looks};
 use super::lease::{Gone, Lease};
 use super::page::{PageId, WorkPage};
 use super::polling::{Polled, Polling};
@@ -24,11 +25,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, RwLock, watch};
-use tokio::time::Instant;
 
-/// A worker looks whether others are idle after so many pages of a range, or after that time.
-const PAGES_PER_PEEK: u32 = 4;
-const TIME_PER_PEEK: Duration = Duration::from_secs(5);
 /// A range whose page has failed waits so long, times two for each failure.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
@@ -96,6 +93,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         let worker = Worker {
             shared,
             splits: row.splits,
+            hunger: Hunger::default(),
             continues: self.continues,
             handle: Mutex::new(handle),
             report: Mutex::default(),
@@ -112,6 +110,7 @@ pub(super) struct Worker<T, H> {
     pub control: Control,
     shared: Shared<T>,
     splits: bool,
+    hunger: Hunger,
     continues: bool,
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
@@ -135,6 +134,14 @@ enum Trouble<E> {
     /// Its page: it may go better next time. Whether that counts against the range.
     Page(E, bool),
     Stopped,
+}
+
+impl<E: From<Error>> Trouble<E> {
+    /// A table that cannot be reached is no fault of the range.
+    fn reading(error: Error) -> Self {
+        let counts = !passes(&error);
+        Self::Page(error.into(), counts)
+    }
 }
 
 impl<E> From<Gone> for Trouble<E> {
@@ -263,27 +270,21 @@ where
             }
             lease.count_stall().await?;
         }
-        let mut peeked = None;
+        let mut looks = Looks::default();
         for page in 0_u32.. {
             let _beside = match alone {
                 Some(_) => None,
                 None => Some(lease.keep(self.turns.read()).await?),
             };
-            let read = {
-                let mut stopping = self.stopping.subscribe();
-                let stopped = pin!(stopping.wait_for(|stopping| *stopping));
-                let next = pin!(lease.keep(reader.next()));
-                match select(stopped, next).await {
-                    Either::Left(_) => return Err(Trouble::Stopped),
-                    Either::Right((read, _)) => read?,
-                }
-            };
-            // A table that cannot be reached is no fault of the range.
-            let read = read.map_err(|error| {
-                let counts = !passes(&error);
-                Trouble::Page(error.into(), counts)
-            })?;
+            let read = self.unless_stopped(lease.keep(reader.next())).await??;
+            let read = read.map_err(Trouble::reading)?;
             let Some(ReadPage { rows, first, last, is_last }) = read else { break };
+            // Behind a page that others came to nothing at, the range stays as it is until it is done.
+            let is_first_try = lease.row.stalls <= 1;
+            if self.splits && is_first_try && looks.is_due(page) && reader.is_long() {
+                let split = self.share(lease, &mut reader).await?;
+                looks.looked(page, split);
+            }
             lease.check().await?;
             let (scan, range) = (self.control.scan.clone(), lease.row.range.clone());
             let (id, count) = (PageId { scan, range, first }, rows.len());
@@ -298,32 +299,37 @@ where
             lease.advance(&last, count).await?;
             self.count(count);
             drop(alone.take());
-            let is_due = |(at, time): (u32, Instant)| {
-                page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
-            };
-            if self.splits && peeked.is_none_or(is_due) && reader.is_long() {
-                peeked = Some((page, Instant::now()));
-                self.share(lease, &mut reader).await?;
-            }
         }
         Ok(None)
     }
 
-    /// Splits a range, which has enough left, when no message waits for an idle worker.
+    /// Splits a range, which has enough left, when no message waits for an idle worker; returns
+    /// whether it did.
     async fn share(
         &self,
         lease: &mut Lease<'_>,
         reader: &mut RangeReader<'_, T>,
-    ) -> Result<(), Trouble<E>> {
-        if self.control.has_waiting().await.map_err(Gone::from)? {
-            return Ok(());
+    ) -> Result<bool, Trouble<E>> {
+        let waiting = self.control.has_waiting().await.map_err(Gone::from)?;
+        let split = lease.keep(reader.split(self.hunger.parts(waiting)));
+        let parts = self.unless_stopped(split).await??.map_err(Trouble::reading)?;
+        if parts.is_empty() {
+            return Ok(false);
         }
-        if let Some(at) = reader.split() {
-            lease.split(&at).await?;
-            self.report().splits += 1;
-            self.split_off.notify_one();
+        lease.split(&parts).await?;
+        self.report().splits += parts.len() as u64;
+        self.split_off.notify_one();
+        Ok(true)
+    }
+
+    /// Does some work, or gives it up when the worker is told to stop.
+    async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, Trouble<E>> {
+        let mut stopping = self.stopping.subscribe();
+        let stopped = pin!(stopping.wait_for(|stopping| *stopping));
+        match select(stopped, pin!(work)).await {
+            Either::Left(_) => Err(Trouble::Stopped),
+            Either::Right((done, _)) => Ok(done),
         }
-        Ok(())
     }
 
     /// A page was handled, and noted as done.

@@ -65,10 +65,11 @@ fn a_page_that_fails_five_times_puts_its_range_aside_until_it_is_redriven() {
 fn workers_that_die_of_a_page_put_its_range_aside_too() {
     run(async {
         let world = World::new(numbered(30), 10).await;
-        world.scan().start().await.unwrap();
+        let scan = world.distribute(world.plain().split(Splitter::Serial));
+        scan.start().await.unwrap();
         let mut deaths = 0;
         loop {
-            let work = world.work(seconds(3600));
+            let work = world.work_on(&scan, seconds(3600));
             match timeout(seconds(100), work).await {
                 Ok(report) => {
                     assert_eq!(report.unwrap().poisoned, 1);
@@ -78,7 +79,7 @@ fn workers_that_die_of_a_page_put_its_range_aside_too() {
             }
         }
         assert_eq!(deaths, 5);
-        let status = world.scan().status().await.unwrap();
+        let status = scan.status().await.unwrap();
         assert_eq!((status.poisoned, status.rows), (1, 0));
     });
 }

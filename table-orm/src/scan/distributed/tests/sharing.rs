@@ -1,0 +1,106 @@
+//! A small scan is shared by workers soon, and well.
+
+use super::*;
+use crate::edm::Edm;
+use crate::scan::tests::run;
+use crate::store::embedded::EmbeddedStore;
+use crate::testing::{FakeService, KeyKind, KeySet, ServiceSettings};
+use futures_util::future::join_all;
+use tokio::time::{Instant, sleep};
+
+/// Rows of a page.
+const PAGE: usize = 20;
+
+async fn world(keys: KeySet, seed: u64) -> World {
+    let settings =
+        ServiceSettings { page_rows: PAGE, seed, ..ServiceSettings::measured(keys.len()) };
+    let store = EmbeddedStore::in_memory().unwrap();
+    World { seed, ..World::of(FakeService::new(keys, settings), store).await }
+}
+
+/// Seconds until so many workers have ended, each page taking them a second.
+async fn time(keys: KeySet, workers: u64, seed: u64) -> f64 {
+    let world = world(keys, seed).await;
+    world.scan().start().await.unwrap();
+    let began = Instant::now();
+    for report in join_all((0..workers).map(|_| world.work(seconds(1)))).await {
+        assert!(report.unwrap().complete);
+    }
+    world.assert_all_handled(0);
+    began.elapsed().as_secs_f64()
+}
+
+#[test]
+fn four_workers_read_sixty_pages_at_least_twice_as_fast_as_one_whatever_the_keys() {
+    let mut all = Vec::new();
+    for kind in KeyKind::ALL {
+        let faster = (1..=5).map(|seed| {
+            let keys = || kind.generate(60 * PAGE, seed);
+            run(time(keys(), 1, seed)) / run(time(keys(), 4, seed))
+        });
+        let faster: Vec<f64> = faster.collect();
+        println!("{kind}: {faster:.2?}");
+        assert!(faster.iter().all(|faster| *faster >= 2.0), "{kind}: {faster:?}");
+        all.extend(faster);
+    }
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    println!("on average: {mean:.2}");
+    assert!(mean >= 3.0, "{mean}: {all:?}");
+}
+
+#[test]
+fn every_part_that_is_split_off_has_rows() {
+    for kind in KeyKind::ALL {
+        run(async {
+            let world = world(kind.generate(300 * PAGE, 7), 7).await;
+            world.scan().start().await.unwrap();
+            let reports = join_all((0..6).map(|_| world.work(seconds(1)))).await;
+            let splits: u64 = reports.iter().map(|report| report.as_ref().unwrap().splits).sum();
+            let done = world.control().list("test", "d:".to_owned()..).collect().await.unwrap();
+            let done: Vec<_> = done.iter().filter(|row| row.row_key.starts_with("d:")).collect();
+            assert_eq!(done.len() as u64, 1 + splits);
+            let empty = done.iter().filter(|row| row.properties["Rows"] == Edm::Int64(0));
+            assert_eq!(empty.count(), 0, "{kind}");
+        });
+    }
+}
+
+#[test]
+fn all_workers_have_a_range_within_the_first_page() {
+    for keys in [numbered(4000).collect::<Vec<_>>(), one_partition(4000).collect()] {
+        run(async {
+            let world = world(KeySet::new(keys), 3).await;
+            world.scan().start().await.unwrap();
+            let work = join_all((0..8).map(|_| world.work(seconds(60))));
+            let leased = async {
+                sleep(seconds(5)).await;
+                world.scan().status().await.unwrap().leased
+            };
+            let (_, leased) = tokio::join!(work, leased);
+            assert_eq!(leased, 8);
+            world.assert_all_handled(0);
+        });
+    }
+}
+
+#[test]
+fn an_idle_worker_asks_soon_at_first() {
+    run(async {
+        let world = World::new(numbered(100), 100).await;
+        world.scan().start().await.unwrap();
+        let busy = world.work(seconds(10));
+        let idle = async {
+            sleep(seconds(1)).await;
+            let before = world.queues.calls("receive");
+            let soon = async {
+                sleep(seconds(1)).await;
+                world.queues.calls("receive") - before
+            };
+            tokio::join!(world.work(seconds(1)), soon).1
+        };
+        let (report, asked) = tokio::join!(busy, idle);
+        assert_eq!(report.unwrap().pages, 1);
+        // At once, and after an eighth, a quarter and half of a second, a fifth more at the most.
+        assert_eq!(asked, 4);
+    });
+}
