@@ -53,10 +53,10 @@ pub enum WorkersError {
     )]
     Ended(u64),
     #[error(
-        "{0} ranges were put aside, since they failed again and again; the workers' messages say \
-         why, and the same command tries them again"
+        "{ranges} ranges were put aside, since they failed again and again{}; the same command tries \
+         them again", .error.as_ref().map(|error| format!(", the last time with: {error}")).unwrap_or_default()
     )]
-    Poisoned(u64),
+    Poisoned { ranges: u64, error: Option<String> },
 }
 
 /// A copy that processes share, with the queues it goes through.
@@ -209,7 +209,10 @@ async fn copy(
     match status {
         _ if stopped_early => Err(stopped()),
         DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
-        DistributedStatus { open: 0, poisoned, .. } => Err(WorkersError::Poisoned(poisoned).into()),
+        DistributedStatus { open: 0, poisoned: ranges, poisoned_ranges, .. } => {
+            let error = poisoned_ranges.into_iter().find_map(|range| range.error);
+            Err(WorkersError::Poisoned { ranges, error }.into())
+        }
         DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
     }
 }

@@ -220,13 +220,31 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives the range back, to be taken on after a delay. It has not `failed` where its worker was
-    /// told to stop.
-    pub async fn release(mut self, delay: Duration, failed: bool) -> Result<(), Gone> {
+    /// Gives the range back, to be taken on at once: its worker was told to stop.
+    pub async fn give_back(mut self) -> Result<(), Gone> {
+        self.forgive();
+        self.release(Duration::ZERO).await
+    }
+
+    /// Gives the range back after that error, to be taken on after a delay. Whether that counts
+    /// against the range.
+    pub async fn fail(mut self, error: String, counts: bool, delay: Duration) -> Result<(), Gone> {
+        if !counts {
+            self.forgive();
+        }
+        self.row.error = Some(error);
+        self.release(delay).await
+    }
+
+    /// Takes the claim back as a stall.
+    fn forgive(&mut self) {
+        self.row.stalls -= i32::from(self.fresh && self.counted);
+    }
+
+    async fn release(mut self, delay: Duration) -> Result<(), Gone> {
         let row = self.row.clone().into_inner();
-        let stalls = row.stalls - i32::from(self.fresh && self.counted && !failed);
         let due = clock::after(LEASE + delay);
-        self.write(RangeRow { owner: None, due, stalls, ..row }, &[]).await?;
+        self.write(RangeRow { owner: None, due, ..row }, &[]).await?;
         let control = self.control;
         let released = match &self.message {
             Some(message) => {
@@ -243,6 +261,7 @@ impl<'a> Lease<'a> {
     fn handled(&self, page: Option<(&ScanKey, usize)>) -> RangeRow {
         let mut row = self.row.clone().into_inner();
         row.due = clock::after(LEASE);
+        row.error = None;
         if let Some((last, rows)) = page {
             row.cursor = Some((last.partition_key.clone(), last.row_key.clone()));
             row.stalls = 0;

@@ -49,7 +49,7 @@ mod worker;
 
 pub use error::DistributedScanError;
 pub use page::{PageId, WorkPage};
-pub use report::{DistributedStatus, WorkerReport};
+pub use report::{DistributedStatus, MOST_LISTED, PoisonedRange, WorkerReport};
 pub use scan::DistributedScan;
 
 use std::time::Duration;

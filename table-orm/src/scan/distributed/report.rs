@@ -1,5 +1,7 @@
 //! What a worker has done, and how far a scan is.
 
+use super::super::place::ScanKey;
+
 /// What one worker has done for a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -31,6 +33,31 @@ pub struct WorkerReport {
     pub complete: bool,
 }
 
+/// The most ranges that [`DistributedStatus::poisoned_ranges`] lists.
+pub const MOST_LISTED: usize = 100;
+
+/// A range that was put aside, for no progress in five claims.
+///
+/// It holds the rows of its table from `from` up to, and without, `to`, as keys compare. A bound is no
+/// row's key, perhaps; one that ends in NUL, which no stored key has, lies right behind what stands
+/// before the NUL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoisonedRange {
+    /// The range's id, as in [`PageId`](super::PageId): its row in the control table is `p:<range>`.
+    pub range: String,
+    /// Where it begins.
+    pub from: ScanKey,
+    /// Where it ends; `None` is the end of the table.
+    pub to: Option<ScanKey>,
+    /// The last row that was handled: the page that failed lies behind it. `None` where that is the
+    /// range's first.
+    pub last: Option<ScanKey>,
+    /// The text of the last error, its first 500 characters; `None` where its workers ended without
+    /// one.
+    pub error: Option<String>,
+}
+
 /// How far a scan by many machines is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -43,6 +70,8 @@ pub struct DistributedStatus {
     pub done: u64,
     /// Ranges put aside, for no progress in five claims; `redrive` brings them back.
     pub poisoned: u64,
+    /// The first of these in key order, at most [`MOST_LISTED`].
+    pub poisoned_ranges: Vec<PoisonedRange>,
     /// Rows handled in all.
     pub rows: u64,
     /// Pages handled in all.

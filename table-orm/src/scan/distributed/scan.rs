@@ -8,7 +8,7 @@ use super::config::first_ranges;
 use super::control::{Control, may_have_changed};
 use super::rows::{RangeRow, RangeState, ScanRow};
 use super::ticket::is_id;
-use super::{DistributedScanError, DistributedStatus, LEASE, clock};
+use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
 use crate::error::{Error, Result};
 use crate::layer::Random;
 use crate::queue::{Queues, check_name};
@@ -172,13 +172,18 @@ impl<T, R> DistributedScan<T, R> {
                 match row.state {
                     RangeState::Open => status.open += 1,
                     RangeState::Done => status.done += 1,
-                    RangeState::Poisoned => status.poisoned += 1,
+                    RangeState::Poisoned => {
+                        status.poisoned += 1;
+                        status.poisoned_ranges.push(row.poisoned());
+                    }
                 }
                 status.leased += u64::from(!row.lease_left().is_zero());
                 status.rows += u64::try_from(row.rows).unwrap_or_default();
                 status.pages += u64::try_from(row.pages).unwrap_or_default();
             }
         }
+        status.poisoned_ranges.sort_by(|left, right| left.from.cmp(&right.from));
+        status.poisoned_ranges.truncate(MOST_LISTED);
         Ok(status)
     }
 

@@ -14,12 +14,14 @@ use super::page::{PageId, WorkPage};
 use super::polling::{Polled, Polling};
 use super::reader::{RangeReader, ReadPage};
 use super::report::WorkerReport;
+use super::rows::error_text;
 use super::scan::DistributedScan;
 use crate::error::{Error, Result};
 use crate::row::ReadRow;
 use crate::scan::read;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,8 +45,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// ranges are given back at once, and the error is returned; unless
     /// [`continue_on_failure`](Self::continue_on_failure) says otherwise. A range that fails in five
     /// claims, without any page handled, is put aside: the others are completed, and
-    /// [`status`](Self::status) counts it as poisoned. A table that cannot be reached does not count
-    /// as its failure.
+    /// [`status`](Self::status) counts it as poisoned and tells the start of its last error's text,
+    /// which the control table keeps. A table that cannot be reached does not count as its failure.
     ///
     /// Dropping the future is safe: its ranges lie still for at most a minute, and the pages under
     /// way come again. [`work_until`](Self::work_until) stops without either.
@@ -55,7 +57,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// read; the refusal of a store or the queue. Faults that pass are tried again for 15 s first.
     pub async fn work<E, F>(&self, handle: impl FnMut(WorkPage<T>) -> F) -> Result<WorkerReport, E>
     where
-        E: From<Error>,
+        E: From<Error> + Display,
         F: Future<Output = Result<(), E>>,
     {
         self.work_until(pending(), handle).await
@@ -72,7 +74,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         handle: impl FnMut(WorkPage<T>) -> F,
     ) -> Result<WorkerReport, E>
     where
-        E: From<Error>,
+        E: From<Error> + Display,
         F: Future<Output = Result<(), E>>,
     {
         let (rules, row) = self.rules()?;
@@ -154,7 +156,7 @@ impl<T, H, E, F> Worker<T, H>
 where
     T: Send + 'static,
     H: FnMut(WorkPage<T>) -> F,
-    E: From<Error>,
+    E: From<Error> + Display,
     F: Future<Output = Result<(), E>>,
 {
     async fn run(
@@ -232,11 +234,11 @@ where
                 })
             }
             Err(Trouble::Gone(gone)) => Err(gone),
-            Err(Trouble::Stopped) => lease.release(Duration::ZERO, false).await,
+            Err(Trouble::Stopped) => lease.give_back().await,
             Err(Trouble::Page(error, counts)) => {
                 self.report().failures += 1;
                 let delay = FIRST_RETRY * (1 << lease.row.stalls.clamp(0, 5));
-                let released = lease.release(delay, counts).await;
+                let released = lease.fail(error_text(&error), counts, delay).await;
                 if !self.continues {
                     return Event::Ended(Err(error));
                 }
