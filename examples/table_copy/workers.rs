@@ -193,7 +193,7 @@ async fn copy(
             loop {
                 sleep(Duration::from_secs(1)).await;
                 match job.status().await {
-                    Ok(status) => progress.reach(status.unwrap_or_default().rows),
+                    Ok(status) => reach(&progress, total, &status.unwrap_or_default()),
                     Err(error) => return error,
                 }
             }
@@ -204,7 +204,7 @@ async fn copy(
     drop(timeout(PATIENCE, ended(&mut workers)).await);
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
-    progress.reach(status.rows);
+    reach(&progress, total, &status);
     println!("{}", progress.finish());
     match status {
         _ if stopped_early => Err(stopped()),
@@ -215,6 +215,12 @@ async fn copy(
         }
         DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
     }
+}
+
+/// Shows how far the copy is; where its rows were not counted, as the ranges let it estimate.
+fn reach(progress: &CopyProgress, total: Option<u64>, status: &DistributedStatus) {
+    let estimate = status.rows_left.map(|left| status.rows + left);
+    progress.reach(status.rows, total.or(estimate));
 }
 
 /// Starts one of so many workers; it is killed when its handle is dropped.

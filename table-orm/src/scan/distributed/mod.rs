@@ -41,6 +41,7 @@ mod polling;
 mod reader;
 mod report;
 mod rows;
+mod rows_left;
 mod scan;
 #[cfg(test)]
 mod tests;

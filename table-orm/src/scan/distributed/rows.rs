@@ -103,8 +103,12 @@ impl RangeRow {
     pub fn start(&self) -> Place {
         match &self.cursor {
             Some(cursor) => Place::after(&key(cursor)),
-            None => Place::new(&self.from.0, &self.from.1),
+            None => self.begin(),
         }
+    }
+
+    pub fn begin(&self) -> Place {
+        Place::new(&self.from.0, &self.from.1)
     }
 
     pub fn end(&self) -> Option<Place> {

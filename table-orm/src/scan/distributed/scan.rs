@@ -7,6 +7,7 @@ use super::backoff::{Tries, passes, patiently};
 use super::config::first_ranges;
 use super::control::{Control, may_have_changed};
 use super::rows::{RangeRow, RangeState, ScanRow};
+use super::rows_left::rows_left;
 use super::ticket::is_id;
 use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
 use crate::error::{Error, Result};
@@ -167,6 +168,7 @@ impl<T, R> DistributedScan<T, R> {
         let control = self.control()?;
         control.started().await?;
         let mut status = DistributedStatus::default();
+        let mut ranges = Vec::new();
         for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
             for row in control.load_all(state).await? {
                 match row.state {
@@ -180,10 +182,12 @@ impl<T, R> DistributedScan<T, R> {
                 status.leased += u64::from(!row.lease_left().is_zero());
                 status.rows += u64::try_from(row.rows).unwrap_or_default();
                 status.pages += u64::try_from(row.pages).unwrap_or_default();
+                ranges.push(row.into_inner());
             }
         }
         status.poisoned_ranges.sort_by(|left, right| left.from.cmp(&right.from));
         status.poisoned_ranges.truncate(MOST_LISTED);
+        status.rows_left = rows_left(ranges);
         Ok(status)
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::edm::Edm;
+use crate::scan::Splitter;
 use crate::scan::tests::run;
 use crate::store::embedded::EmbeddedStore;
 use crate::testing::{FakeService, KeyKind, KeySet, ServiceSettings};
@@ -102,5 +103,51 @@ fn an_idle_worker_asks_soon_at_first() {
         assert_eq!(report.unwrap().pages, 1);
         // At once, and after an eighth, a quarter and half of a second, a fifth more at the most.
         assert_eq!(asked, 4);
+    });
+}
+
+#[test]
+fn status_tells_the_share_that_is_done() {
+    for kind in KeyKind::ALL {
+        run(async {
+            let world = world(kind.generate(200 * PAGE, 5), 5).await;
+            world.scan().start().await.unwrap();
+            let status = world.scan().status().await.unwrap();
+            assert_eq!((status.rows_left, status.share_done()), (None, None));
+            let watch = async {
+                loop {
+                    sleep(seconds(1)).await;
+                    let status = world.scan().status().await.unwrap();
+                    if status.is_whole() {
+                        assert_eq!((status.rows_left, status.share_done()), (Some(0), Some(1.0)));
+                        break;
+                    }
+                    let done = status.rows as f64 / (200 * PAGE) as f64;
+                    let Some(told) = status.share_done() else {
+                        assert_eq!(status.rows, 0);
+                        continue;
+                    };
+                    let most = if done < 0.75 { 0.55 } else { 0.25 };
+                    assert!((told - done).abs() <= most, "{kind}: {done:.2} {told:.2}");
+                }
+            };
+            tokio::join!(join_all((0..4).map(|_| world.work(seconds(1)))), watch);
+        });
+    }
+}
+
+#[test]
+fn a_scan_that_is_never_split_tells_no_share_before_its_end() {
+    run(async {
+        let world = World::new(numbered(500), 10).await;
+        let scan = world.distribute(world.plain().split(Splitter::Serial));
+        scan.start().await.unwrap();
+        let share = async {
+            sleep(seconds(20)).await;
+            scan.status().await.unwrap().share_done()
+        };
+        let (report, share) = tokio::join!(world.work_on(&scan, seconds(1)), share);
+        assert!(report.unwrap().complete && share.is_none());
+        assert_eq!(scan.status().await.unwrap().share_done(), Some(1.0));
     });
 }
