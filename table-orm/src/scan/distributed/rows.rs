@@ -22,6 +22,8 @@ pub(super) struct ScanRow {
     #[table(key_only)]
     pub scan: String,
     pub version: i32,
+    /// Where its messages are. Rows of earlier programs do not tell.
+    pub queue: Option<String>,
     pub table: String,
     /// The filter of the whole scan, keys included.
     pub query: Option<String>,

@@ -79,7 +79,11 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     {
         let (rules, row) = self.rules()?;
         let control = self.control()?;
-        row.check(&control.started().await?).map_err(Error::from)?;
+        let started = control.started().await?;
+        started
+            .check_queue(&control.queue)
+            .and_then(|()| row.check(&started))
+            .map_err(Error::from)?;
         let concurrency = rules.workers;
         let mut state = State::new(rules);
         state.jitter = control.random.next() | 1;
