@@ -135,10 +135,10 @@ impl RangeRow {
     }
 }
 
-/// The text of an error, as a row keeps it.
+/// The text of an error, as a row keeps it: in one line, and cut short.
 pub(super) fn error_text(error: &impl Display) -> String {
     // Some tell what lies below them only so.
-    let text = format!("{error:#}");
+    let text = format!("{error:#}").replace(char::is_control, " ");
     match text.char_indices().nth(MAX_ERROR_CHARS) {
         Some(_) => text.chars().take(MAX_ERROR_CHARS - 1).chain(['\u{2026}']).collect(),
         None => text,
@@ -158,8 +158,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_an_error_is_cut_to_500_characters() {
-        assert_eq!(error_text(&"short"), "short");
+    fn the_text_of_an_error_is_one_line_of_at_most_500_characters() {
+        assert_eq!(error_text(&"two\nlines\0"), "two lines ");
         let longest = "ß".repeat(MAX_ERROR_CHARS);
         assert_eq!(error_text(&longest), longest);
         let cut = error_text(&format!("{longest}!"));
