@@ -11,9 +11,8 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// An idle worker asks for messages after these waits: soon at first, since a scan that has just
-/// begun is split within a moment.
-const FIRST_POLL: Duration = Duration::from_millis(125);
+/// An idle worker asks for messages after these waits.
+const FIRST_POLL: Duration = Duration::from_secs(1);
 const LAST_POLL: Duration = Duration::from_secs(15);
 
 /// When a worker asks for messages, and looks for those that are overdue.
