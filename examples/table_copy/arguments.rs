@@ -21,7 +21,8 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
   --over             write into a table that holds rows already
   --readers N        requests to the source under way at a time; 16 unless given
   --writers N        transactions to the target under way at a time; 16 unless given
-  --no-count         do not count the rows first: saves reading the table once, shows no end
+  --no-count         do not count the rows first: saves reading the table once, shows no
+                     end (with --workers, a rough one)
   --no-verify        do not check the copy: saves reading both tables once
   --workers N        copy by N processes, which share the copy through the target's account
   --worker           work on a copy that `--workers` has begun, on this or another machine

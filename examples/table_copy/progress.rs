@@ -5,17 +5,24 @@ use std::time::{Duration, Instant};
 
 /// A progress bar of rows; not shown unless stderr is a terminal.
 pub fn progress(what: &'static str, rows: Option<u64>) -> ProgressBar {
-    let (bar, template) = match rows {
-        Some(rows) => {
-            (ProgressBar::new(rows), "  {msg} {bar:28} {percent:>3} %  {per_sec}, {eta} left")
-        }
-        None => (ProgressBar::no_length(), "  {msg} {human_pos} rows, {per_sec}"),
-    };
-    let bar = bar.with_message(what);
+    let bar = ProgressBar::no_length().with_message(what);
     bar.enable_steady_tick(Duration::from_millis(250));
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+    match rows {
+        Some(rows) => lengthen(&bar, rows),
+        None => style(&bar, "  {msg} {human_pos} rows, {per_sec}"),
+    }
+    bar
+}
+
+/// Shows how much of so many rows is done.
+fn lengthen(bar: &ProgressBar, rows: u64) {
+    bar.set_length(rows);
+    style(bar, "  {msg} {bar:28} {percent:>3} %  {per_sec}, {eta} left");
+}
+
+fn style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 
@@ -44,9 +51,12 @@ impl CopyProgress {
         self.bar.inc(rows);
     }
 
-    /// So many rows are copied in all.
+    /// So many rows are copied in all, of so many.
     #[cfg(feature = "azure")]
-    pub fn reach(&self, rows: u64) {
+    pub fn reach(&self, rows: u64, total: Option<u64>) {
+        if let Some(total) = total.filter(|total| self.bar.length() != Some(*total)) {
+            lengthen(&self.bar, total);
+        }
         self.bar.set_position(rows);
     }
 

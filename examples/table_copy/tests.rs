@@ -231,6 +231,20 @@ fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
 
 #[cfg(feature = "azure")]
 #[test]
+fn ranges_put_aside_are_told_with_what_they_failed_of() {
+    let poisoned = |error: Option<&str>| {
+        workers::WorkersError::Poisoned { ranges: 2, error: error.map(str::to_owned) }.to_string()
+    };
+    assert_eq!(
+        poisoned(Some("refused: too large")),
+        "2 ranges were put aside, since they failed again and again, the last time with: refused: \
+         too large; the same command tries them again"
+    );
+    assert!(poisoned(None).contains("again and again; the same command"));
+}
+
+#[cfg(feature = "azure")]
+#[test]
 fn command_lines_of_workers_have_no_keys() {
     let account = "DefaultEndpointsProtocol=https;AccountName=runners;AccountKey=c2VjcmV0";
     let text = ["--from", "UseDevelopmentStorage=true", "--to", account, "--workers", "3"];

@@ -53,10 +53,10 @@ pub enum WorkersError {
     )]
     Ended(u64),
     #[error(
-        "{0} ranges were put aside, since they failed again and again; the workers' messages say \
-         why, and the same command tries them again"
+        "{ranges} ranges were put aside, since they failed again and again{}; the same command tries \
+         them again", .error.as_ref().map(|error| format!(", the last time with: {error}")).unwrap_or_default()
     )]
-    Poisoned(u64),
+    Poisoned { ranges: u64, error: Option<String> },
 }
 
 /// A copy that processes share, with the queues it goes through.
@@ -193,7 +193,7 @@ async fn copy(
             loop {
                 sleep(Duration::from_secs(1)).await;
                 match job.status().await {
-                    Ok(status) => progress.reach(status.unwrap_or_default().rows),
+                    Ok(status) => reach(&progress, total, &status.unwrap_or_default()),
                     Err(error) => return error,
                 }
             }
@@ -204,14 +204,23 @@ async fn copy(
     drop(timeout(PATIENCE, ended(&mut workers)).await);
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
-    progress.reach(status.rows);
+    reach(&progress, total, &status);
     println!("{}", progress.finish());
     match status {
         _ if stopped_early => Err(stopped()),
         DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
-        DistributedStatus { open: 0, poisoned, .. } => Err(WorkersError::Poisoned(poisoned).into()),
+        DistributedStatus { open: 0, poisoned: ranges, poisoned_ranges, .. } => {
+            let error = poisoned_ranges.into_iter().find_map(|range| range.error);
+            Err(WorkersError::Poisoned { ranges, error }.into())
+        }
         DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
     }
+}
+
+/// Shows how far the copy is; where its rows were not counted, as the ranges let it estimate.
+fn reach(progress: &CopyProgress, total: Option<u64>, status: &DistributedStatus) {
+    let estimate = status.rows_left.map(|left| status.rows + left);
+    progress.reach(status.rows, total.or(estimate));
 }
 
 /// Starts one of so many workers; it is killed when its handle is dropped.

@@ -9,11 +9,12 @@ use super::rows::{ScanRow, VERSION};
 use crate::store::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
 
 impl ScanRow {
-    pub fn new(scan: &str, rules: &Rules, splits: bool) -> Self {
+    pub fn new(scan: &str, queue: &str, rules: &Rules, splits: bool) -> Self {
         let query = &rules.query;
         Self {
             scan: scan.to_owned(),
             version: VERSION,
+            queue: Some(queue.to_owned()),
             table: query.table.as_str().to_owned(),
             query: query.filter_text(),
             select: query.select.as_ref().map(|names| names.join(",")),
@@ -25,13 +26,6 @@ impl ScanRow {
 
     /// Refuses to work on a scan that was started otherwise.
     pub fn check(&self, started: &Self) -> Result<(), DistributedScanError> {
-        if started.version != self.version {
-            return Err(DistributedScanError::Version {
-                scan: self.scan.clone(),
-                found: started.version,
-                expected: self.version,
-            });
-        }
         let whole = |text: &Option<String>| text.clone().unwrap_or_else(|| "all".to_owned());
         let parts = |row: &Self| {
             [
@@ -43,12 +37,28 @@ impl ScanRow {
             ]
         };
         for ((what, expected), (_, found)) in parts(self).into_iter().zip(parts(started)) {
-            if expected != found {
-                let scan = self.scan.clone();
-                return Err(DistributedScanError::OtherScan { scan, what, found, expected });
-            }
+            self.same(what, found, expected)?;
         }
         Ok(())
+    }
+
+    /// Refuses messages in another queue than those of the scan are in.
+    pub fn check_queue(&self, queue: &str) -> Result<(), DistributedScanError> {
+        let found = self.queue.as_deref().unwrap_or(queue);
+        self.same("queue", found.to_owned(), queue.to_owned())
+    }
+
+    fn same(
+        &self,
+        what: &'static str,
+        found: String,
+        expected: String,
+    ) -> Result<(), DistributedScanError> {
+        if found == expected {
+            return Ok(());
+        }
+        let scan = self.scan.clone();
+        Err(DistributedScanError::OtherScan { scan, what, found, expected })
     }
 }
 

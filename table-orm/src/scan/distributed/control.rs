@@ -86,7 +86,7 @@ impl Control {
     pub async fn receive(&self) -> Result<Option<Message>> {
         let mut received = patiently(&self.random, || async {
             // One at a time: a message that waits in a worker's memory is hidden from idle ones.
-            Ok(self.queues.receive(&self.queue, 1, LEASE).await?)
+            self.queues.receive(&self.queue, 1, LEASE).await.map_err(of_scan)
         })
         .await?;
         Ok(received.pop())
@@ -140,7 +140,7 @@ impl Control {
         loop {
             let messages = patiently(&self.random, || async {
                 let most = crate::queue::MAX_RECEIVED;
-                Ok(self.queues.receive(&self.poison_queue, most, LEASE).await?)
+                self.queues.receive(&self.poison_queue, most, LEASE).await.map_err(of_scan)
             });
             let messages = messages.await?;
             for message in &messages {
@@ -186,7 +186,15 @@ pub(super) fn survivable<T>(answer: Result<T, QueueError>) -> Result<Option<T>> 
         Ok(answer) => Ok(Some(answer)),
         Err(error) => match error.kind {
             QueueErrorKind::MessageLost | QueueErrorKind::Unavailable => Ok(None),
-            _ => Err(error.into()),
+            _ => Err(of_scan(error)),
         },
     }
+}
+
+/// The error of a scan's queue: one that is not there is not to be created by hand.
+fn of_scan(mut error: QueueError) -> Error {
+    if error.kind == QueueErrorKind::QueueNotFound {
+        error.message += ": `start` of the scan does so";
+    }
+    error.into()
 }

@@ -31,9 +31,12 @@ pub enum DistributedScanError {
         most: usize,
     },
     /// A scan that the control table does not know. Requests were sent.
-    #[error("scan `{0}` is not in the control table; `start` it first")]
+    #[error(
+        "scan `{0}` is not in the control table; `start` it first, or give the id that it was started \
+         with"
+    )]
     NotStarted(String),
-    /// A scan of that id which differs. Requests were sent.
+    /// A scan of that id which differs, in its queue perhaps. Requests were sent.
     #[error(
         "scan `{scan}` was started with another {what}: {found}, and here it is {expected}; build \
          it alike everywhere, or start another scan under another id"

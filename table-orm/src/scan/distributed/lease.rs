@@ -13,6 +13,7 @@ use crate::entity::Loaded;
 use crate::error::{Error, Result};
 use crate::queue::{Message, QueueError, QueueErrorKind};
 use crate::scan::place::{Place, ScanKey};
+use futures_util::future::try_join_all;
 use std::pin::pin;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -146,7 +147,7 @@ impl<'a> Lease<'a> {
     pub async fn count_stall(&mut self) -> Result<(), Gone> {
         let row = self.row.clone().into_inner();
         let (stalls, due) = (row.stalls + 1, clock::after(LEASE));
-        self.write(RangeRow { stalls, due, ..row }, None).await?;
+        self.write(RangeRow { stalls, due, ..row }, &[]).await?;
         self.counted = true;
         Ok(())
     }
@@ -180,13 +181,13 @@ impl<'a> Lease<'a> {
         }
         self.renewal = Instant::now() + LEASE / 2;
         let row = self.row.clone().into_inner();
-        self.write(RangeRow { due: clock::after(LEASE), ..row }, None).await
+        self.write(RangeRow { due: clock::after(LEASE), ..row }, &[]).await
     }
 
     /// Notes that a page was handled, up to that key.
     pub async fn advance(&mut self, last: &ScanKey, rows: usize) -> Result<(), Gone> {
         let row = self.handled(Some((last, rows)));
-        self.write(row, None).await?;
+        self.write(row, &[]).await?;
         self.fresh = false;
         Ok(())
     }
@@ -194,30 +195,56 @@ impl<'a> Lease<'a> {
     /// Notes that the range is read to its end, after a last page perhaps.
     pub async fn finish(mut self, page: Option<(&ScanKey, usize)>) -> Result<(), Gone> {
         let row = RangeRow { state: RangeState::Done, owner: None, ..self.handled(page) };
-        self.write(row, None).await?;
+        self.write(row, &[]).await?;
         if let Some(message) = &self.message {
             self.control.forget(&message.receipt).await?;
         }
         Ok(())
     }
 
-    /// Gives away what lies behind a place.
-    pub async fn split(&mut self, at: &Place) -> Result<(), Gone> {
-        let (id, due) = (self.control.new_id(), clock::after(LEASE));
+    /// Gives away parts of the range, which follow one another up to its end, or to where nothing
+    /// is any more.
+    pub async fn split(&mut self, parts: &[(Place, Option<Place>)]) -> Result<(), Gone> {
+        let Some((first, _)) = parts.first() else { return Ok(()) };
+        let due = clock::after(LEASE);
         let row = self.row.clone().into_inner();
-        let child = RangeRow::new(&row.scan, id.clone(), at, self.row.end().as_ref(), due);
-        self.write(RangeRow { to: Some(pair(at)), due, ..row }, Some(child)).await?;
-        self.control.send(&id, Duration::ZERO).await?;
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|(from, to)| {
+                RangeRow::new(&row.scan, self.control.new_id(), from, to.as_ref(), due)
+            })
+            .collect();
+        self.write(RangeRow { to: Some(pair(first)), due, ..row }, &parts).await?;
+        try_join_all(parts.iter().map(|part| self.control.send(&part.range, Duration::ZERO)))
+            .await?;
         Ok(())
     }
 
-    /// Gives the range back, to be taken on after a delay. It has not `failed` where its worker was
-    /// told to stop.
-    pub async fn release(mut self, delay: Duration, failed: bool) -> Result<(), Gone> {
+    /// Gives the range back, to be taken on at once: its worker was told to stop.
+    pub async fn give_back(mut self) -> Result<(), Gone> {
+        self.forgive();
+        self.release(Duration::ZERO).await
+    }
+
+    /// Gives the range back after that error, to be taken on after a delay. Whether that counts
+    /// against the range.
+    pub async fn fail(mut self, error: String, counts: bool, delay: Duration) -> Result<(), Gone> {
+        if !counts {
+            self.forgive();
+        }
+        self.row.error = Some(error);
+        self.release(delay).await
+    }
+
+    /// Takes the claim back as a stall.
+    fn forgive(&mut self) {
+        self.row.stalls -= i32::from(self.fresh && self.counted);
+    }
+
+    async fn release(mut self, delay: Duration) -> Result<(), Gone> {
         let row = self.row.clone().into_inner();
-        let stalls = row.stalls - i32::from(self.fresh && self.counted && !failed);
         let due = clock::after(LEASE + delay);
-        self.write(RangeRow { owner: None, due, stalls, ..row }, None).await?;
+        self.write(RangeRow { owner: None, due, ..row }, &[]).await?;
         let control = self.control;
         let released = match &self.message {
             Some(message) => {
@@ -234,6 +261,7 @@ impl<'a> Lease<'a> {
     fn handled(&self, page: Option<(&ScanKey, usize)>) -> RangeRow {
         let mut row = self.row.clone().into_inner();
         row.due = clock::after(LEASE);
+        row.error = None;
         if let Some((last, rows)) = page {
             row.cursor = Some((last.partition_key.clone(), last.row_key.clone()));
             row.stalls = 0;
@@ -243,17 +271,15 @@ impl<'a> Lease<'a> {
         row
     }
 
-    /// Makes the row what it is to be, and inserts a part split off, whatever becomes of answers.
-    async fn write(&mut self, wanted: RangeRow, child: Option<RangeRow>) -> Result<(), Gone> {
+    /// Makes the row what it is to be, and inserts the parts split off, whatever becomes of answers.
+    async fn write(&mut self, wanted: RangeRow, parts: &[RangeRow]) -> Result<(), Gone> {
         let control = self.control;
         let mut tries = Tries::new(&control.random);
         loop {
             *self.row = wanted.clone();
             let partition = RangeRow::partition(&wanted.scan);
-            let mut unit = control.ranges.unit(&partition).save(&mut self.row);
-            if let Some(child) = &child {
-                unit = unit.insert(child);
-            }
+            let unit = control.ranges.unit(&partition).save(&mut self.row);
+            let unit = parts.iter().fold(unit, |unit, part| unit.insert(part));
             let Err(error) = unit.commit().await else { return Ok(()) };
             tries.again(error, may_have_changed).await?;
             let mut found = control.load(&wanted.scan, wanted.state, &wanted.range).await?;

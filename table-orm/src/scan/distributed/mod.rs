@@ -3,8 +3,9 @@
 //! [`Scan::distributed`](super::Scan::distributed) makes one of any scan. The control table holds a
 //! row for each range of keys, with the last row that was handled; the queue tells workers which
 //! ranges wait: any [`Queues`](crate::queue::Queues), such as Azure's (feature `azure-queue`). A
-//! worker claims a range for a minute at a time, reads it page by page, and splits it
-//! when no message is left for idle workers.
+//! worker claims a range for a minute at a time, reads it page by page, and splits it in several
+//! when no message is left for idle workers: as soon as it has read the first page, so that a small
+//! table, too, is shared within seconds.
 //!
 //! # What is promised
 //!
@@ -21,8 +22,10 @@
 //!
 //! Beside the pages: a transaction in the control table for each page, two more for each range, and
 //! about two queries there for each range, those of idle workers included; about four calls to the
-//! queue for each range, with a peek every four pages or five seconds. An idle worker asks the
-//! queue, and looks whether any range is left, once in 1 to 15 s. The service's targets of 2,000
+//! queue for each range, with a peek every four pages or five seconds, and after each split; in the
+//! table, for each split, up to 32 requests for one row, which tell where there are rows to split
+//! off. An idle worker asks the queue, and looks whether any range is left, again after an eighth of
+//! a second, and then ever less often, down to once in 15 s. The service's targets of 2,000
 //! messages a second for a queue and 2,000 entities a second for a partition carry hundreds of
 //! workers (service documentation, "Scalability and performance targets").
 
@@ -31,12 +34,14 @@ mod clock;
 mod config;
 mod control;
 mod error;
+mod hunger;
 mod lease;
 mod page;
 mod polling;
 mod reader;
 mod report;
 mod rows;
+mod rows_left;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -45,7 +50,7 @@ mod worker;
 
 pub use error::DistributedScanError;
 pub use page::{PageId, WorkPage};
-pub use report::{DistributedStatus, WorkerReport};
+pub use report::{DistributedStatus, MOST_LISTED, PoisonedRange, WorkerReport};
 pub use scan::DistributedScan;
 
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! How an idle worker comes by a range, or by the end of the scan.
 
-use super::LEASE;
 use super::backoff::Backoff;
 use super::control::Control;
 use super::lease::{Claim, Lease};
 use super::worker::{Event, Worker};
+use super::{DistributedScanError, LEASE};
 use crate::error::{Error, Result};
 use futures_util::future::select;
 use std::pin::pin;
@@ -69,7 +69,9 @@ impl<T, H> Worker<T, H> {
                 // One that was removed has no open ranges either.
                 return match self.control.started().await {
                     Ok(_) => Ok(Polled::Complete),
-                    Err(Error::DistributedScan(_)) => Ok(Polled::Removed),
+                    Err(Error::DistributedScan(DistributedScanError::NotStarted(_))) => {
+                        Ok(Polled::Removed)
+                    }
                     Err(error) => Err(error),
                 };
             }

@@ -5,19 +5,28 @@ use super::super::page_keys::PageKeys;
 use super::super::place::{Place, ScanKey};
 use super::super::range::{Axis, Range, keys, simple};
 use super::super::worker::{Shared, fetch};
-use super::backoff::patiently;
+use super::backoff::{passes, patiently};
 use crate::error::Result;
 use crate::layer::Random;
+use crate::query::RowQuery;
 use crate::store::Page;
 use std::collections::VecDeque;
+
+/// Pages that must be left for a split: the one under way, and those that are worth it.
+const ENOUGH_PAGES: f64 = 1.0 + LEAST_PAGES;
+/// The most requests that a split takes to find parts with rows in them.
+const MOST_PROBES: u32 = 32;
 
 #[derive(Debug)]
 pub(super) struct RangeReader<'a, T> {
     shared: &'a Shared<T>,
     random: &'a Random,
     range: Option<Range<()>>,
-    /// What one query each can read, behind that.
+    /// What one query each can read, behind that, and where it ends.
     later: VecDeque<(Axis, Place, Option<Place>)>,
+    end: Option<Place>,
+    /// More than its estimate was taken to be left of the range.
+    gambled: bool,
 }
 
 /// Rows to be handled; never none.
@@ -37,8 +46,8 @@ impl<'a, T: Send> RangeReader<'a, T> {
         start: Place,
         end: Option<Place>,
     ) -> Self {
-        let later = simple(start, end).into();
-        let mut reader = Self { shared, random, range: None, later };
+        let later = simple(start, end.clone()).into();
+        let mut reader = Self { shared, random, range: None, later, end, gambled: false };
         reader.go_on();
         reader
     }
@@ -88,6 +97,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
     }
 
     fn go_on(&mut self) {
+        self.gambled = false;
         self.range = self.later.pop_front().map(|(axis, start, end)| {
             let state = self.shared.lock();
             let rules = &state.rules;
@@ -97,10 +107,10 @@ impl<'a, T: Send> RangeReader<'a, T> {
         });
     }
 
-    /// Whether enough is left for two.
+    /// Whether there may be enough left for two.
     pub fn is_long(&self) -> bool {
-        self.pages_left().is_some()
-            || self.range.as_ref().is_some_and(|range| range.large_partition().is_some())
+        let large = |range: &Range<()>| range.large_partition().is_some();
+        !self.gambled || self.pages_left().is_some() || self.range.as_ref().is_some_and(large)
     }
 
     /// The pages left by estimate, where they are enough for two.
@@ -108,24 +118,80 @@ impl<'a, T: Send> RangeReader<'a, T> {
         let range = self.range.as_ref()?;
         let state = self.shared.lock();
         let pages = range.estimate(&state.models, &state.rules);
-        (pages >= 1.0 + LEAST_PAGES).then_some(pages)
+        (pages >= ENOUGH_PAGES).then_some(pages)
+    }
+
+    /// Splits off up to so many parts, and returns them in order: where each begins, and ends. They
+    /// are others' from then on.
+    ///
+    /// Each is half of what is left, so that some are worth it though keys end long before the line
+    /// that they are measured on does. None is without rows, unless a filter makes that long to
+    /// tell: where there are none, nothing is left to read.
+    pub async fn split(&mut self, parts: usize) -> Result<Vec<(Place, Option<Place>)>> {
+        let mut places = VecDeque::new();
+        for _ in 0..MOST_PROBES {
+            if places.len() == parts {
+                break;
+            }
+            let Some(end) = self.range.as_ref().map(|range| range.end.clone()) else { break };
+            let Some((axis, at)) = self.halve() else { break };
+            if self.has_rows(&axis, &at, end.as_ref()).await? {
+                let end = if self.later.is_empty() { end } else { self.end.clone() };
+                self.later.clear();
+                places.push_front((at, end));
+            }
+        }
+        Ok(places.into())
     }
 
     /// Ends the range in the middle of what it has left, or behind the partition it is in, where no
-    /// estimate tells the middle. What lies behind is another's from then on.
-    pub fn split(&mut self) -> Option<Place> {
+    /// estimate tells the middle. Returns where what it has given away begins.
+    ///
+    /// An estimate knows only letters that were seen, and keys may go on with others: so once in a
+    /// range enough is taken to be left, whatever the estimate.
+    fn halve(&mut self) -> Option<(Axis, Place)> {
         let pages = self.pages_left();
         let range = self.range.as_mut()?;
-        let middle = pages.and_then(|pages| {
+        if pages.is_none() && range.stuck.is_some() {
+            self.gambled = false;
+            let behind = range.cut_behind_partition();
+            return behind.map(|(at, _)| (Axis::Partitions, at)).or_else(|| self.halve());
+        }
+        let gamble = || (!std::mem::replace(&mut self.gambled, true)).then_some(ENOUGH_PAGES);
+        let pages = pages.or_else(gamble)?;
+        let state = self.shared.lock();
+        // The page under way stays with the range, and half of the others.
+        let fraction = f64::midpoint(1.0, pages) / pages;
+        let middle = range.point(&state.models, &state.rules, fraction)?;
+        range.end = Some(middle.clone());
+        Some((range.axis.clone(), middle))
+    }
+
+    /// Whether there is a row between two places, from which keys are learned. Where one request
+    /// does not tell, there may be.
+    async fn has_rows(&self, axis: &Axis, from: &Place, to: Option<&Place>) -> Result<bool> {
+        let request = {
             let state = self.shared.lock();
-            // The page under way stays with the range, and half of the others.
-            range.point(&state.models, &state.rules, f64::midpoint(1.0, pages) / pages)
-        });
-        let at = match middle {
-            Some(middle) => range.end.insert(middle).clone(),
-            None => range.cut_behind_partition()?.0,
+            // What is left out may be long to read.
+            if state.rules.is_sparse() {
+                return Ok(true);
+            }
+            let keys = keys(axis, from, to, &state.rules.rows);
+            RowQuery { keys, top: Some(1), ..state.rules.query.clone() }
         };
-        self.later.clear();
-        Some(at)
+        let partition = match axis {
+            Axis::Rows(partition) => Some(partition.as_str()),
+            Axis::Partitions => None,
+        };
+        let page = match fetch(self.shared, &request, partition).await {
+            Ok(page) => page,
+            Err(error) if passes(&error) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let (keys, more) = (PageKeys::read(&page.body)?, page.continuation.is_some());
+        let mut state = self.shared.lock();
+        state.answered(partition, keys.len());
+        state.models.learn(&keys, keys.len())?;
+        Ok(more || keys.len() > 0)
     }
 }

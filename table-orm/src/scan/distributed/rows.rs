@@ -1,14 +1,17 @@
 //! The rows of the control table: one partition for each scan.
 //!
-//! Invariant: the open ranges partition what is not delivered. Every change of a range is one
+//! Invariant: the open ranges never overlap, and hold all that is not delivered. Every change of a range is one
 //! entity group transaction, guarded by its row's ETag.
 
 use super::super::place::{Place, ScanKey};
-use super::{LEASE, clock};
+use super::{LEASE, PoisonedRange, clock};
 use crate::edm::DateTime;
 use crate::{KeyPart, TableEntity};
+use std::fmt::Display;
 use std::time::Duration;
 
+/// The most characters of an error that a row keeps.
+pub(super) const MAX_ERROR_CHARS: usize = 500;
 /// The version of the rows' format.
 pub(super) const VERSION: i32 = 1;
 
@@ -19,6 +22,8 @@ pub(super) struct ScanRow {
     #[table(key_only)]
     pub scan: String,
     pub version: i32,
+    /// Where its messages are. Rows of earlier programs do not tell.
+    pub queue: Option<String>,
     pub table: String,
     /// The filter of the whole scan, keys included.
     pub query: Option<String>,
@@ -70,6 +75,8 @@ pub(super) struct RangeRow {
     pub generation: i64,
     /// Claims since the cursor has moved.
     pub stalls: i32,
+    /// What the last of them that failed has said, cut short. Rows of earlier programs have none.
+    pub error: Option<String>,
     pub rows: i64,
     pub pages: i64,
 }
@@ -88,6 +95,7 @@ impl RangeRow {
             due,
             generation: 0,
             stalls: 0,
+            error: None,
             rows: 0,
             pages: 0,
         }
@@ -96,16 +104,28 @@ impl RangeRow {
     /// Where the rows begin that are not handled.
     pub fn start(&self) -> Place {
         match &self.cursor {
-            Some((partition_key, row_key)) => Place::after(&ScanKey {
-                partition_key: partition_key.clone(),
-                row_key: row_key.clone(),
-            }),
-            None => Place::new(&self.from.0, &self.from.1),
+            Some(cursor) => Place::after(&key(cursor)),
+            None => self.begin(),
         }
+    }
+
+    pub fn begin(&self) -> Place {
+        Place::new(&self.from.0, &self.from.1)
     }
 
     pub fn end(&self) -> Option<Place> {
         self.to.as_ref().map(|(pk, rk)| Place::new(pk, rk))
+    }
+
+    /// What its status tells, where it was put aside.
+    pub fn poisoned(&self) -> PoisonedRange {
+        PoisonedRange {
+            range: self.range.clone(),
+            from: key(&self.from),
+            to: self.to.as_ref().map(key),
+            last: self.cursor.as_ref().map(key),
+            error: self.error.clone(),
+        }
     }
 
     /// How long its worker has it still, as far as clocks tell; zero where nobody has it.
@@ -115,6 +135,35 @@ impl RangeRow {
     }
 }
 
+/// The text of an error, as a row keeps it: in one line, and cut short.
+pub(super) fn error_text(error: &impl Display) -> String {
+    // Some tell what lies below them only so.
+    let text = format!("{error:#}").replace(char::is_control, " ");
+    match text.char_indices().nth(MAX_ERROR_CHARS) {
+        Some(_) => text.chars().take(MAX_ERROR_CHARS - 1).chain(['\u{2026}']).collect(),
+        None => text,
+    }
+}
+
+fn key((partition_key, row_key): &Pair) -> ScanKey {
+    ScanKey { partition_key: partition_key.clone(), row_key: row_key.clone() }
+}
+
 pub(super) fn pair(place: &Place) -> Pair {
     (place.pk.clone(), place.rk.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_an_error_is_one_line_of_at_most_500_characters() {
+        assert_eq!(error_text(&"two\nlines\0"), "two lines ");
+        let longest = "ß".repeat(MAX_ERROR_CHARS);
+        assert_eq!(error_text(&longest), longest);
+        let cut = error_text(&format!("{longest}!"));
+        assert_eq!(cut.chars().count(), MAX_ERROR_CHARS);
+        assert!(cut.ends_with("ß\u{2026}"));
+    }
 }

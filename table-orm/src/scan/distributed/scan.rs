@@ -6,12 +6,13 @@ use super::super::state::Rules;
 use super::backoff::{Tries, passes, patiently};
 use super::config::first_ranges;
 use super::control::{Control, may_have_changed};
-use super::rows::{RangeRow, RangeState, ScanRow};
+use super::rows::{RangeRow, RangeState, ScanRow, VERSION};
+use super::rows_left::rows_left;
 use super::ticket::is_id;
-use super::{DistributedScanError, DistributedStatus, LEASE, clock};
+use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
 use crate::error::{Error, Result};
 use crate::layer::Random;
-use crate::queue::{Queues, check_name};
+use crate::queue::{QueueError, QueueErrorKind, Queues, check_name};
 use crate::repo::Table;
 use crate::row::ReadRow;
 use std::fmt;
@@ -147,7 +148,12 @@ impl<T, R> DistributedScan<T, R> {
         }
         let poison_queue = format!("{}-poison", self.queue);
         check_name(&self.queue)?;
-        check_name(&poison_queue)?;
+        if check_name(&poison_queue).is_err() {
+            let message = "its name is too long to be followed by `-poison`, as that of the queue \
+                           for ranges put aside is; use at most 56 characters";
+            let error = QueueError::new(QueueErrorKind::Invalid, &self.queue, message);
+            return Err(error.into());
+        }
         Ok(Control {
             scan: self.id.clone(),
             scans: self.control.repo(),
@@ -159,6 +165,13 @@ impl<T, R> DistributedScan<T, R> {
         })
     }
 
+    /// The same, of a scan that was started with this queue.
+    async fn started(&self) -> Result<Control> {
+        let control = self.control()?;
+        control.started().await?.check_queue(&self.queue)?;
+        Ok(control)
+    }
+
     /// How far the scan is. Reads a row for each range, open or done.
     ///
     /// # Errors
@@ -167,18 +180,26 @@ impl<T, R> DistributedScan<T, R> {
         let control = self.control()?;
         control.started().await?;
         let mut status = DistributedStatus::default();
+        let mut ranges = Vec::new();
         for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
             for row in control.load_all(state).await? {
                 match row.state {
                     RangeState::Open => status.open += 1,
                     RangeState::Done => status.done += 1,
-                    RangeState::Poisoned => status.poisoned += 1,
+                    RangeState::Poisoned => {
+                        status.poisoned += 1;
+                        status.poisoned_ranges.push(row.poisoned());
+                    }
                 }
                 status.leased += u64::from(!row.lease_left().is_zero());
                 status.rows += u64::try_from(row.rows).unwrap_or_default();
                 status.pages += u64::try_from(row.pages).unwrap_or_default();
+                ranges.push(row.into_inner());
             }
         }
+        status.poisoned_ranges.sort_by(|left, right| left.from.cmp(&right.from));
+        status.poisoned_ranges.truncate(MOST_LISTED);
+        status.rows_left = rows_left(ranges);
         Ok(status)
     }
 
@@ -186,9 +207,10 @@ impl<T, R> DistributedScan<T, R> {
     /// received for a minute; returns how many. Idle workers do so by themselves.
     ///
     /// # Errors
-    /// A bad id or queue name, or the refusal of the store or the queue.
+    /// [`DistributedScanError::NotStarted`], or `OtherScan` where it was started with another queue; a
+    /// bad id or queue name, or the refusal of the store or the queue.
     pub async fn sweep(&self) -> Result<usize> {
-        self.control()?.sweep().await.map(|(_, sent)| sent)
+        self.started().await?.sweep().await.map(|(_, sent)| sent)
     }
 
     /// Brings back the ranges that were put aside because no worker got anywhere with them; returns
@@ -196,13 +218,13 @@ impl<T, R> DistributedScan<T, R> {
     /// be started again.
     ///
     /// # Errors
-    /// A bad id or queue name, or the refusal of the store or the queue.
+    /// As [`sweep`](Self::sweep).
     pub async fn redrive(&self) -> Result<usize> {
-        self.control()?.redrive().await
+        self.started().await?.redrive().await
     }
 
-    /// Deletes the scan's rows. Workers at work on it end after the pages in hand; messages left are
-    /// deleted by whoever receives them. The queues stay.
+    /// Deletes the scan's rows, if there are any. Workers at work on it end after the pages in hand;
+    /// messages left are deleted by whoever receives them. The queues stay.
     ///
     /// # Errors
     /// A bad id or queue name, or the store's refusal; the call can be made again.
@@ -243,10 +265,13 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
             }
             match control.started().await {
                 Ok(started) => {
+                    started.check_queue(&self.queue)?;
                     row.check(&started)?;
                     return control.sweep().await.map(drop);
                 }
-                Err(Error::DistributedScan(_)) => tries.again(error, passes).await?,
+                Err(Error::DistributedScan(DistributedScanError::NotStarted(_))) => {
+                    tries.again(error, passes).await?;
+                }
                 Err(other) => return Err(other),
             }
         }
@@ -282,17 +307,24 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         }
         let select = scan.selected();
         let rules = scan.rules(select, false)?;
-        let row = ScanRow::new(&self.id, &rules, splits);
+        let row = ScanRow::new(&self.id, &self.queue, &rules, splits);
         Ok((rules, row))
     }
 }
 
 impl Control {
-    /// The scan's row.
+    /// The scan's row, which this program can read.
     pub async fn started(&self) -> Result<ScanRow> {
         let row = patiently(&self.random, || async {
             self.scans.get(ScanRow::partition(&self.scan).row()).await
         });
-        row.await?.ok_or_else(|| DistributedScanError::NotStarted(self.scan.clone()).into())
+        match row.await? {
+            None => Err(DistributedScanError::NotStarted(self.scan.clone()).into()),
+            Some(ScanRow { version: found, .. }) if found != VERSION => {
+                let scan = self.scan.clone();
+                Err(DistributedScanError::Version { scan, found, expected: VERSION }.into())
+            }
+            Some(row) => Ok(row),
+        }
     }
 }

@@ -8,27 +8,26 @@ use super::super::state::State;
 use super::super::worker::Shared;
 use super::backoff::passes;
 use super::control::Control;
+use super::hunger::{Hunger, Looks};
 use super::lease::{Gone, Lease};
 use super::page::{PageId, WorkPage};
 use super::polling::{Polled, Polling};
 use super::reader::{RangeReader, ReadPage};
 use super::report::WorkerReport;
+use super::rows::error_text;
 use super::scan::DistributedScan;
 use crate::error::{Error, Result};
 use crate::row::ReadRow;
 use crate::scan::read;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, RwLock, watch};
-use tokio::time::Instant;
 
-/// A worker looks whether others are idle after so many pages of a range, or after that time.
-const PAGES_PER_PEEK: u32 = 4;
-const TIME_PER_PEEK: Duration = Duration::from_secs(5);
 /// A range whose page has failed waits so long, times two for each failure.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
@@ -46,8 +45,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// ranges are given back at once, and the error is returned; unless
     /// [`continue_on_failure`](Self::continue_on_failure) says otherwise. A range that fails in five
     /// claims, without any page handled, is put aside: the others are completed, and
-    /// [`status`](Self::status) counts it as poisoned. A table that cannot be reached does not count
-    /// as its failure.
+    /// [`status`](Self::status) counts it as poisoned and tells the start of its last error's text,
+    /// which the control table keeps. A table that cannot be reached does not count as its failure.
     ///
     /// Dropping the future is safe: its ranges lie still for at most a minute, and the pages under
     /// way come again. [`work_until`](Self::work_until) stops without either.
@@ -58,7 +57,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// read; the refusal of a store or the queue. Faults that pass are tried again for 15 s first.
     pub async fn work<E, F>(&self, handle: impl FnMut(WorkPage<T>) -> F) -> Result<WorkerReport, E>
     where
-        E: From<Error>,
+        E: From<Error> + Display,
         F: Future<Output = Result<(), E>>,
     {
         self.work_until(pending(), handle).await
@@ -75,12 +74,16 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         handle: impl FnMut(WorkPage<T>) -> F,
     ) -> Result<WorkerReport, E>
     where
-        E: From<Error>,
+        E: From<Error> + Display,
         F: Future<Output = Result<(), E>>,
     {
         let (rules, row) = self.rules()?;
         let control = self.control()?;
-        row.check(&control.started().await?).map_err(Error::from)?;
+        let started = control.started().await?;
+        started
+            .check_queue(&control.queue)
+            .and_then(|()| row.check(&started))
+            .map_err(Error::from)?;
         let concurrency = rules.workers;
         let mut state = State::new(rules);
         state.jitter = control.random.next() | 1;
@@ -96,6 +99,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         let worker = Worker {
             shared,
             splits: row.splits,
+            hunger: Hunger::default(),
             continues: self.continues,
             handle: Mutex::new(handle),
             report: Mutex::default(),
@@ -112,6 +116,7 @@ pub(super) struct Worker<T, H> {
     pub control: Control,
     shared: Shared<T>,
     splits: bool,
+    hunger: Hunger,
     continues: bool,
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
@@ -137,6 +142,14 @@ enum Trouble<E> {
     Stopped,
 }
 
+impl<E: From<Error>> Trouble<E> {
+    /// A table that cannot be reached is no fault of the range.
+    fn reading(error: Error) -> Self {
+        let counts = !passes(&error);
+        Self::Page(error.into(), counts)
+    }
+}
+
 impl<E> From<Gone> for Trouble<E> {
     fn from(gone: Gone) -> Self {
         Self::Gone(gone)
@@ -147,7 +160,7 @@ impl<T, H, E, F> Worker<T, H>
 where
     T: Send + 'static,
     H: FnMut(WorkPage<T>) -> F,
-    E: From<Error>,
+    E: From<Error> + Display,
     F: Future<Output = Result<(), E>>,
 {
     async fn run(
@@ -225,11 +238,11 @@ where
                 })
             }
             Err(Trouble::Gone(gone)) => Err(gone),
-            Err(Trouble::Stopped) => lease.release(Duration::ZERO, false).await,
+            Err(Trouble::Stopped) => lease.give_back().await,
             Err(Trouble::Page(error, counts)) => {
                 self.report().failures += 1;
                 let delay = FIRST_RETRY * (1 << lease.row.stalls.clamp(0, 5));
-                let released = lease.release(delay, counts).await;
+                let released = lease.fail(error_text(&error), counts, delay).await;
                 if !self.continues {
                     return Event::Ended(Err(error));
                 }
@@ -263,27 +276,21 @@ where
             }
             lease.count_stall().await?;
         }
-        let mut peeked = None;
+        let mut looks = Looks::default();
         for page in 0_u32.. {
             let _beside = match alone {
                 Some(_) => None,
                 None => Some(lease.keep(self.turns.read()).await?),
             };
-            let read = {
-                let mut stopping = self.stopping.subscribe();
-                let stopped = pin!(stopping.wait_for(|stopping| *stopping));
-                let next = pin!(lease.keep(reader.next()));
-                match select(stopped, next).await {
-                    Either::Left(_) => return Err(Trouble::Stopped),
-                    Either::Right((read, _)) => read?,
-                }
-            };
-            // A table that cannot be reached is no fault of the range.
-            let read = read.map_err(|error| {
-                let counts = !passes(&error);
-                Trouble::Page(error.into(), counts)
-            })?;
+            let read = self.unless_stopped(lease.keep(reader.next())).await??;
+            let read = read.map_err(Trouble::reading)?;
             let Some(ReadPage { rows, first, last, is_last }) = read else { break };
+            // Behind a page that others came to nothing at, the range stays as it is until it is done.
+            let is_first_try = lease.row.stalls <= 1;
+            if self.splits && is_first_try && looks.is_due(page) && reader.is_long() {
+                let split = self.share(lease, &mut reader).await?;
+                looks.looked(page, split);
+            }
             lease.check().await?;
             let (scan, range) = (self.control.scan.clone(), lease.row.range.clone());
             let (id, count) = (PageId { scan, range, first }, rows.len());
@@ -298,32 +305,37 @@ where
             lease.advance(&last, count).await?;
             self.count(count);
             drop(alone.take());
-            let is_due = |(at, time): (u32, Instant)| {
-                page - at >= PAGES_PER_PEEK || time.elapsed() >= TIME_PER_PEEK
-            };
-            if self.splits && peeked.is_none_or(is_due) && reader.is_long() {
-                peeked = Some((page, Instant::now()));
-                self.share(lease, &mut reader).await?;
-            }
         }
         Ok(None)
     }
 
-    /// Splits a range, which has enough left, when no message waits for an idle worker.
+    /// Splits a range, which has enough left, when no message waits for an idle worker; returns
+    /// whether it did.
     async fn share(
         &self,
         lease: &mut Lease<'_>,
         reader: &mut RangeReader<'_, T>,
-    ) -> Result<(), Trouble<E>> {
-        if self.control.has_waiting().await.map_err(Gone::from)? {
-            return Ok(());
+    ) -> Result<bool, Trouble<E>> {
+        let waiting = self.control.has_waiting().await.map_err(Gone::from)?;
+        let split = lease.keep(reader.split(self.hunger.parts(waiting)));
+        let parts = self.unless_stopped(split).await??.map_err(Trouble::reading)?;
+        if parts.is_empty() {
+            return Ok(false);
         }
-        if let Some(at) = reader.split() {
-            lease.split(&at).await?;
-            self.report().splits += 1;
-            self.split_off.notify_one();
+        lease.split(&parts).await?;
+        self.report().splits += parts.len() as u64;
+        self.split_off.notify_one();
+        Ok(true)
+    }
+
+    /// Does some work, or gives it up when the worker is told to stop.
+    async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, Trouble<E>> {
+        let mut stopping = self.stopping.subscribe();
+        let stopped = pin!(stopping.wait_for(|stopping| *stopping));
+        match select(stopped, pin!(work)).await {
+            Either::Left(_) => Err(Trouble::Stopped),
+            Either::Right((done, _)) => Ok(done),
         }
-        Ok(())
     }
 
     /// A page was handled, and noted as done.

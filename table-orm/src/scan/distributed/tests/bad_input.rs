@@ -39,6 +39,16 @@ fn ids_and_queue_names_are_checked_before_the_first_request() {
             let invalid = |kind| kind == QueueErrorKind::Invalid;
             assert!(matches!(&error, Error::Queue(error) if invalid(error.kind)), "{error}");
         }
+        let scan = world.plain();
+        let scan = scan.distributed("id", &world.control(), world.queues.clone(), &long);
+        let error = refused(&world, &scan).await.to_string();
+        assert!(
+            error.ends_with(
+                "`-poison`, as that of the queue for ranges put aside is; use at \
+                                 most 56 characters"
+            ),
+            "{error}"
+        );
     });
 }
 
@@ -97,10 +107,15 @@ fn a_missing_table_scan_or_queue_is_named() {
         for error in [
             world.work_on(&scan, Duration::ZERO).await.unwrap_err(),
             scan.status().await.unwrap_err(),
+            scan.sweep().await.unwrap_err(),
+            scan.redrive().await.unwrap_err(),
         ] {
+            let expected = DistributedScanError::NotStarted("test".to_owned());
+            assert!(matches!(&error, Error::DistributedScan(error) if *error == expected));
             assert_eq!(
                 error.to_string(),
-                "scan `test` is not in the control table; `start` it first"
+                "scan `test` is not in the control table; `start` it first, or give the id that it \
+                 was started with"
             );
         }
         let queues = MemoryQueues::new();
@@ -109,6 +124,7 @@ fn a_missing_table_scan_or_queue_is_named() {
         queues.delete(QUEUE).await.unwrap();
         let error = world.work_on(&scan, Duration::ZERO).await.unwrap_err();
         assert!(error.to_string().contains("queue `copies`: there is no such queue"), "{error}");
+        assert!(error.to_string().ends_with("create it first: `start` of the scan does so"));
         // Starting again creates it, and a sweep finds what was in it.
         scan.start().await.unwrap();
         world.work_on(&scan, Duration::ZERO).await.unwrap();
@@ -156,5 +172,80 @@ fn a_scan_of_another_kind_under_the_same_id_is_refused() {
             "scan `test` was started with another range or filter: N lt 20, and here it is all; \
              build it alike everywhere, or start another scan under another id"
         );
+    });
+}
+
+#[test]
+fn a_scan_that_was_started_with_another_queue_is_refused() {
+    run(async {
+        let world = World::new(numbered(50), 10).await;
+        world.scan().start().await.unwrap();
+        let scan = world.plain();
+        let scan = scan.distributed("test", &world.control(), world.queues.clone(), "others");
+        for error in [
+            world.work_on(&scan, Duration::ZERO).await.unwrap_err(),
+            scan.sweep().await.unwrap_err(),
+            scan.redrive().await.unwrap_err(),
+            scan.start().await.unwrap_err(),
+        ] {
+            assert_eq!(
+                error.to_string(),
+                "scan `test` was started with another queue: copies, and here it is others; build \
+                 it alike everywhere, or start another scan under another id"
+            );
+        }
+        assert_eq!(scan.status().await.unwrap().open, 1);
+    });
+}
+
+#[test]
+fn a_scan_of_another_version_is_refused() {
+    run(async {
+        let world = World::new(numbered(50), 10).await;
+        let scan = world.scan();
+        scan.start().await.unwrap();
+        let mut row = world.control().get("test", "scan").await.unwrap().unwrap();
+        row.properties.insert("Version".to_owned(), 2.into());
+        world.control().insert_or_replace(&row).await.unwrap();
+        let expected =
+            DistributedScanError::Version { scan: "test".to_owned(), found: 2, expected: 1 };
+        for error in [
+            scan.start().await.unwrap_err(),
+            world.work_on(&scan, Duration::ZERO).await.unwrap_err(),
+            scan.status().await.unwrap_err(),
+            scan.sweep().await.unwrap_err(),
+            scan.redrive().await.unwrap_err(),
+        ] {
+            assert!(matches!(&error, Error::DistributedScan(error) if *error == expected));
+        }
+        scan.remove().await.unwrap();
+    });
+}
+
+#[test]
+fn a_scan_that_an_earlier_program_began_goes_on() {
+    use crate::edm::Edm;
+    run(async {
+        let world = World::new(numbered(50), 10).await;
+        let scan = world.scan();
+        scan.start().await.unwrap();
+        let rows = world.control().list("test", ..).collect().await.unwrap();
+        for mut row in rows {
+            // What it did not know.
+            for name in ["Queue", "Error"] {
+                row.properties.remove(name);
+            }
+            let names: Vec<_> = row.properties.keys().map(String::as_str).collect();
+            let known: &[_] = match row.row_key.as_str() {
+                "scan" => &["LeastPages", "PageSize", "Splits", "Table", "Version"],
+                _ => &["Due", "From", "Generation", "Pages", "Rows", "Stalls"],
+            };
+            assert_eq!(names, known);
+            assert!(!row.row_key.starts_with("scan") || row.properties["Version"] == Edm::Int32(1));
+            world.control().insert_or_replace(&row).await.unwrap();
+        }
+        world.work(Duration::ZERO).await.unwrap();
+        world.assert_all_handled(0);
+        assert!(scan.status().await.unwrap().is_whole());
     });
 }

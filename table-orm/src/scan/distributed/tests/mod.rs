@@ -9,3 +9,4 @@ mod poison;
 mod support;
 
 use support::*;
+mod sharing;

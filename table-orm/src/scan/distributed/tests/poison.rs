@@ -3,9 +3,11 @@
 use super::*;
 use crate::Error;
 use crate::queue::Queues as _;
-use crate::scan::Splitter;
-use crate::scan::distributed::{LEASE, WorkerReport};
+use crate::scan::distributed::rows::{RangeRow, RangeState};
+use crate::scan::distributed::{LEASE, MOST_LISTED, WorkerReport, clock};
+use crate::scan::place::Place;
 use crate::scan::tests::run;
+use crate::scan::{ScanKey, Splitter};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -65,10 +67,11 @@ fn a_page_that_fails_five_times_puts_its_range_aside_until_it_is_redriven() {
 fn workers_that_die_of_a_page_put_its_range_aside_too() {
     run(async {
         let world = World::new(numbered(30), 10).await;
-        world.scan().start().await.unwrap();
+        let scan = world.distribute(world.plain().split(Splitter::Serial));
+        scan.start().await.unwrap();
         let mut deaths = 0;
         loop {
-            let work = world.work(seconds(3600));
+            let work = world.work_on(&scan, seconds(3600));
             match timeout(seconds(100), work).await {
                 Ok(report) => {
                     assert_eq!(report.unwrap().poisoned, 1);
@@ -78,7 +81,7 @@ fn workers_that_die_of_a_page_put_its_range_aside_too() {
             }
         }
         assert_eq!(deaths, 5);
-        let status = world.scan().status().await.unwrap();
+        let status = scan.status().await.unwrap();
         assert_eq!((status.poisoned, status.rows), (1, 0));
     });
 }
@@ -169,5 +172,90 @@ fn the_error_of_a_handler_ends_its_worker_and_gives_all_ranges_back() {
         world.work_on(&scan, Duration::from_millis(100)).await.unwrap();
         world.assert_all_handled(0);
         assert!(began.elapsed() < seconds(30), "no lease is waited for: {:?}", began.elapsed());
+    });
+}
+
+/// An app's own error.
+#[derive(Debug, thiserror::Error)]
+enum Bad {
+    #[error("the runner {0} has no name")]
+    Name(String),
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+#[test]
+fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
+    run(async {
+        let world = World::new(numbered(500), 10).await;
+        let keys = ["000200", "000300"].map(str::to_owned).to_vec();
+        let scan = world.distribute(world.plain().split(Splitter::Keys(keys)));
+        let scan = scan.continue_on_failure();
+        scan.start().await.unwrap();
+        let mended = AtomicBool::new(false);
+        let work = async |number| {
+            let scan = scan.clone().seeded(number);
+            scan.work(|page| {
+                let bad = page.rows.iter().find(|row| row.partition_key == "000242");
+                let bad = bad.filter(|_| !mended.load(Ordering::Relaxed));
+                let bad = bad.map(|row| Bad::Name(row.partition_key.clone()));
+                async { bad.map_or(Ok(()), Err) }
+            })
+            .await
+            .unwrap()
+        };
+        work(1).await;
+        let status = scan.status().await.unwrap();
+        assert_eq!(status.poisoned, 1);
+        let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
+        assert_eq!(range.error.as_deref(), Some("the runner 000242 has no name"));
+        let key = |pk: &str| ScanKey { partition_key: pk.to_owned(), row_key: String::new() };
+        assert!(range.from <= key("000242") && range.to.as_ref() > Some(&key("000242")));
+        // It was handled up to the page that fails.
+        assert_eq!(range.last, Some(key("000239")), "{range:?}");
+        let row = world.control().get("test", &format!("p:{}", range.range)).await.unwrap();
+        assert!(row.is_some());
+
+        scan.redrive().await.unwrap();
+        mended.store(true, Ordering::Relaxed);
+        work(2).await;
+        let status = scan.status().await.unwrap();
+        assert!(status.is_whole() && status.poisoned_ranges.is_empty(), "{status:?}");
+        let kept = world.control().list("test", ..).collect().await.unwrap();
+        assert!(!kept.iter().any(|row| row.properties.contains_key("Error")), "{kept:?}");
+    });
+}
+
+#[test]
+fn a_range_that_workers_died_of_has_no_error_to_tell() {
+    run(async {
+        let world = World::new(numbered(30), 10).await;
+        let scan = world.distribute(world.plain().split(Splitter::Serial));
+        scan.start().await.unwrap();
+        while timeout(seconds(100), world.work_on(&scan, seconds(3600))).await.is_err() {}
+        let status = scan.status().await.unwrap();
+        let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
+        assert_eq!((&range.from, &range.to), (&ScanKey::default(), &None));
+        assert_eq!((&range.last, &range.error), (&None, &None));
+    });
+}
+
+#[test]
+fn status_lists_a_hundred_ranges_and_counts_all() {
+    run(async {
+        let world = World::new(numbered(30), 10).await;
+        world.scan().start().await.unwrap();
+        let control = world.scan().control().unwrap();
+        for at in (0..120).rev() {
+            let from = Place::partition(format!("{at:03}"));
+            let row = RangeRow::new("test", format!("{at}"), &from, None, clock::now());
+            control.ranges.insert(&RangeRow { state: RangeState::Poisoned, ..row }).await.unwrap();
+        }
+        let status = world.scan().status().await.unwrap();
+        assert_eq!(status.poisoned, 120);
+        let listed: Vec<_> =
+            status.poisoned_ranges.iter().map(|range| range.from.partition_key.clone()).collect();
+        let first: Vec<_> = (0..MOST_LISTED).map(|at| format!("{at:03}")).collect();
+        assert_eq!(listed, first);
     });
 }

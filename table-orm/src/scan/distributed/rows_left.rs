@@ -1,0 +1,58 @@
+//! How many rows a scan has left, estimated from its ranges' rows alone.
+//!
+//! The keys of all ranges make up a line. On it, how far a range was read tells what it has left, and
+//! one that nobody has begun is as dense as the one before it. Neither is taken to be longer than
+//! all that lies before it, since lines may go on where keys do not.
+
+use super::super::key_model::KeyModels;
+use super::rows::{Pair, RangeRow, RangeState};
+
+/// The rows left in these ranges, which are all of a scan; `None` where they do not tell.
+pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
+    if ranges.iter().all(|range| range.state == RangeState::Done) {
+        return Some(0);
+    }
+    let mut models = KeyModels::default();
+    for range in &ranges {
+        let keys = [Some(&range.from), range.to.as_ref(), range.cursor.as_ref()];
+        for (partition_key, row_key) in keys.into_iter().flatten() {
+            models.partition.learn(partition_key);
+            models.row.learn(row_key);
+        }
+    }
+    ranges.sort_by_key(RangeRow::begin);
+    let (mut left, mut all) = (0.0, 0.0);
+    let mut before: Option<(&Pair, f64)> = None;
+    for range in &ranges {
+        let (rows, to) = (range.rows as f64, range.to.as_ref());
+        let behind = |from, at, rows| {
+            let (read, left) = models.line(from, at, to);
+            (read > 0.0).then(|| rows * left / read)
+        };
+        let begun = || behind(&range.from, range.cursor.as_ref()?, rows);
+        let waiting = || before.and_then(|(from, rows)| behind(from, &range.from, rows));
+        let rest: f64 = match range.state {
+            RangeState::Done => 0.0,
+            _ => begun().or_else(waiting).unwrap_or_default(),
+        };
+        let most = if before.is_some() { all } else { f64::INFINITY };
+        let rest = rest.min(most);
+        left += rest;
+        all += rows + rest;
+        before = Some((&range.from, rows + rest));
+    }
+    // Nothing tells how long the first range is if no bound limits it.
+    (all > 0.0 && ranges.first()?.to.is_some()).then_some(left as u64)
+}
+
+impl KeyModels {
+    /// How much of the keys' line lies between the first two places, and behind them.
+    fn line(&self, from: &Pair, at: &Pair, to: Option<&Pair>) -> (f64, f64) {
+        if from.0 == at.0 {
+            let to = to.filter(|to| to.0 == at.0).map(|to| to.1.as_str());
+            self.row.distance(&from.1, &at.1, to)
+        } else {
+            self.partition.distance(&from.0, &at.0, to.map(|to| to.0.as_str()))
+        }
+    }
+}
