@@ -24,10 +24,10 @@
 //! about two queries there for each range, those of idle workers included; about four calls to the
 //! queue for each range, with a peek every four pages or five seconds, and after each split; in the
 //! table, for each split, up to 32 requests for one row, which tell where there are rows to split
-//! off. An idle worker asks the queue, and looks whether any range is left, again after an eighth of
-//! a second, and then ever less often, down to once in 15 s. The service's targets of 2,000
-//! messages a second for a queue and 2,000 entities a second for a partition carry hundreds of
-//! workers (service documentation, "Scalability and performance targets").
+//! off. An idle worker asks the queue, and looks whether any range is left, once in 1 to 15 s. The
+//! service's targets of 2,000 messages a second for a queue and 2,000 entities a second for a
+//! partition carry hundreds of workers (service documentation, "Scalability and performance
+//! targets").
 
 mod backoff;
 mod clock;
