@@ -12,7 +12,7 @@ pub use crate::key::{
 };
 pub use crate::property::{
     Declared, Json, Limit, Limit::Max, Limit::MaxLen, Ordered, Properties, PropertiesWriter,
-    Property, PropertyError, PropertyFault, PropertyWriter, Series, assert_properties,
+    Property, PropertyError, PropertyFault, PropertyWriter, Series, assert_properties, metadata,
 };
 pub use crate::query::RowRange as Range;
 pub use crate::query::{
@@ -20,6 +20,7 @@ pub use crate::query::{
 };
 pub use crate::repo::{EntityPatch, Patch};
 pub use crate::row::{FromRow, Members, ReadRow};
+pub use crate::store::Metadata;
 pub use core::clone::Clone;
 pub use core::default::Default;
 pub use core::marker::PhantomData;

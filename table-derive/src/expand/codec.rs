@@ -147,6 +147,15 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     } else {
         quote!(other => if !(#(#groups)||*) { m.other(other)? },)
     };
+    let flattened = fields.iter().filter(|field| field.role == Role::Flatten);
+    let flattened: Vec<_> = flattened.map(|field| field.ty).collect();
+    let metadata = (!flattened.is_empty()).then(|| {
+        quote! {
+            const METADATA: _orm::Metadata = _orm::metadata(&[
+                #(_orm::Declared::Group(<#flattened as _orm::Properties>::PROPERTIES)),*
+            ]);
+        }
+    });
     let keys = read_keys(model);
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, value) = (field.ident, finish(model, index, field));
@@ -156,6 +165,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         #[automatically_derived]
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = #name;
+            #metadata
             fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
                 row: usize,
                 mut m: _orm::Members<'_, '__de, __A>,

@@ -39,16 +39,15 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
 /// What fields are stored as, for the check that needs the types of flattened ones and the lengths
 /// of series.
 pub fn declared(fields: &[Field<'_>]) -> TokenStream {
-    let declared = fields.iter().filter(|field| field.is_stored()).filter_map(|field| {
+    let declared = fields.iter().filter(|field| field.is_stored()).map(|field| {
         let (ty, property) = (field.ty, &field.property);
-        Some(match field.role {
-            Role::Flatten if kind::is_map(ty) => return None,
+        match field.role {
             Role::Flatten => quote!(_orm::Declared::Group(<#ty as _orm::Properties>::PROPERTIES)),
             Role::Series => {
                 quote!(_orm::Declared::Series(#property, <#ty as _orm::Series>::SLOTS))
             }
             _ => quote!(_orm::Declared::One(#property)),
-        })
+        }
     });
     quote!(&[#(#declared),*])
 }

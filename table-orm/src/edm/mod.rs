@@ -76,6 +76,9 @@ impl fmt::Display for EdmType {
 ///
 /// `Display` writes the literal that a `$filter` expression needs, already escaped:
 ///
+/// Entities have fields of Rust types instead; values of any type are taken by a map of all that no
+/// other field has, `#[table(flatten)] rest: BTreeMap<String, Edm>`.
+///
 /// ```
 /// use table_orm::edm::Edm;
 /// assert_eq!(Edm::from("O'Brien").to_string(), "'O''Brien'");

@@ -5,6 +5,7 @@ use crate::edm::{DateTime, Edm};
 use crate::error::Error;
 use crate::property::{Properties, PropertiesWriter};
 use crate::row::{Members, ReadRow, body};
+use crate::store::Metadata;
 use bytes::Bytes;
 use serde::de::MapAccess;
 use std::collections::BTreeMap;
@@ -51,7 +52,7 @@ impl DynamicEntity {
 
 impl ReadRow for DynamicEntity {
     const NAME: &'static str = "DynamicEntity";
-    const SELECT: Option<&'static [&'static str]> = None;
+    const METADATA: Metadata = Metadata::Minimal;
 
     fn read_row<'de, A: MapAccess<'de>>(
         _row: usize,

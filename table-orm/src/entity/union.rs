@@ -4,6 +4,7 @@ use super::{GuardTemplate, RowTemplate, TableEntity};
 use crate::property::PropertyError;
 use crate::query::Row;
 use crate::repo::template_of;
+use crate::store::Metadata;
 
 /// An enum with one entity type in each variant: `#[derive(TableUnion)]`.
 ///
@@ -50,6 +51,8 @@ pub struct UnionMember {
     pub guards: &'static [GuardTemplate],
     /// The canonical one among its rows.
     pub canonical: usize,
+    /// What it asks for of its properties' types.
+    pub metadata: Metadata,
     /// The kind of row that a RowKey is of.
     kind: fn(&str) -> Option<(usize, &'static str)>,
 }
@@ -60,7 +63,8 @@ impl UnionMember {
     pub const fn of<E: TableEntity>() -> Self {
         let canonical = <E::Canonical as Row>::INDEX;
         let (entity, table, kind) = (E::NAME, E::TABLE, template_of::<E>);
-        Self { entity, table, rows: E::ROWS, guards: E::GUARDS, canonical, kind }
+        let (rows, guards, metadata) = (E::ROWS, E::GUARDS, E::METADATA);
+        Self { entity, table, rows, guards, canonical, metadata, kind }
     }
 
     /// Whether both are stored in one table. What stands in for an entity after a mistake has no

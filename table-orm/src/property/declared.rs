@@ -3,6 +3,7 @@
 
 use super::MAX_PROPERTIES;
 use super::series::digits;
+use crate::store::Metadata;
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ pub enum Declared {
     Series(&'static str, Slots),
     /// Those of a flattened struct.
     Group(&'static [Self]),
+    /// Any that no other field has, of types that only their annotations tell.
+    Open,
 }
 
 /// How many values a series has.
@@ -39,7 +42,25 @@ pub(super) fn declares(declared: &[Declared], property: &str) -> bool {
         Declared::One(name) => *name == property,
         Declared::Series(series, slots) => is_slot(property, series, slots.most()),
         Declared::Group(group) => declares(group, property),
+        Declared::Open => false,
     })
+}
+
+/// What must be asked for so that values of those keep their types.
+pub const fn metadata(declared: &[Declared]) -> Metadata {
+    let mut at = 0;
+    while at < declared.len() {
+        let metadata = match declared[at] {
+            Declared::Open => Metadata::Minimal,
+            Declared::Group(group) => metadata(group),
+            Declared::One(_) | Declared::Series(..) => Metadata::None,
+        };
+        if matches!(metadata, Metadata::Minimal) {
+            return metadata;
+        }
+        at += 1;
+    }
+    Metadata::None
 }
 
 /// Fails to compile when there are more properties than a row can have, or two of one name.
@@ -64,7 +85,7 @@ const fn count(declared: &[Declared]) -> usize {
         properties += match declared[at] {
             Declared::One(_) => 1,
             Declared::Series(_, Slots::Fixed(slots)) => slots,
-            Declared::Series(_, Slots::UpTo(_)) => 0,
+            Declared::Series(_, Slots::UpTo(_)) | Declared::Open => 0,
             Declared::Group(group) => count(group),
         };
         at += 1;
@@ -85,6 +106,7 @@ const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
                 }
             }
             Declared::Group(group) => repeated(group, all),
+            Declared::Open => None,
         };
         if name.is_some() {
             return name;
@@ -109,7 +131,7 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
             (Declared::Series(left, some), Declared::Series(right, others)) => {
                 (same(left, right, 0) && digits(some.most()) == digits(others.most())) as usize
             }
-            (Declared::Group(_), _) => 0,
+            (Declared::Group(_) | Declared::Open, _) | (_, Declared::Open) => 0,
         };
         at += 1;
     }

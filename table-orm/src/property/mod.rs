@@ -13,6 +13,7 @@ mod finite;
 mod group;
 mod json;
 mod marks;
+mod open;
 mod ordered;
 mod scalar;
 mod series;
@@ -25,7 +26,7 @@ mod zstd;
 #[cfg(feature = "zstd")]
 pub use self::zstd::{MAX_UNCOMPRESSED_BYTES, Zstd};
 #[doc(hidden)]
-pub use declared::{Declared, Slots, assert_properties};
+pub use declared::{Declared, Slots, assert_properties, metadata};
 pub use error::{PropertyError, PropertyFault};
 pub use group::Properties;
 pub use json::Json;

@@ -1,7 +1,7 @@
 //! Properties that the service can ask for more or less of.
 
 use super::Property;
-use crate::edm::{DateTime, Edm};
+use crate::edm::DateTime;
 use crate::key::{KeyPart, Plain};
 use std::borrow::Cow;
 use time::{Date, OffsetDateTime, Time};
@@ -27,7 +27,7 @@ macro_rules! ordered {
 }
 
 ordered!(i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, bool, char);
-ordered!(String, Cow<'_, str>, Box<str>, Uuid, DateTime, Date, Edm);
+ordered!(String, Cow<'_, str>, Box<str>, Uuid, DateTime, Date);
 
 #[cfg(feature = "ulid")]
 impl Ordered for ulid::Ulid {}

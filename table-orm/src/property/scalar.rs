@@ -1,7 +1,7 @@
 //! The types one property can store.
 
 use super::{Property, PropertyFault, PropertyWriter};
-use crate::edm::{DateTime, Edm, EdmType};
+use crate::edm::{DateTime, Edm};
 use crate::key::{Escape, KeyPart, KeyText};
 use base64::Engine as _;
 use serde::de::{Error, Unexpected, Visitor};
@@ -52,7 +52,7 @@ impl Visitor<'_> for Int64 {
 }
 
 /// An `Edm.Double`: a number, or the names of those JSON has no number for.
-struct Double;
+pub(super) struct Double;
 
 impl Visitor<'_> for Double {
     type Value = f64;
@@ -84,7 +84,7 @@ impl Visitor<'_> for Double {
 }
 
 /// An `Edm.Binary`.
-struct Binary;
+pub(super) struct Binary;
 
 impl Visitor<'_> for Binary {
     type Value = Vec<u8>;
@@ -387,92 +387,5 @@ impl<T: Property> Property for Option<T> {
 
     fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
         self.as_ref().map_or(Ok(None), Property::edm)
-    }
-}
-
-/// Reads by the JSON form alone: text stays text, whatever type its annotation tells.
-impl Property for Edm {
-    fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
-        match self {
-            Self::String(value) => out.string(value),
-            Self::Int32(value) => out.int32(*value),
-            Self::Int64(value) => out.int64(*value),
-            Self::Double(value) => out.double(*value),
-            Self::Boolean(value) => out.boolean(*value),
-            Self::DateTime(value) => out.date_time(*value),
-            Self::Guid(value) => out.guid(*value),
-            Self::Binary(value) => out.binary(value),
-        }
-    }
-
-    fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        value.deserialize_any(Unannotated)
-    }
-
-    fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
-        Ok(Some(self.clone()))
-    }
-}
-
-/// A value of which only the JSON form is known.
-struct Unannotated;
-
-impl Visitor<'_> for Unannotated {
-    type Value = Edm;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text, a number, or a truth value")
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Edm, E> {
-        Ok(Edm::Boolean(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Edm, E> {
-        Ok(i32::try_from(value).map_or(Edm::Int64(value), Edm::Int32))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Edm, E> {
-        let value = i64::try_from(value)
-            .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))?;
-        self.visit_i64(value)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Edm, E> {
-        Ok(Edm::Double(value))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Edm, E> {
-        Ok(Edm::String(value.to_owned()))
-    }
-}
-
-impl Edm {
-    /// The value that JSON form and an `@odata.type` annotation tell together.
-    pub(super) fn annotated(self, annotation: &str) -> Result<Self, String> {
-        let mismatch = |value: &Self| format!("{value} is not an {annotation}");
-        let edm = EdmType::from_name(annotation)
-            .ok_or_else(|| format!("`{annotation}` is not a type of the service"))?;
-        let parsed = match (edm, &self) {
-            (EdmType::String, Self::String(_))
-            | (EdmType::Int32, Self::Int32(_))
-            | (EdmType::Boolean, Self::Boolean(_))
-            | (EdmType::Double, Self::Double(_))
-            | (EdmType::Int64, Self::Int64(_)) => Some(self.clone()),
-            (EdmType::Int64, Self::Int32(value)) => Some(Self::Int64((*value).into())),
-            (EdmType::Double, Self::Int32(value)) => Some(Self::Double((*value).into())),
-            (EdmType::Double, Self::Int64(value)) => Some(Self::Double(*value as f64)),
-            (EdmType::Int64, Self::String(text)) => text.parse().ok().map(Self::Int64),
-            (EdmType::Double, Self::String(text)) => {
-                Double.visit_str::<serde::de::value::Error>(text).ok().map(Self::Double)
-            }
-            (EdmType::DateTime, Self::String(text)) => text.parse().ok().map(Self::DateTime),
-            (EdmType::Guid, Self::String(text)) => text.parse().ok().map(Self::Guid),
-            (EdmType::Binary, Self::String(text)) => {
-                Binary.visit_str::<serde::de::value::Error>(text).ok().map(Self::Binary)
-            }
-            _ => None,
-        };
-        parsed.ok_or_else(|| mismatch(&self))
     }
 }

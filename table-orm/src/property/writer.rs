@@ -7,7 +7,7 @@ use super::declared::{Declared, declares};
 use super::marks::Marks;
 use super::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_STRING_UNITS, Property, PropertyFault};
 use super::{MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series, json};
-use crate::edm::{DateTime, EdmType};
+use crate::edm::{DateTime, Edm, EdmType};
 use crate::key::order;
 use base64::Engine as _;
 use serde::Serialize;
@@ -72,9 +72,10 @@ impl PropertiesWriter {
     }
 
     /// Writes one property that no field declares.
-    pub(super) fn open<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+    pub(super) fn open(&mut self, name: &str, value: &Edm) -> Result<(), PropertyError> {
         self.open.push(self.names.len());
-        self.property(name, value)
+        let out = PropertyWriter { name, out: self };
+        out.edm(value).map_err(|fault| self.error(name, fault))
     }
 
     /// Checks that no open property has the name of a declared one, which a reader would take it

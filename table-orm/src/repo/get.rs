@@ -4,9 +4,8 @@ use super::channel::Channel;
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::Plan;
-use crate::query::{KeyRange, Row, Span};
+use crate::query::{KeyRange, Row, RowQuery, Span};
 use crate::row::{FromRow, ReadRow, read_row};
-use crate::store::Metadata;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;
@@ -46,9 +45,7 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
         let Some((channel, keys)) = &self.question else { return Ok(Plan { steps: Vec::new() }) };
-        let mut query = channel.query(keys.clone()?);
-        query.select = select::<T>();
-        Ok(Plan::read(query))
+        Ok(Plan::read(asking_for::<T>(channel.query(keys.clone()?))))
     }
 }
 
@@ -87,9 +84,10 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-/// The names to select for a `T`.
-pub(super) fn select<T: ReadRow>() -> Option<Vec<Cow<'static, str>>> {
-    T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect())
+/// The query, for what a `T` is made of.
+pub(super) fn asking_for<T: ReadRow>(query: RowQuery) -> RowQuery {
+    let select = T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect());
+    RowQuery { select, metadata: T::METADATA, ..query }
 }
 
 async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Result<Option<T>> {
@@ -97,7 +95,7 @@ async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Resu
         // Only a complete key gets here, and its keys are exact.
         return Ok(None);
     };
-    match channel.get(&partition_key, &row_key, T::SELECT, Metadata::None).await? {
+    match channel.get(&partition_key, &row_key, T::SELECT, T::METADATA).await? {
         Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?)),
         None => Ok(None),
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Span};
 use crate::row::EntityRow;
-use crate::store::{Metadata, Transaction};
+use crate::store::Transaction;
 
 /// How often a write that reads first is tried when other writers come between.
 pub const MAX_ATTEMPTS: usize = 8;
@@ -66,7 +66,7 @@ pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let mut stored = match channel.get(partition_key, row_key, None, Metadata::None).await? {
+        let mut stored = match channel.get(partition_key, row_key, None, E::METADATA).await? {
             Some(row) => Some(Loaded::<E>::read(row.body, row.header)?),
             None => None,
         };

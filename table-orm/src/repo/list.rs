@@ -1,7 +1,7 @@
 //! Queries of many rows.
 
 use super::channel::Channel;
-use super::get::select;
+use super::get::asking_for;
 use super::pages::{Pages, RowStream};
 use crate::error::{Error, Invalid, Result, Unexpected};
 use crate::plan::{Plan, Step};
@@ -121,8 +121,7 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         T: FromRow<R>,
     {
-        let mut query = self.query.clone()?;
-        query.select = select::<T>();
+        let query = asking_for::<T>(self.query.clone()?);
         Ok(Plan { steps: vec![Step::Read { query, limit: self.limit, reason: None }] })
     }
 
@@ -130,10 +129,7 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         T: FromRow<R>,
     {
-        let query = self.query.map(|mut query| {
-            query.select = select::<T>();
-            query
-        });
+        let query = self.query.map(asking_for::<T>);
         Pages::new(self.channel, R::INDEX, query, self.limit, size)
     }
 

@@ -8,7 +8,6 @@ use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Row, RowQuery};
 use crate::row::{EntityRows, FromRow, read_page, split_page};
-use crate::store::Metadata;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -40,7 +39,7 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
 
     /// The answer page by page.
     pub(super) fn into_pages(self) -> Result<LoadPages<R, E>> {
-        let query = self.channel.query(self.keys?);
+        let query = RowQuery { metadata: E::METADATA, ..self.channel.query(self.keys?) };
         Ok(LoadPages { channel: self.channel, query: Some(query), read: PhantomData })
     }
 
@@ -99,7 +98,7 @@ where
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
-            match channel.get(&partition_key, &row_key, None, Metadata::None).await? {
+            match channel.get(&partition_key, &row_key, None, E::METADATA).await? {
                 Some(row) => Loaded::read(row.body, row.header).map(Some),
                 None => Ok(None),
             }

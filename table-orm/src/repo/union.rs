@@ -9,7 +9,7 @@ use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Row, RowQuery, Span, WholePartition};
 use crate::row::split_page;
-use crate::store::Store;
+use crate::store::{Metadata, Store};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -49,9 +49,12 @@ impl<U: TableUnion> UnionList<U> {
         let channel = Channel::untyped(store, table, U::NAME);
         let canonical = U::MEMBERS.iter().filter_map(|member| member.rows.get(member.canonical));
         let row = canonical.map(|row| row.span()).reduce(Span::hull).unwrap_or(Span::All);
+        let open = U::MEMBERS.iter().any(|member| member.metadata == Metadata::Minimal);
+        let metadata = if open { Metadata::Minimal } else { Metadata::None };
         let query = partition
             .into_keys()
-            .map(|keys| channel.query(KeyRange { partition: keys.partition, row }));
+            .map(|keys| channel.query(KeyRange { partition: keys.partition, row }))
+            .map(|query| RowQuery { metadata, ..query });
         Self { channel, query, limit: None, union: PhantomData }
     }
 

@@ -4,6 +4,7 @@ use super::members::{Members, RowContext};
 use crate::entity::ETag;
 use crate::property::{PropertyError, PropertyFault};
 use crate::query::Row;
+use crate::store::Metadata;
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::de::StrRead;
@@ -18,6 +19,8 @@ pub trait ReadRow: Sized {
     const NAME: &'static str;
     /// The properties to ask the store for; `None` asks for all.
     const SELECT: Option<&'static [&'static str]> = None;
+    /// How much the store is asked to say of the properties' types.
+    const METADATA: Metadata = Metadata::None;
 
     /// Reads the row that was written from the entity's key template `row`.
     ///

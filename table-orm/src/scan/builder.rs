@@ -16,7 +16,7 @@ use crate::query::{
     canonical_rows,
 };
 use crate::row::{FromRow, ReadRow};
-use crate::store::{MAX_PAGE_ROWS, Metadata, Store};
+use crate::store::{MAX_PAGE_ROWS, Store};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl<T, R> Clone for Scan<T, R> {
     }
 }
 
-impl<T, R> Scan<T, R> {
+impl<T: ReadRow, R> Scan<T, R> {
     fn with(
         store: Arc<dyn Store>,
         table: TableName,
@@ -141,7 +141,10 @@ impl<T, R> Scan<T, R> {
             table: table.clone(),
             entity,
             row,
-            query: Ok(RowQuery::new(table, KeyRange { partition: Span::All, row: rows })),
+            query: Ok(RowQuery {
+                metadata: T::METADATA,
+                ..RowQuery::new(table, KeyRange { partition: Span::All, row: rows })
+            }),
             prefix: String::new(),
             page_size: None,
             splitter: Splitter::default(),
@@ -155,7 +158,9 @@ impl<T, R> Scan<T, R> {
             read: PhantomData,
         }
     }
+}
 
+impl<T, R> Scan<T, R> {
     /// Reads only the partitions whose keys start with `prefix`, as stored. A prefix that no key
     /// can start with is an error of the last method.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
@@ -400,7 +405,9 @@ impl<T, R: Row> Scan<T, R> {
 
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
     pub fn project<P: FromRow<R>>(self) -> Scan<P, R> {
-        self.cast()
+        let mut scan = self.cast();
+        scan.query = scan.query.map(|query| RowQuery { metadata: P::METADATA, ..query });
+        scan
     }
 
     /// Reads only the partitions in a range of stored PartitionKeys, as [`range`](Self::range).
@@ -411,9 +418,7 @@ impl<T, R: Row> Scan<T, R> {
 
 impl Scan<DynamicEntity> {
     pub(crate) fn untyped(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
-        let mut scan = Self::with(store, table, (DynamicEntity::NAME, 0), Span::All, permit);
-        scan.query = scan.query.map(|query| RowQuery { metadata: Metadata::Minimal, ..query });
-        scan
+        Self::with(store, table, (DynamicEntity::NAME, 0), Span::All, permit)
     }
 
     /// Keeps the rows that meet a condition. The service evaluates it on every row it passes, so a

@@ -45,7 +45,7 @@
 //!
 //! It is opt-in because stored rows are a contract with other tools: it takes one of 252
 //! properties and about 70 to 170 bytes a row (count it against 1 MiB and 4 MiB), and other tools
-//! see it. Typed entities do not. All writers of a table must use the same property: one that
+//! see it. Typed entities do not, but for those with a map of all other properties. All writers of a table must use the same property: one that
 //! merges without it leaves our id on its own version. Without a write id, only the Timestamp
 //! tells, and most writes whose answer was lost and whose retry was refused end `Ambiguous`.
 //!
@@ -155,7 +155,9 @@ impl Retry {
     /// [module](self).
     ///
     /// It is one of the 252 properties that a row can have: an entity with 252 of its own is refused
-    /// by every store ([`Error::TooLarge`](crate::Error::TooLarge), `TooManyProperties`).
+    /// by every store ([`Error::TooLarge`](crate::Error::TooLarge), `TooManyProperties`). An entity with
+    /// a map of all properties that no field has finds it there, as every reader of rows does; each
+    /// write replaces it.
     pub fn write_id(mut self, property: impl Into<Cow<'static, str>>) -> Self {
         self.write_id = Some(property.into());
         self
