@@ -103,7 +103,7 @@ impl fmt::Display for Problem {
                     .collect();
                 f.write_str(&parts.join("; "))
             }
-            Self::Unreadable { reason } => write!(f, "cannot be read: {reason}"),
+            Self::Unreadable { reason } => write!(f, "unreadable: {reason}"),
             Self::Unwritable { reason } => {
                 write!(f, "tells of a row that cannot be written: {reason}")
             }
