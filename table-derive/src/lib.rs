@@ -109,7 +109,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `json` | any serde type, as JSON text in one property; a NaN or an infinity in it is refused |
 /// | `series` | `[Option<T>; N]` or `Vec<T>`, as numbered properties |
 /// | `flatten` | a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` of all that no other field declares; may be in an `Option` |
-/// | `key_only` | is stored in the keys alone, and read back from them; as are most rows that other programs wrote, which lack a property for it |
+/// | `key_only` | is stored in the keys alone, and read back from them. Rows of other programs mostly want it: they lack a property for what their keys tell (guide: "Adopting an existing table") |
 /// | `max_len = N` | refuses longer text, in UTF-16 units; bounds the keys it stands in |
 /// | `max = N` | refuses larger numbers |
 /// | `etag` | the entity's version when it was read or saved: `Option<ETag>`; `None` from an index row |
