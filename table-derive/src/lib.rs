@@ -131,6 +131,9 @@ pub fn table_entity(input: TokenStream) -> TokenStream {
 ///
 /// A struct of one field is stored as that field is, and sorts as it does.
 ///
+/// Keys in another form, and enums stored as numbers, are written by hand: the trait `KeyPart` and
+/// the guide's chapter "Adopting an existing table" have an example of each.
+///
 /// `#[key(crate = path)]` on the type says where `table_orm` is, when renamed.
 #[proc_macro_derive(KeyPart, attributes(key))]
 pub fn key_part(input: TokenStream) -> TokenStream {
