@@ -61,8 +61,12 @@ pub enum Error {
     #[error("not there: {0}")]
     NotFound(Box<Refusal>),
     /// The table is not there. Create it first: `create_table`.
-    #[error("there is no such table: {0}; create it with `create_table`")]
+    #[error("there is no such table: {0}{advice}", advice = absent_text(.0))]
     TableNotFound(Box<Refusal>),
+    /// The service does not accept the credential, or not for this: HTTP 401 or 403. The message
+    /// says what to check.
+    #[error("not authorized: {0}")]
+    Unauthorized(Box<Refusal>),
     /// A limit of the service: entity, property, key or request too large.
     #[error("too large: {0}")]
     TooLarge(Box<Refusal>),
@@ -186,6 +190,11 @@ fn taken_text(refusal: &Refusal) -> String {
     .unwrap_or_default()
 }
 
+fn absent_text(refusal: &Refusal) -> &'static str {
+    // Of the operations on tables, only a deletion needs one.
+    if refusal.entity.is_empty() { "" } else { "; create it with `create_table`" }
+}
+
 fn found_text(found: usize) -> String {
     match found {
         0 => "none".to_owned(),
@@ -199,7 +208,7 @@ fn found_text(found: usize) -> String {
 pub struct Refusal {
     /// The entity's type name; empty for a table operation.
     pub entity: &'static str,
-    /// The table.
+    /// The table; empty where the call is about none, as the list of tables.
     pub table: String,
     /// The PartitionKey, where the request names one.
     pub partition_key: String,
@@ -224,7 +233,10 @@ impl fmt::Display for Refusal {
         if !self.entity.is_empty() {
             write!(f, "`{}` ", self.entity)?;
         }
-        write!(f, "in table `{}`", self.table)?;
+        match self.table.as_str() {
+            "" => f.write_str("list of tables")?,
+            table => write!(f, "in table `{table}`")?,
+        }
         if !self.row_key.is_empty() {
             write!(f, ", key {:?} / {:?}", self.partition_key, self.row_key)?;
         } else if !self.partition_key.is_empty() {
@@ -253,6 +265,7 @@ macro_rules! refusal_of {
             | Self::Conflict(refusal)
             | Self::NotFound(refusal)
             | Self::TableNotFound(refusal)
+            | Self::Unauthorized(refusal)
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
             | Self::Unavailable(refusal)
@@ -287,6 +300,7 @@ impl Error {
                 Self::TableNotFound
             }
             404 => Self::NotFound,
+            401 | 403 if refusal.cause.is_unauthorized() => Self::Unauthorized,
             429 | 503 => Self::Throttled,
             0 | 408 | 500.. => Self::Unavailable,
             _ => Self::Refused,
@@ -359,8 +373,21 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_names_what_there_is_and_advises_what_helps() {
+        let of_table = |table: &str, status, code: &str| {
+            let cause = StoreError { status, ..StoreError::new(ErrorCode::new(code), "") };
+            crate::tables::refused(table, cause).to_string()
+        };
+        assert_eq!(of_table("", 403, "X"), "not authorized: list of tables: X");
+        let deleted = of_table("orders", 404, "TableNotFound");
+        assert_eq!(deleted, "there is no such table: in table `orders`: TableNotFound");
+        let written = refused(404, ErrorCode::TABLE_NOT_FOUND).to_string();
+        assert!(written.ends_with("; create it with `create_table`"), "{written}");
+    }
+
+    #[test]
     fn a_status_without_the_services_code_says_nothing_of_rows() {
-        for status in [404, 409, 412] {
+        for status in [401, 403, 404, 409, 412] {
             let error = refused(status, ErrorCode::NO_ERROR_CODE);
             assert!(matches!(error, Error::Refused(_)), "{error:?}");
         }

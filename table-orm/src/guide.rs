@@ -9,6 +9,7 @@
 //! 7. "When the service says no" (with the feature `testing`): retries, lost answers, limits, and a
 //!    store that fails on purpose.
 //! 8. "Direct access without a proxy" (with the feature `azure`): signatures for an app's clients.
+//! 9. [Adopting an existing table](adopting): rows that other programs wrote, and go on writing.
 
 #[doc = include_str!("../guide/keys.md")]
 pub mod keys {}
@@ -35,3 +36,6 @@ pub mod faults {}
 #[cfg(feature = "azure")]
 #[doc = include_str!("../guide/direct_access.md")]
 pub mod direct_access {}
+
+#[doc = include_str!("../guide/adopting.md")]
+pub mod adopting {}

@@ -33,6 +33,7 @@ cases! {
     a_page_with_a_foreign_continuation_is_not_sent,
     tables_are_listed_over_pages,
     codes_are_read_from_the_body,
+    what_is_not_authorized_is_told_what_to_check,
     a_table_being_deleted_is_unavailable,
     a_busy_service_says_how_long_to_wait_and_is_asked_once,
     batches_of_cosmos_are_read,
@@ -138,6 +139,28 @@ async fn codes_are_read_from_the_body() {
     assert_eq!(got.unwrap_err().code, ErrorCode::TABLE_NOT_FOUND);
     let (store, _stub) = answered(Answer::error(404, "ResourceNotFound", "No row.")).await;
     assert_eq!(store.get(&people(), "p", "r", None, Metadata::None).await.unwrap(), None);
+}
+
+async fn what_is_not_authorized_is_told_what_to_check() {
+    let refused = || Answer::error(403, "AuthorizationFailure", "Not authorized.");
+    let stub = Stub::start([refused(), refused(), Answer::new(403, "<html>No</html>")]).await;
+    let told = |credential: Credential| {
+        let tables = Tables::azure(&stub.endpoint(), credential).unwrap();
+        async move { tables.table(people()).get("p", "r").await.unwrap_err() }
+    };
+    let error = told(SharedKey::new("acc", KEY).unwrap().into()).await;
+    assert!(matches!(error, Error::Unauthorized(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("Not authorized; check the name `acc` and the key"), "{text}");
+    assert!(!format!("{error:?}").contains(KEY));
+    let signature = "sv=1&tn=People&sp=r&se=2026-11-21T12%3A00%3A00Z&spk=Ann&sig=SeCrEt";
+    let error = told(Credential::sas(signature).unwrap()).await;
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("(tn=People, sp=r, se=2026-11-21T12:00:00Z)"), "{text}");
+    assert!(!text.contains("SeCrEt") && !text.contains("Ann"), "{text}");
+    // Something on the way, which knows nothing of credentials.
+    let error = told(Credential::sas(signature).unwrap()).await;
+    assert!(matches!(error, Error::Refused(_)) && !error.to_string().contains("check"), "{error}");
 }
 
 async fn a_table_being_deleted_is_unavailable() {

@@ -124,7 +124,7 @@ fn assert_refused(error: &StoreError) {
 async fn wrong_key(azurite: Azurite) {
     let key = SharedKey::new(ACCOUNT, "d3Jvbmc=").unwrap();
     let error = Tables::azure(&azurite.endpoint(), key).unwrap().list().await.unwrap_err();
-    assert!(matches!(error, Error::Refused(_)), "{error}");
+    assert!(matches!(error, Error::Unauthorized(_)), "{error}");
     assert_refused(&error.refusal().unwrap().cause);
 }
 

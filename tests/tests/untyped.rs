@@ -97,7 +97,7 @@ async fn a_scan_from_a_complete_checkpoint_says_that_nothing_was_left() {
         tables.scan(name.clone(), permit).checkpoint(directory.path().join("export.json"))
     };
     let first = scan().count().await.unwrap();
-    assert_eq!((first.rows, first.was_complete), (2_500, false));
+    assert_eq!((first.rows, first.already_complete), (2_500, false));
     let second = scan().count().await.unwrap();
-    assert_eq!((second.rows, second.was_complete), (0, true));
+    assert_eq!((second.rows, second.already_complete), (0, true));
 }

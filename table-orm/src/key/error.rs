@@ -32,7 +32,7 @@ pub enum KeyFault {
     #[error("is a range whose start lies behind its end; swap the two")]
     InvertedRange,
     /// Stored text that the component's type could not have written.
-    #[error("is not text that this component writes; the row was not written from this template")]
+    #[error("is not text that the template writes here; the row was not written from it")]
     Malformed,
 }
 

@@ -47,6 +47,48 @@ pub enum Lower {}
 ///
 /// Implemented for unsigned and signed integers, text, `bool`, `char`, UUIDs, dates and times;
 /// `#[derive(KeyPart)]` implements it for enums with codes and for newtypes.
+///
+/// A type of your own writes keys in another form, such as one that other programs have written.
+/// Different values have different texts, and [`decode`](Self::decode) reads what
+/// [`encode`](Self::encode) writes and refuses the rest. A text that sorts as its values do is
+/// [`Sorted`] too; a field that is not `key_only` also wants [`Property`](crate::property::Property).
+///
+/// ```
+/// use table_orm::key::{KeyFault, KeyPart, KeyText, Width};
+/// use table_orm::{TableEntity, row::EntityRows};
+/// use uuid::Uuid;
+///
+/// /// A GUID in capitals and without dashes.
+/// #[derive(Debug, PartialEq)]
+/// struct Capitals(Uuid);
+///
+/// impl KeyPart for Capitals {
+///     const WIDTH: Width = Width::Fixed(32);
+///
+///     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+///         key.push_text(&format!("{:X}", self.0.simple()))
+///     }
+///
+///     fn decode(text: &str) -> Result<Self, KeyFault> {
+///         let canonical = text.len() == 32 && !text.bytes().any(|byte| byte.is_ascii_lowercase());
+///         let id = Uuid::parse_str(text).ok().filter(|_| canonical);
+///         id.map(Self).ok_or(KeyFault::Malformed)
+///     }
+/// }
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "customers", partition = "{tenant}", row = "CUST|{id}")]
+/// struct Customer {
+///     tenant: String,
+///     #[table(key_only)]
+///     id: Capitals,
+/// }
+///
+/// let ann = Customer { tenant: "acme".into(), id: Capitals(Uuid::from_u128(0xA1)) };
+/// assert_eq!(EntityRows::of(&ann)?.rows[0].row_key, "CUST|000000000000000000000000000000A1");
+/// assert_eq!(Capitals::decode("000000000000000000000000000000a1"), Err(KeyFault::Malformed));
+/// # Ok::<(), table_orm::Invalid>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot stand in a key as `{X}`",
     label = "no `{X}` key text for this type",

@@ -24,7 +24,7 @@ impl<'a> KeyReader<'a> {
     /// # Errors
     /// When the key goes on otherwise.
     pub fn literal(&mut self, literal: &str) -> Result<(), KeyError> {
-        self.rest = self.rest.strip_prefix(literal).ok_or_else(|| self.malformed(""))?;
+        self.rest = self.rest.strip_prefix(literal).ok_or_else(|| self.malformed("", self.key))?;
         Ok(())
     }
 
@@ -44,11 +44,11 @@ impl<'a> KeyReader<'a> {
         };
         let (text, rest) = end
             .and_then(|end| self.rest.split_at_checked(end))
-            .ok_or_else(|| self.malformed(component))?;
+            .ok_or_else(|| self.malformed_part(component, until))?;
         self.rest = rest;
         let text = match self.escape {
             Escape::Encode if text.contains('~') => {
-                Cow::Owned(unescape(text).ok_or_else(|| self.malformed(component))?)
+                Cow::Owned(unescape(text).ok_or_else(|| self.malformed(component, text))?)
             }
             _ => Cow::Borrowed(text),
         };
@@ -65,14 +65,20 @@ impl<'a> KeyReader<'a> {
     /// # Errors
     /// When there is more text.
     pub fn finish(self) -> Result<(), KeyError> {
-        if self.rest.is_empty() { Ok(()) } else { Err(self.malformed("")) }
+        if self.rest.is_empty() { Ok(()) } else { Err(self.malformed("", self.key)) }
     }
 
-    fn malformed(&self, component: &'static str) -> KeyError {
+    /// The error of a component whose end is not where it should be.
+    fn malformed_part(&self, component: &'static str, until: &str) -> KeyError {
+        let end = self.rest.find(until).filter(|_| !until.is_empty());
+        self.malformed(component, &self.rest[..end.unwrap_or(self.rest.len())])
+    }
+
+    fn malformed(&self, component: &'static str, text: &str) -> KeyError {
         KeyError {
             entity: self.entity,
             component,
-            value: self.key.to_owned(),
+            value: text.to_owned(),
             fault: KeyFault::Malformed,
         }
     }

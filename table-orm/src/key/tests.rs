@@ -186,6 +186,19 @@ proptest! {
         }
     }
 
+    /// A component that cannot be read is shown alone, not with the rest of its key.
+    #[test]
+    fn a_component_that_cannot_be_read_is_shown_alone(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
+        let key = format!("T:{text}__{more}");
+        let read = |until: &str| {
+            let mut reader = KeyReader::new("Test", Escape::Reject, &key);
+            reader.literal("T:").unwrap();
+            reader.part::<Plain, Uuid>("id", until).unwrap_err().value
+        };
+        prop_assert_eq!(read("__"), text);
+        prop_assert_eq!(read(""), &key[2..]);
+    }
+
     /// What a query's bounds hold is what has the given values, no more and no less.
     #[test]
     fn queries_hold_exactly_the_rows_asked_for(

@@ -8,7 +8,7 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 #[diagnostic::on_unimplemented(
     message = "expected a value of type `{T}`, found `{Self}`",
     label = "expected `{T}`",
-    note = "pass a `{T}` or a `&{T}`; text may be passed as `&str`"
+    note = "pass a `{T}` or a `&{T}`; only a `String` may also be passed as `&str`"
 )]
 pub trait IntoValue<T> {
     /// The value.

@@ -1,5 +1,6 @@
 //! Why a value cannot be stored in a property, or a row cannot be read.
 
+use crate::key::KeyError;
 use std::fmt;
 
 /// What is wrong with a property's value.
@@ -72,7 +73,7 @@ pub enum PropertyFault {
     #[error("is one of {0} properties; the service allows 252")]
     TooManyProperties(usize),
     /// Over 1 MiB in all.
-    #[error("brings the entity to {0} bytes; the service allows 1 MiB")]
+    #[error("takes {0} bytes in all; the service allows 1 MiB")]
     EntityTooLarge(usize),
     /// A stored row lacks the property.
     #[error(
@@ -89,6 +90,9 @@ pub enum PropertyFault {
     /// A stored value is not of the field's type.
     #[error("cannot be read: {0}")]
     Unreadable(String),
+    /// A stored key, or a component of it, is not as its template writes it.
+    #[error("cannot be read: {:?} {}", .0.value, .0.fault)]
+    Key(Box<KeyError>),
 }
 
 /// A property that cannot be written or read: whose, in which row, and why.
@@ -96,7 +100,8 @@ pub enum PropertyFault {
 pub struct PropertyError {
     /// The entity's type name.
     pub entity: &'static str,
-    /// The stored property; empty for the whole entity.
+    /// The stored property, or the component of a key that cannot be read; empty for the whole
+    /// entity or key.
     pub property: String,
     /// The row's PartitionKey, when a row was read.
     pub partition_key: String,
@@ -109,7 +114,14 @@ pub struct PropertyError {
 impl fmt::Display for PropertyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entity, property, partition_key, row_key, fault } = self;
-        write!(f, "property `{property}` of `{entity}` ")?;
+        let is_key = matches!(fault, PropertyFault::Key(_));
+        match (property.is_empty(), is_key) {
+            (false, false) => write!(f, "property `{property}` of ")?,
+            (false, true) => write!(f, "key component `{property}` of ")?,
+            (true, false) => {}
+            (true, true) => f.write_str("key of ")?,
+        }
+        write!(f, "`{entity}` ")?;
         if !(partition_key.is_empty() && row_key.is_empty()) {
             write!(f, "in row {partition_key:?} / {row_key:?} ")?;
         }

@@ -62,7 +62,9 @@ pub const MAX_NAME_CHARS: usize = 255;
 /// assert_eq!(7_u32.edm(), Ok(Some(Edm::Int64(7))));
 /// ```
 ///
-/// A type of your own stores itself through one that is a property already:
+/// Which type stores what, and what each reads of rows that other programs wrote, is in the guide's
+/// chapter "Adopting an existing table". A type of your own stores itself through one that is a
+/// property already:
 ///
 /// ```
 /// use table_orm::edm::Edm;

@@ -205,6 +205,25 @@ fn a_value_of_another_type_is_a_typed_error_that_names_the_property() {
 }
 
 #[test]
+fn an_error_names_what_there_is_and_no_place_in_the_json() {
+    let read = |json: &str| read_row::<One<u8>>(0, json.as_bytes()).err().unwrap().to_string();
+    assert_eq!(
+        read(r#"{"PartitionKey":"p","RowKey":"r","P":"1 at line 2"}"#),
+        "property `P` of `One` in row \"p\" / \"r\" cannot be read: invalid type: string \
+         \"1 at line 2\", expected u8"
+    );
+    assert_eq!(read("{"), "`One` cannot be read: EOF while parsing an object");
+    let error = PropertyError {
+        entity: "One",
+        property: String::new(),
+        partition_key: String::new(),
+        row_key: String::new(),
+        fault: PropertyFault::EntityTooLarge(1_200_470),
+    };
+    assert_eq!(error.to_string(), "`One` takes 1200470 bytes in all; the service allows 1 MiB");
+}
+
+#[test]
 fn bytes_that_are_no_row_are_a_typed_error() {
     for json in ["", "{", "[]", r#"{"P":1"#, "{\"P\":\"\u{1}\"}"] {
         assert!(read_row::<One<String>>(0, json.as_bytes()).is_err(), "{json}");

@@ -22,13 +22,16 @@ impl Response {
             None if self.status == 413 => ErrorCode::REQUEST_BODY_TOO_LARGE,
             None => ErrorCode::NO_ERROR_CODE,
         };
-        let message = match code == ErrorCode::NO_ERROR_CODE && message.is_empty() {
-            true => format!(
-                "HTTP status {} without an error of the Table service; is it what answers at this \
-                 endpoint?",
-                self.status
+        let message = match self.status {
+            _ if code != ErrorCode::NO_ERROR_CODE || !message.is_empty() => message.to_owned(),
+            status @ 500.. => format!(
+                "HTTP status {status} without an error code: the service, or what stands before \
+                 it, failed at this request"
             ),
-            false => message.to_owned(),
+            status => format!(
+                "HTTP status {status} without an error of the Table service; is it what answers at \
+                 this endpoint?"
+            ),
         };
         StoreError {
             status: self.status,
@@ -157,6 +160,13 @@ mod tests {
         let error = fault(502, &[], "<html>Bad gateway</html>");
         assert_eq!((error.code, error.status), (ErrorCode::NO_ERROR_CODE, 502));
         assert!(error.message.starts_with("HTTP status 502 without"), "{}", error.message);
+    }
+
+    #[test]
+    fn without_a_code_a_failure_is_not_blamed_on_the_endpoint() {
+        let asks = |status| fault(status, &[], "").message.ends_with("at this endpoint?");
+        assert!(asks(400) && asks(404));
+        assert!(!asks(500) && !asks(502));
     }
 
     #[test]

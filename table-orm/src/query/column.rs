@@ -28,7 +28,29 @@ impl<T> fmt::Debug for Column<T> {
 }
 
 impl<T> Column<T> {
-    /// The property of that name.
+    /// The property of that name, whatever fields the entity has: the service's own `Timestamp`,
+    /// or a property that other writers stored as another type. A comparison finds rows that store
+    /// the property as `T` is stored: `i32` finds `Edm.Int32` alone.
+    ///
+    /// ```
+    /// use table_orm::edm::DateTime;
+    /// use table_orm::query::Column;
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}", row = "{bib:05}")]
+    /// # struct Runner { race: String, bib: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7 }).await?;
+    /// let written = Column::<DateTime>::new("Timestamp");
+    /// let since: DateTime = "2011-11-06T00:00:00Z".parse()?;
+    /// let boston = runners.list(Runner::partition("Boston"));
+    /// assert_eq!(boston.filter(|_| written.ge(since)).count().await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub const fn new(property: &'static str) -> Self {
         Self { property, value: PhantomData }

@@ -63,7 +63,8 @@ pub struct BackfillProgress {
 pub struct BackfillReport {
     /// How far it came.
     pub progress: BackfillProgress,
-    /// Canonical rows that cannot be read, and rows that are there with other content.
+    /// Canonical rows that cannot be read, or whose index rows cannot be written, and rows that are
+    /// there with other content.
     pub skipped: Vec<Skipped>,
     /// Rows that could not be written.
     pub failures: Vec<RepairFailure>,
@@ -72,7 +73,8 @@ pub struct BackfillReport {
 }
 
 impl BackfillReport {
-    /// How far it came, if it came to the end and nothing failed. Rows may have been skipped.
+    /// How far it came, if it came to the end and nothing failed. What was skipped is no failure:
+    /// see [`skipped`](Self::skipped) first.
     ///
     /// # Errors
     /// The first failure.

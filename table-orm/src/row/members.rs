@@ -50,7 +50,7 @@ impl RowContext<'_> {
         let (property, fault) = self
             .fault
             .take()
-            .unwrap_or_else(|| (String::new(), PropertyFault::Unreadable(error.to_string())));
+            .unwrap_or_else(|| (String::new(), PropertyFault::Unreadable(reason(error))));
         PropertyError {
             entity: self.entity,
             property,
@@ -104,7 +104,7 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
                 Ok(())
             }
             Err(error) => {
-                self.fault(property, PropertyFault::Unreadable(error.to_string()));
+                self.fault(property, PropertyFault::Unreadable(reason(&error)));
                 Err(error)
             }
         }
@@ -183,9 +183,8 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
         &mut self,
         read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
     ) -> Result<T, A::Error> {
-        read(&self.context.partition_key, &self.context.row_key).map_err(|error| {
-            self.fail(error.component, PropertyFault::Unreadable(error.to_string()))
-        })
+        read(&self.context.partition_key, &self.context.row_key)
+            .map_err(|error| self.fail(error.component, PropertyFault::Key(Box::new(error))))
     }
 
     /// The error of a property, to be returned.
@@ -198,6 +197,21 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     fn fault(&mut self, property: &str, fault: PropertyFault) {
         self.context.fault = Some((property.to_owned(), fault));
     }
+}
+
+/// What a JSON reader says, without the place in a text that its reader does not see.
+fn reason(error: &impl fmt::Display) -> String {
+    let mut text = error.to_string();
+    let is_place = |place: &str| {
+        let mut numbers = place.split(" column ");
+        numbers.all(|number| number.parse::<usize>().is_ok())
+    };
+    if let Some(end) = text.rfind(" at line ")
+        && is_place(&text[end + " at line ".len()..])
+    {
+        text.truncate(end);
+    }
+    text
 }
 
 /// Text, borrowed where it has no escapes.

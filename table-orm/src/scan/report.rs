@@ -22,9 +22,10 @@ pub struct ScanReport {
     pub ranges: u64,
     /// Time since the first request.
     pub elapsed: Duration,
-    /// Whether the checkpoint was that of a scan that had read everything, so that nothing was left
-    /// to read. To read the table again, delete the checkpoint.
-    pub was_complete: bool,
+    /// Whether an earlier scan with this checkpoint had read everything, so that this one read
+    /// nothing. To read the table again, delete the checkpoint. It stays `false` for the scan that
+    /// does the reading: that one is complete when it returns `Ok`.
+    pub already_complete: bool,
     /// Partitions whose rate the service limited.
     pub hot_partitions: Vec<String>,
 }

@@ -92,7 +92,7 @@ impl<T: Send + 'static> Run<T> {
             state.started = Instant::now();
             match saved {
                 Some(ranges) => {
-                    state.report.was_complete = ranges.is_empty();
+                    state.report.already_complete = ranges.is_empty();
                     ranges.into_iter().for_each(|(start, end)| state.seed(start, end));
                 }
                 None => state.begin(),

@@ -124,6 +124,12 @@ impl StoreError {
         Self { status: 0, ..Self::new(ErrorCode::NO_ANSWER, message) }
     }
 
+    /// Whether the service said that the request is not authorized: status 401 or 403.
+    #[must_use]
+    pub fn is_unauthorized(&self) -> bool {
+        matches!(self.status, 401 | 403) && self.code != ErrorCode::NO_ERROR_CODE
+    }
+
     /// What is known of a write that may or may not have taken effect, when that is the error.
     #[must_use]
     pub fn ambiguity(&self) -> Option<&Ambiguity> {

@@ -82,7 +82,7 @@ async fn rows_that_are_there_with_other_content_are_reported_and_kept() {
     skipped.sort_by_key(|(text, _)| text.clone());
     assert_eq!(skipped.len(), 2);
     assert_eq!(skipped[0], ("A AGE:060__00002: missing".to_owned(), SkipReason::Taken));
-    assert!(skipped[1].0.starts_with("A BIB:00003: cannot be read"));
+    assert!(skipped[1].0.starts_with("A BIB:00003: unreadable: property `Name`"));
     assert_eq!(report.progress.entities, 3);
     assert_eq!(subject.row("A", "AGE:060__00002").await.properties, taken.properties);
     // The other rows of the same entity are there.

@@ -1,8 +1,8 @@
 //! What `verify` finds, and what it leaves alone.
 
-use crate::{Subject, permit, runner, told};
+use crate::{Runner, Subject, kind, permit, runner, told};
 use table_orm::query::QueryClass;
-use table_orm::repo::{Finding, Problem};
+use table_orm::repo::{Finding, Problem, SkipReason};
 use table_orm::{DynamicEntity, TableEntity, Tables};
 
 #[tokio::test]
@@ -70,12 +70,12 @@ async fn one_partition_is_read_alone_and_a_stream_gives_the_same() {
     let subject = Subject::with(&[runner("A", 1, 30), runner("B", 1, 30)]).await;
     subject.lose("A", "AGE:030__00001").await;
     subject.lose("B", "AGE:030__00001").await;
-    let verify = subject.repo.verify(crate::Runner::partition("B"));
+    let verify = subject.repo.verify(Runner::partition("B"));
     let plan = verify.plan().unwrap();
     assert_eq!((plan.class(), plan.steps.len()), (Some(QueryClass::RowRange), 1));
     let report = verify.await.unwrap();
     assert_eq!((report.entities, report.rows), (1, 2));
-    let mut stream = subject.repo.verify(crate::Runner::partition("B")).stream();
+    let mut stream = subject.repo.verify(Runner::partition("B")).stream();
     let mut streamed = Vec::new();
     while let Some(finding) = stream.next().await.unwrap() {
         streamed.push(finding);
@@ -101,6 +101,27 @@ async fn an_unreadable_canonical_row_is_a_finding_and_does_not_stop_the_run() {
     );
     assert_eq!(findings[0].row_key, "BIB:00002");
     assert_eq!(told(&findings[1]), "A NAME:Runner 3__00003: missing");
+}
+
+#[tokio::test]
+async fn a_row_whose_index_key_cannot_be_written_is_not_called_unreadable() {
+    let subject = Subject::with(&[runner("A", 1, 30)]).await;
+    let named = DynamicEntity::new("A", "BIB:00001").with("Name", "Ann__Bea");
+    subject.rows.merge(&named).await.unwrap();
+    let findings = subject.findings().await;
+    let told: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        findings.iter().map(|found| kind(&found.problem)).collect::<Vec<_>>(),
+        ["unwritable"]
+    );
+    assert!(
+        told[0].contains("tells of a row that cannot be written: key component `name` of `Runner`"),
+        "{told:?}"
+    );
+    let backfilled = subject.repo.backfill(Runner::partition("A")).await;
+    assert_eq!(backfilled.skipped[0].finding.problem, findings[0].problem);
+    let repaired = subject.repo.repair(findings).await;
+    assert_eq!(repaired.skipped[0].reason, SkipReason::CanonicalRow);
 }
 
 #[tokio::test]

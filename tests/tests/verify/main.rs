@@ -153,6 +153,7 @@ pub fn kind(problem: &Problem) -> &'static str {
         Problem::Stale { .. } => "stale",
         Problem::WrongProjection { .. } => "wrong projection",
         Problem::Unreadable { .. } => "unreadable",
+        Problem::Unwritable { .. } => "unwritable",
         Problem::Misplaced { .. } => "misplaced",
         _ => "other",
     }

@@ -255,9 +255,12 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         for finding in batch {
             let reason = match (&finding.problem, &finding.canonical) {
                 _ if finding.entity != E::NAME => SkipReason::NotOurs,
-                (Problem::Unreadable { .. } | Problem::Misplaced { .. }, _) => {
-                    SkipReason::CanonicalRow
-                }
+                (
+                    Problem::Unreadable { .. }
+                    | Problem::Unwritable { .. }
+                    | Problem::Misplaced { .. },
+                    _,
+                ) => SkipReason::CanonicalRow,
                 (Problem::Orphan, _) => {
                     orphans.push(finding);
                     continue;

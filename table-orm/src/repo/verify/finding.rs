@@ -65,6 +65,12 @@ pub enum Problem {
         /// Why.
         reason: String,
     },
+    /// A canonical row that tells of rows which cannot be written, such as one whose key would hold
+    /// a separator. Only the app can change the value, or the template.
+    Unwritable {
+        /// Why.
+        reason: String,
+    },
     /// A canonical row whose properties tell another key than the one it stands under. Which of
     /// the two is right, and so which index rows are, only the app can tell.
     Misplaced {
@@ -97,7 +103,10 @@ impl fmt::Display for Problem {
                     .collect();
                 f.write_str(&parts.join("; "))
             }
-            Self::Unreadable { reason } => write!(f, "cannot be read: {reason}"),
+            Self::Unreadable { reason } => write!(f, "unreadable: {reason}"),
+            Self::Unwritable { reason } => {
+                write!(f, "tells of a row that cannot be written: {reason}")
+            }
             Self::Misplaced { partition_key, row_key } => {
                 write!(f, "its properties tell the key {partition_key:?} / {row_key:?}")
             }

@@ -12,9 +12,10 @@ pub(in crate::repo) fn told_rows<E: TableEntity>(
     row_key: &str,
     body: &[u8],
 ) -> Result<EntityRows, Problem> {
-    let unreadable = |reason: String| Problem::Unreadable { reason };
-    let entity = read_row::<E>(canonical::<E>(), body).map_err(|e| unreadable(e.to_string()))?;
-    let rows = EntityRows::of(&entity).map_err(|error| unreadable(error.to_string()))?;
+    let entity = read_row::<E>(canonical::<E>(), body)
+        .map_err(|error| Problem::Unreadable { reason: error.to_string() })?;
+    let rows = EntityRows::of(&entity)
+        .map_err(|error| Problem::Unwritable { reason: error.to_string() })?;
     match rows.row(canonical::<E>()) {
         Some(row) if row.row_key == row_key && rows.partition_key == partition_key => Ok(rows),
         row => Err(Problem::Misplaced {

@@ -89,8 +89,9 @@ pub(super) fn connect(
     options: ConnectOptions,
 ) -> Result<AzureStore, ConnectError> {
     let url = parse_endpoint(endpoint)?;
+    let advice = credential.advice().into();
     let authorize = authorization(AccountService::Tables, &url, credential)?;
-    start(&url, vec![authorize], options)
+    Ok(AzureStore { advice, ..start(&url, vec![authorize], options)? })
 }
 
 /// The store at an endpoint whose requests these policies authorize.
@@ -103,7 +104,7 @@ pub(in crate::store) fn start(
     let (name, version) = (option_env!("CARGO_PKG_NAME"), option_env!("CARGO_PKG_VERSION"));
     let pipeline = Pipeline::new(name, version, client, Vec::new(), authorize, None);
     let service = Service::new(url.as_str(), dialect(url));
-    Ok(AzureStore { endpoint: url.clone(), service, pipeline })
+    Ok(AzureStore { endpoint: url.clone(), service, pipeline, advice: "".into() })
 }
 
 /// The options of a client that sends each request once, over connections of its own.

@@ -40,6 +40,9 @@ pub enum ConnectionStringError {
     /// A setting that is needed and not there.
     #[error("the connection string does not give {0}")]
     Missing(&'static str),
+    /// A setting whose value is to be base64 text.
+    #[error("the connection string gives `{0}` a value that is not base64")]
+    NotBase64(&'static str),
     /// A setting whose value cannot be used.
     #[error("the connection string gives `{0}` a value that cannot be used")]
     Invalid(&'static str),
@@ -169,7 +172,7 @@ fn shared_key(account: &str, key: &str) -> Result<Credential, ConnectionStringEr
     match SharedKey::new(account, key) {
         Ok(key) => Ok(Credential(Kind::SharedKey(key))),
         Err(ConnectError::AccountName) => Err(ConnectionStringError::Invalid("AccountName")),
-        Err(_) => Err(ConnectionStringError::Invalid("AccountKey")),
+        Err(_) => Err(ConnectionStringError::NotBase64("AccountKey")),
     }
 }
 
@@ -237,7 +240,7 @@ mod tests {
             ("", E::Missing("`AccountName` or `TableEndpoint`")),
             ("AccountName=secret", E::Missing("`AccountKey` or `SharedAccessSignature`")),
             ("AccountName=a;secret", E::NoSetting(2)),
-            ("AccountName=a;AccountKey=secret!", E::Invalid("AccountKey")),
+            ("AccountName=a;AccountKey=secret!", E::NotBase64("AccountKey")),
             ("AccountName=se/cret;AccountKey=c2VjcmV0", E::Invalid("AccountName")),
             ("AccountName=a;AccountName=secret", E::Twice("AccountName")),
             ("AccountName=se.cret/;SharedAccessSignature=sig=1", E::Invalid("AccountName")),

@@ -3,6 +3,7 @@
 use super::ConnectError;
 use azure_core::credentials::{Secret, TokenCredential};
 use azure_core::hmac::hmac_sha256;
+use azure_core::http::Url;
 use base64::Engine as _;
 use std::fmt;
 use std::sync::Arc;
@@ -77,6 +78,37 @@ impl Credential {
             Err(ConnectError::SharedAccessSignature)
         }
     }
+}
+
+impl Credential {
+    /// What to look at when the service does not accept it; no secret.
+    pub(super) fn advice(&self) -> String {
+        match &self.0 {
+            Kind::SharedKey(key) => format!(
+                "check the name `{}` and the key of the account, this machine's clock, and the \
+                 account's network rules",
+                key.account
+            ),
+            Kind::Sas(signature) => format!(
+                "check what the shared access signature grants ({}), this machine's clock, and \
+                 whether the key that signed it was renewed",
+                granted(signature.secret())
+            ),
+            Kind::Token(_) => "check that the identity has a role for data of tables, such as \
+                               Storage Table Data Contributor, and the account's network rules"
+                .to_owned(),
+        }
+    }
+}
+
+/// The parameters of a signature that bound what it grants, but for its key range, which tells of
+/// an app's data.
+fn granted(signature: &str) -> String {
+    const BOUNDS: [&str; 9] = ["tn", "ss", "srt", "sp", "st", "se", "sip", "spr", "si"];
+    let query = Url::parse(&format!("sas:?{signature}"));
+    let bounds = query.iter().flat_map(Url::query_pairs);
+    let bounds = bounds.filter(|(name, _)| BOUNDS.contains(&&**name));
+    bounds.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 impl From<SharedKey> for Credential {

@@ -45,6 +45,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::iter::successors;
+use std::sync::Arc;
 
 /// A [`Store`] in an Azure account. Clones share its connections.
 #[derive(Clone)]
@@ -52,6 +53,8 @@ pub struct AzureStore {
     endpoint: Url,
     service: Service,
     pipeline: Pipeline,
+    /// What to look at when a request is not authorized; empty where the credential is not known.
+    advice: Arc<str>,
 }
 
 impl AzureStore {
@@ -136,7 +139,20 @@ impl AzureStore {
         let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
         let body = whole(body).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        Ok(Response::new(status.into(), headers, body))
+        let response = Response::new(status.into(), headers, body);
+        match status.into() {
+            401 | 403 => Err(self.advised(response.fault())),
+            _ => Ok(response),
+        }
+    }
+
+    /// The service's error, and where it is that of a request without authorization, what to check.
+    fn advised(&self, mut error: StoreError) -> StoreError {
+        if error.is_unauthorized() && !self.advice.is_empty() {
+            let told = error.message.trim_end_matches('.');
+            error.message = format!("{told}; {}", self.advice);
+        }
+        error
     }
 }
 
@@ -236,6 +252,7 @@ impl Store for AzureStore {
         transaction: Transaction,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
-        self.send(request).await?.committed(&transaction.operations)
+        let response = self.send(request).await?;
+        response.committed(&transaction.operations).map_err(|error| self.advised(error))
     }
 }

@@ -162,6 +162,9 @@ impl TableSas {
 
     /// The query string, to be put behind the table's URL or given to [`Credential::sas`].
     ///
+    /// An expiry that has passed is signed like any other: clocks differ, and it is how an app tries
+    /// what its clients meet. The service then refuses.
+    ///
     /// # Errors
     /// [`SasError`].
     pub fn sign(&self, key: &SharedKey) -> Result<String, SasError> {
