@@ -43,18 +43,19 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, and the version that was stated beside it or that it tells.
-pub(crate) fn read_versioned_row<T: ReadRow>(
+/// Reads one row's JSON object, and what the row says of itself: its keys, and its version, where
+/// none was stated beside it.
+pub(super) fn read_row_in_context<'a, T: ReadRow>(
     row: usize,
-    json: &[u8],
+    json: &'a [u8],
     stated: Option<&ETag>,
-) -> Result<(T, ETag), PropertyError> {
+) -> Result<(T, RowContext<'a>), PropertyError> {
     let mut context = RowContext::new(T::NAME);
     if let Some(etag) = stated {
         context.stated_etag = etag.as_str().to_owned().into();
     }
     let value = read_in(&mut context, row, json)?;
-    Ok((value, context.etag()))
+    Ok((value, context))
 }
 
 /// The version that a row's timestamp tells.

@@ -3,7 +3,7 @@
 use crate::subject::Subject;
 use futures_util::TryStreamExt as _;
 use table_orm::query::Span;
-use table_orm::{Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
+use table_orm::{DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
 use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
@@ -136,4 +136,25 @@ pub async fn move_their_rows_when_saved(subject: Subject) {
     assert!(!loaded.paid);
     repo.delete(loaded).await.unwrap();
     assert_eq!(stored_keys(&subject).await, Vec::<String>::new());
+}
+
+pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
+    let (repo, rows) = (repo(&subject), subject.dynamic());
+    let partition = Registration::partition(EVENT, Distance::Full);
+    for bib in [1, 2] {
+        repo.insert(&runner(bib, "Ann", 30)).await.unwrap();
+    }
+    // Another program corrects the bib, where the row is and not where it belongs.
+    let partition_key = format!("{EVENT}__Full");
+    let corrected = DynamicEntity::new(&*partition_key, "BIB:00002__Ann").with("Bib", 3_i64);
+    rows.merge(&corrected).await.unwrap();
+    let key = partition.by_bib().bib(2).name("Ann");
+    assert_eq!(repo.get(&key).await.unwrap().unwrap().bib, 3);
+    for refused in [repo.load(&key).await.map(drop), repo.update(&key, |_| ()).await.map(drop)] {
+        let Err(Error::Misplaced(misplaced)) = refused else { panic!("{refused:?}") };
+        assert_eq!(misplaced.row_key, "BIB:00002__Ann");
+        assert_eq!(misplaced.made_row_key.as_deref(), Some("BIB:00003__Ann"));
+    }
+    assert_eq!(repo.delete_partition(&partition).await.unwrap().entities, 2);
+    assert_eq!(repo.list(&partition).count().await.unwrap(), 0);
 }
