@@ -93,7 +93,21 @@ fn read_in<'de, T: ReadRow>(
 ) -> Result<T, PropertyError> {
     let seed = RowSeed { row, context: &mut *context, value: PhantomData };
     let value = reader(json).and_then(|mut reader| seed.deserialize(&mut reader));
-    value.map_err(|error| context.error(&error))
+    value.map_err(|error| with_keys(context.error(&error), json))
+}
+
+/// The error of a row, with its keys also where they stand behind what could not be read.
+fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
+    let mut head = RowContext::new(error.entity);
+    let seed = RowSeed::<AnyRow> { row: 0, context: &mut head, value: PhantomData };
+    match reader(json).and_then(|mut reader| seed.deserialize(&mut reader)) {
+        Ok(AnyRow) => PropertyError {
+            partition_key: head.partition_key.into_owned(),
+            row_key: head.row_key.into_owned(),
+            ..error
+        },
+        Err(_) => error,
+    }
 }
 
 /// Reads JSON that is checked to be UTF-8 as a whole, which costs less than text by text.
