@@ -2,6 +2,8 @@
 
 use crate::subject::Subject;
 use futures_util::TryStreamExt as _;
+use std::sync::{Arc, Mutex};
+use table_orm::property::PropertyError;
 use table_orm::query::Span;
 use table_orm::{DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
 use time::{Duration, OffsetDateTime};
@@ -157,4 +159,38 @@ pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
     }
     assert_eq!(repo.delete_partition(&partition).await.unwrap().entities, 2);
     assert_eq!(repo.list(&partition).count().await.unwrap(), 0);
+}
+
+pub async fn are_read_without_those_that_cannot_be(subject: Subject) {
+    let (repo, rows) = (repo(&subject), subject.dynamic());
+    repo.insert_many((1..=30).map(|bib| runner(bib, "Ann", 30))).await.all().unwrap();
+    let partition_key = format!("{EVENT}__Full");
+    for bib in [1, 2, 30] {
+        let row_key = format!("BIB:{bib:05}__Ann");
+        let broken = DynamicEntity::new(&*partition_key, row_key).with("Distance", "Quarter");
+        rows.merge(&broken).await.unwrap();
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let teller = || {
+        let (told, partition_key) = (Arc::clone(&told), partition_key.clone());
+        move |error: &PropertyError| {
+            assert_eq!((&*error.partition_key, &*error.property), (&*partition_key, "Distance"));
+            told.lock().unwrap().push(error.row_key.clone());
+        }
+    };
+    let list = || repo.list(Registration::partition(EVENT, Distance::Full).by_bib());
+    assert!(list().collect().await.is_err());
+    let read = list().skip_unreadable(teller()).collect().await.unwrap();
+    assert!(read.iter().map(|runner| runner.bib).eq(3..30));
+    let keys = ["BIB:00001__Ann", "BIB:00002__Ann", "BIB:00030__Ann"];
+    assert_eq!(std::mem::take(&mut *told.lock().unwrap()), keys);
+    assert_eq!(list().skip_unreadable(teller()).count().await.unwrap(), 30);
+
+    let scan = || repo.scan(ScanPermit::because("a test")).page_size(7);
+    assert!(scan().collect().await.is_err());
+    assert_eq!(scan().skip_unreadable(teller()).collect().await.unwrap().len(), 27);
+    let mut scanned = std::mem::take(&mut *told.lock().unwrap());
+    scanned.sort();
+    assert_eq!(scanned, keys);
+    assert_eq!(scan().skip_unreadable(teller()).first().await.unwrap().unwrap().bib, 3);
 }
