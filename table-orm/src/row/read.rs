@@ -97,6 +97,7 @@ fn read_in<'de, T: ReadRow>(
 }
 
 /// The error of a row, with its keys also where they stand behind what could not be read.
+#[cold]
 fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
     let mut head = RowContext::new(error.entity);
     let seed = RowSeed::<AnyRow> { row: 0, context: &mut head, value: PhantomData };
