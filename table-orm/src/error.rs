@@ -7,6 +7,7 @@ use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::queue::QueueError;
 use crate::repo::UnitError;
+use crate::row::Misplaced;
 use crate::scan::ScanError;
 use crate::scan::distributed::DistributedScanError;
 use crate::store::{ErrorCode, StoreError};
@@ -101,6 +102,11 @@ pub enum Error {
     /// A patch that was to insert an entity, but does not tell all of it.
     #[error(transparent)]
     NotWhole(NotWhole),
+    /// A stored row whose properties make another key than the one it stands under: what would be
+    /// written back would go to another row. Correct it, or move it, with the untyped calls of
+    /// [`Tables::table`](crate::Tables::table).
+    #[error(transparent)]
+    Misplaced(Box<Misplaced>),
     /// A unit that no transaction could write; nothing was sent.
     #[error(transparent)]
     Unit(#[from] UnitError),

@@ -3,7 +3,7 @@
 use super::{ETag, TableEntity};
 use crate::error::{Error, Unexpected};
 use crate::query::Row;
-use crate::row::{EntityRows, ReadRow, read_row, read_versioned_row};
+use crate::row::{EntityRows, ReadRow, read_entity, read_row};
 use bytes::Bytes;
 use std::ops::{Deref, DerefMut};
 
@@ -21,10 +21,10 @@ pub struct Loaded<E> {
 }
 
 impl<E: TableEntity> Loaded<E> {
-    /// Reads a canonical row.
+    /// Reads a canonical row, which stands under the entity's key.
     pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, Error> {
         let row = <E::Canonical as Row>::INDEX;
-        let (entity, etag) = read_versioned_row::<E>(row, &stored, etag.as_ref())?;
+        let (entity, etag) = read_entity::<E>(row, &stored, etag.as_ref())?;
         Ok(Self { entity, stored, etag })
     }
 

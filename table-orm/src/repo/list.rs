@@ -7,7 +7,7 @@ use crate::error::{Error, Invalid, Result, Unexpected};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, Row, RowQuery};
-use crate::row::{AnyRow, FromRow};
+use crate::row::{AnyRow, FromRow, SkipUnreadable};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -20,6 +20,7 @@ pub struct List<R, C, T> {
     channel: Channel,
     query: Result<RowQuery, Invalid>,
     limit: Option<usize>,
+    skip: Option<SkipUnreadable>,
     read: PhantomData<Reads<R, C, T>>,
 }
 
@@ -31,6 +32,7 @@ impl<R, C, T> Clone for List<R, C, T> {
             channel: self.channel.clone(),
             query: self.query.clone(),
             limit: self.limit,
+            skip: self.skip.clone(),
             read: PhantomData,
         }
     }
@@ -38,12 +40,12 @@ impl<R, C, T> Clone for List<R, C, T> {
 
 impl<R: Row, C, T> List<R, C, T> {
     pub(super) const fn new(channel: Channel, query: Result<RowQuery, Invalid>) -> Self {
-        Self { channel, query, limit: None, read: PhantomData }
+        Self { channel, query, limit: None, skip: None, read: PhantomData }
     }
 
     fn cast<D, U>(self) -> List<R, D, U> {
-        let Self { channel, query, limit, read: _ } = self;
-        List { channel, query, limit, read: PhantomData }
+        let Self { channel, query, limit, skip, read: _ } = self;
+        List { channel, query, limit, skip, read: PhantomData }
     }
 
     /// Keeps the rows that meet a condition on their properties. The store evaluates it on every
@@ -74,6 +76,59 @@ impl<R: Row, C, T> List<R, C, T> {
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
     pub fn project<P: FromRow<R>>(self) -> List<R, C, P> {
         self.cast()
+    }
+
+    /// Leaves out rows that cannot be read, and calls `told` with the key and the fault of each.
+    /// Without it the first such row is an error, and the end.
+    ///
+    /// For rows that other programs wrote: a property that is missing, a code that no variant has.
+    /// Pages that read well cost nothing more. [`take`](Self::take), [`first`](Self::first) and
+    /// [`one`](Self::one) mean rows that can be read; a page of [`pages`](Self::pages) holds fewer
+    /// than it was asked for, even none, and is not the last for that. [`count`](Self::count) and
+    /// [`exists`](Self::exists) read no properties: they count all rows.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use table_orm::{DynamicEntity, KeyPart, TableEntity, Tables};
+    ///
+    /// #[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+    /// enum State { #[key("open")] Open, #[key("done")] Done }
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "orders", partition = "{shop}", row = "{id:05}")]
+    /// struct Order { shop: String, id: u32, state: State }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let orders = tables.repo::<Order>();
+    /// # orders.create_table().await?;
+    /// // Another program knows one more state.
+    /// let rows = tables.table(orders.table().clone());
+    /// for (id, state) in [(1, "open"), (2, "lost"), (3, "done")] {
+    ///     let row = DynamicEntity::new("A", format!("{id:05}"));
+    ///     rows.insert(&row.with("Shop", "A").with("Id", id).with("State", state)).await?;
+    /// }
+    /// assert!(orders.list(Order::partition("A")).collect().await.is_err());
+    ///
+    /// let (skipped, unreadable) = mpsc::channel();
+    /// let readable = orders
+    ///     .list(Order::partition("A"))
+    ///     .skip_unreadable(move |error| drop(skipped.send(error.clone())))
+    ///     .collect()
+    ///     .await?;
+    /// assert_eq!(readable.iter().map(|order| order.id).collect::<Vec<_>>(), [1, 3]);
+    /// let left_out = unreadable.recv().unwrap();
+    /// assert_eq!((&*left_out.row_key, &*left_out.property), ("00002", "State"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        self.skipping(SkipUnreadable::new(told))
+    }
+
+    pub(super) fn skipping(self, skip: SkipUnreadable) -> Self {
+        Self { skip: Some(skip), ..self }
     }
 
     /// Reads at most `rows` rows in all.
@@ -130,7 +185,7 @@ impl<R: Row, C, T> List<R, C, T> {
         T: FromRow<R>,
     {
         let query = self.query.map(asking_for::<T>);
-        Pages::new(self.channel, R::INDEX, query, self.limit, size)
+        Pages::new(self.channel, R::INDEX, query, self.limit, size).skipping(self.skip)
     }
 
     /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token. The rows of

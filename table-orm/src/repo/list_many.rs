@@ -4,8 +4,9 @@ use super::get::MAX_PARALLEL_GETS;
 use super::list::List;
 use crate::error::Result;
 use crate::plan::Plan;
+use crate::property::PropertyError;
 use crate::query::{Condition, Row};
-use crate::row::FromRow;
+use crate::row::{FromRow, SkipUnreadable};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -25,6 +26,12 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     /// Reads only the fields of `P`, as [`List::project`] does.
     pub fn project<P: FromRow<R>>(self) -> ListMany<R, C, P> {
         ListMany(self.0.into_iter().map(List::project).collect())
+    }
+
+    /// Leaves out rows that cannot be read, as [`List::skip_unreadable`] does.
+    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        let skip = SkipUnreadable::new(told);
+        Self(self.0.into_iter().map(|list| list.skipping(skip.clone())).collect())
     }
 
     /// What each query will send.

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Row, RowQuery};
-use crate::row::{EntityRows, FromRow, read_page, split_page};
+use crate::row::{FromRow, partition_key, read_entity, row_key, split_page};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -37,47 +37,24 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
         Ok(plan)
     }
 
-    /// The answer page by page.
-    pub(super) fn into_pages(self) -> Result<LoadPages<R, E>> {
-        let query = RowQuery { metadata: E::METADATA, ..self.channel.query(self.keys?) };
-        Ok(LoadPages { channel: self.channel, query: Some(query), read: PhantomData })
-    }
-
     async fn run(self) -> Result<LoadedSet<E>> {
-        let mut pages = self.into_pages()?;
+        let mut query = RowQuery { metadata: E::METADATA, ..self.channel.query(self.keys?) };
         let mut loaded = Vec::new();
-        while let Some(page) = pages.next().await? {
-            loaded.extend(page);
+        loop {
+            let page = self.channel.page(&query).await?;
+            if Self::IS_CANONICAL {
+                for row in split_page(&page.body)? {
+                    let stored = Bytes::copy_from_slice(row.get().as_bytes());
+                    loaded.push(Loaded::read(stored, None)?);
+                }
+            } else {
+                loaded.extend(canonical_rows::<R, E>(&self.channel, &page.body).await?);
+            }
+            query.continuation = page.continuation;
+            if query.continuation.is_none() {
+                return Ok(LoadedSet(loaded));
+            }
         }
-        Ok(LoadedSet(loaded))
-    }
-}
-
-/// The pages of a `load`.
-pub(super) struct LoadPages<R, E> {
-    channel: Channel,
-    /// The next request; `None` at the end.
-    query: Option<RowQuery>,
-    read: PhantomData<fn() -> (R, E)>,
-}
-
-impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> LoadPages<R, E> {
-    /// The next page, maybe empty; `None` after the last one.
-    pub async fn next(&mut self) -> Result<Option<Vec<Loaded<E>>>> {
-        let Some(query) = &mut self.query else { return Ok(None) };
-        let page = self.channel.page(query).await?;
-        let loaded = if Load::<R, E>::IS_CANONICAL {
-            let rows = split_page(&page.body)?.into_iter();
-            rows.map(|row| Loaded::read(Bytes::copy_from_slice(row.get().as_bytes()), None))
-                .collect::<Result<_>>()?
-        } else {
-            canonical_rows::<R, E>(&self.channel, &page.body).await?
-        };
-        query.continuation = page.continuation;
-        if query.continuation.is_none() {
-            self.query = None;
-        }
-        Ok(Some(loaded))
     }
 }
 
@@ -88,12 +65,12 @@ where
     E: TableEntity + FromRow<R>,
     R: Row<Entity = E>,
 {
-    let keys = read_page::<E>(R::INDEX, page)?
-        .iter()
-        .map(|entity| {
-            let rows = EntityRows::of(entity)?;
-            let row_key = rows.canonical().map(|row| row.row_key.clone());
-            Ok((rows.partition_key, row_key.unwrap_or_default()))
+    let keys = split_page(page)?
+        .into_iter()
+        .map(|row| {
+            let (entity, _) = read_entity::<E>(R::INDEX, row.get().as_bytes(), None)?;
+            let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?;
+            Ok((partition_key(&entity)?, canonical.unwrap_or_default()))
         })
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)

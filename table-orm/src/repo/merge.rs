@@ -88,9 +88,8 @@ impl<E: TableEntity> Merge<E> {
         let entity = read_row::<E>(<E::Canonical as Row>::INDEX, &body)
             .map_err(|error| not_whole(error.property))?;
         let rows = EntityRows::of(&entity)?;
-        let canonical = rows.canonical();
-        let same = rows.partition_key == key.partition_key
-            && canonical.is_some_and(|row| row.row_key == key.row_key);
+        let canonical = <E::Canonical as Row>::INDEX;
+        let same = rows.stands_at(canonical, &key.partition_key, &key.row_key);
         if same { Ok(rows) } else { Err(not_whole(String::new())) }
     }
 

@@ -3,6 +3,7 @@
 mod backfill;
 mod bulk;
 mod channel;
+mod delete_partition;
 mod get;
 mod guarded;
 mod last_method;
@@ -47,8 +48,7 @@ use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
 use crate::error::{Error, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
-    CanonicalKeyOf, CompleteKey, KeyRange, Query, Row, RowOf, ScanPermit, WholePartition,
-    canonical_rows, keys_of,
+    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
 };
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
@@ -126,6 +126,10 @@ impl<E: TableEntity> Repo<E> {
     /// Point query: the entity in the row of a complete key, or `None`. One request, one row.
     ///
     /// The key may be of any row that holds the whole entity.
+    ///
+    /// What the row's properties say is not compared with its key: where another program has written
+    /// a row whose properties make another key, the entity is the other key's. `load` refuses such
+    /// rows; see [rows that others wrote](crate::guide::out_of_step#a-key-that-the-properties-do-not-make).
     pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
     where
         Q: CompleteKey,
@@ -145,6 +149,8 @@ impl<E: TableEntity> Repo<E> {
     }
 
     /// The rows of a query in one partition. At most 1000 rows a request.
+    ///
+    /// As in [`get`](Self::get), properties are not compared with keys.
     pub fn list<Q>(&self, query: Q) -> List<Q::Row, Q::Class, E>
     where
         Q: Query,
@@ -208,6 +214,10 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Through an index row it takes one more point query for each entity, for the version that
     /// guards an entity is that of its canonical row.
+    ///
+    /// # Errors
+    /// The call gives [`Error::Misplaced`] for a row whose properties make another key than it stands
+    /// under, for what is saved would go there.
     pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
     where
         Q: Query,
@@ -229,7 +239,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else it
     /// reads the canonical row and writes the difference under its ETag, at most
-    /// [`MAX_ATTEMPTS`] times.
+    /// [`MAX_ATTEMPTS`] times; then [`Error::Misplaced`] says that the properties stored there make
+    /// another key, so that it is not known which rows are to go.
     ///
     /// Of properties that `E` does not know none stays ([two versions at
     /// once](crate::guide::out_of_step#two-versions-at-once)).
@@ -300,7 +311,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; with `or_insert`, [`Error::NotWhole`].
+    /// [`Error::NotFound`]; with `or_insert`, [`Error::NotWhole`]; where it reads first,
+    /// [`Error::Misplaced`], as [`load`](Self::load).
     pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Merge<E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -318,7 +330,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
-    /// [`Error::PartitionChanged`].
+    /// [`Error::PartitionChanged`]; [`Error::Misplaced`], as [`load`](Self::load).
     pub fn update<'a, Q>(&self, key: Q, change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -520,27 +532,22 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes every entity of this type in a partition: reads its canonical rows page by page and
     /// deletes the entities of a page in as few transactions as they need.
     ///
+    /// A row whose properties make another key, which `load` refuses, is deleted where it stands,
+    /// with the index rows that its properties tell of. If it had others, they are orphans then,
+    /// which [`verify`](Self::verify) finds and [`repair`](Self::repair) deletes.
+    ///
     /// # Errors
     /// The first failure; what was deleted before it stays deleted, and the call can be made again.
+    /// A row that cannot be read, which may be of another type, is one: delete it with the untyped
+    /// calls of [`Tables::table`](crate::Tables::table), or keep it.
     pub async fn delete_partition<Q>(&self, partition: Q) -> Result<BulkProgress>
     where
         Q: WholePartition,
         Q::Row: RowOf<E>,
         E: 'static,
     {
-        let mut deleted = BulkProgress::default();
-        let keys = partition.into_keys();
-        let keys = keys.map(|keys| KeyRange { row: canonical_rows::<E>(), ..keys });
-        let load =
-            Load::<E::Canonical, E> { channel: self.channel.clone(), keys, read: PhantomData };
-        let mut load = load.into_pages()?;
-        while let Some(page) = load.next().await? {
-            let report = self.delete_many(page).await.all()?;
-            deleted.entities += report.entities;
-            deleted.rows += report.rows;
-            deleted.requests += report.requests;
-        }
-        Ok(deleted)
+        let partition = partition.into_keys()?.partition;
+        delete_partition::delete_partition::<E>(&self.channel, partition).await
     }
 
     fn blind<T>(

@@ -4,7 +4,7 @@ use super::channel::Channel;
 use crate::error::{Error, Invalid, Result};
 use crate::plan::{Plan, Step};
 use crate::query::{PageToken, RowQuery};
-use crate::row::{ReadRow, read_page};
+use crate::row::{ReadRow, SkipUnreadable, read_rows};
 use crate::store::MAX_PAGE_ROWS;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
@@ -27,6 +27,8 @@ pub struct Pages<T> {
     query: Option<Result<RowQuery>>,
     /// The most rows still to read.
     left: Option<usize>,
+    /// Whether rows that cannot be read are left out.
+    skip: Option<SkipUnreadable>,
 }
 
 /// What a page's rows are read into.
@@ -34,14 +36,17 @@ pub struct Pages<T> {
 pub(super) struct PageReader<T> {
     /// The key template that the rows are written from.
     row: usize,
-    read: fn(usize, &[u8]) -> Result<Vec<T>>,
-    /// Whether it leaves none out, so that no more rows are asked for than are wanted.
+    read: ReadPage<T>,
+    /// Whether it leaves none out but those that cannot be read, so that no more rows are asked for
+    /// than are wanted.
     every: bool,
 }
 
+type ReadPage<T> = fn(usize, &[u8], Option<&SkipUnreadable>) -> Result<Vec<T>>;
+
 impl<T> PageReader<T> {
     /// Those that `read` makes of a page; not of `every` row, maybe.
-    pub const fn some(read: fn(usize, &[u8]) -> Result<Vec<T>>, every: bool) -> Self {
+    pub const fn some(read: ReadPage<T>, every: bool) -> Self {
         Self { row: 0, read, every }
     }
 }
@@ -49,7 +54,7 @@ impl<T> PageReader<T> {
 impl<T: ReadRow> PageReader<T> {
     /// A `T` of each row.
     fn each(row: usize) -> Self {
-        Self { row, read: |row, page| Ok(read_page::<T>(row, page)?), every: true }
+        Self { row, read: |row, page, skip| Ok(read_rows::<T>(row, page, skip)?), every: true }
     }
 }
 
@@ -108,7 +113,12 @@ impl<T> Pages<T> {
             Ok(query)
         });
         let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
-        Self { channel, reader, query, left: limit }
+        Self { channel, reader, query, left: limit, skip: None }
+    }
+
+    /// The same, without rows that cannot be read.
+    pub(super) fn skipping(self, skip: Option<SkipUnreadable>) -> Self {
+        Self { skip, ..self }
     }
 
     /// Goes on behind the page that gave `token`. A token of another query is an error of the next
@@ -139,8 +149,9 @@ impl<T> Pages<T> {
     /// no token.
     ///
     /// # Errors
-    /// A value that a key or filter cannot hold, after which there are no pages. The store's
-    /// refusal, or a row that cannot be read; the next call asks for the same page again then.
+    /// A value that a key or filter cannot hold, or a row that cannot be read, after which there are
+    /// no pages: it would be the same row again. The store's refusal; the next call asks for the same
+    /// page again then.
     pub async fn next(&mut self) -> Result<Option<RowPage<T>>> {
         let query = match &mut self.query {
             Some(Ok(query)) => query,
@@ -153,7 +164,11 @@ impl<T> Pages<T> {
             request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
         }
         let page = self.channel.page(&request).await?;
-        let mut items = (self.reader.read)(self.reader.row, &page.body)?;
+        let read = (self.reader.read)(self.reader.row, &page.body, self.skip.as_ref());
+        let Ok(mut items) = read else {
+            self.query = None;
+            return read.map(|_| None);
+        };
         let mut token = page.continuation.clone().map(|next| PageToken::new(query, next));
         query.continuation = page.continuation;
         if let Some(left) = &mut self.left {

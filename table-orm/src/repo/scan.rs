@@ -9,7 +9,8 @@ impl<T: ReadRow, R> Scan<T, R> {
     /// The rows in key order, in pages of at most `size` rows, 1 to 1000, to be resumed by token:
     /// one request after the other, whatever else was said of workers and checkpoints.
     pub fn pages(self, size: usize) -> Pages<T> {
-        let Serial { store, table, entity, row, query, limit } = self.serial();
-        Pages::of(Channel::untyped(store, table, entity), row, query, limit, Some(size))
+        let Serial { store, table, entity, row, query, limit, skip } = self.serial();
+        let channel = Channel::untyped(store, table, entity);
+        Pages::of(channel, row, query, limit, Some(size)).skipping(skip)
     }
 }

@@ -7,8 +7,9 @@ use super::pages::{Pages, RowStream};
 use crate::entity::{DynamicEntity, ETag, TableEntity, TableName};
 use crate::error::Result;
 use crate::plan::{Plan, Step};
+use crate::property::PropertyError;
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
-use crate::row::read_row;
+use crate::row::{SkipUnreadable, read_row};
 use crate::scan::Scan;
 use crate::store::{Action, IfMatch, Metadata, Operation, Store, Transaction};
 use bytes::Bytes;
@@ -133,7 +134,7 @@ impl Table {
         let partition = Span::Exact(partition_key.into());
         let mut query = self.channel.query(KeyRange { partition, row: rows.into_span() });
         query.metadata = Metadata::Minimal;
-        DynamicList { channel: self.channel.clone(), query, limit: None }
+        DynamicList { channel: self.channel.clone(), query, limit: None, skip: None }
     }
 
     /// Every row of the table, read by many workers and in no order. Reads, and is billed for,
@@ -166,6 +167,7 @@ pub struct DynamicList {
     channel: Channel,
     query: RowQuery,
     limit: Option<usize>,
+    skip: Option<SkipUnreadable>,
 }
 
 impl DynamicList {
@@ -189,6 +191,12 @@ impl DynamicList {
         self
     }
 
+    /// Leaves out rows that cannot be read, such as one with a value that is not of the type it
+    /// says, as [`List::skip_unreadable`](super::List::skip_unreadable) does.
+    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self { skip: Some(SkipUnreadable::new(told)), ..self }
+    }
+
     /// Reads at most `rows` rows in all.
     pub fn take(mut self, rows: usize) -> Self {
         self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
@@ -198,19 +206,19 @@ impl DynamicList {
     /// What it will send.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let Self { query, limit, .. } = self.clone();
+        let (query, limit) = (self.query.clone(), self.limit);
         Plan { steps: vec![Step::Read { query, limit, reason: None }] }
     }
 
     /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
     pub fn pages(self, size: usize) -> Pages<DynamicEntity> {
-        Pages::new(self.channel, 0, Ok(self.query), self.limit, Some(size))
+        self.ask(Some(size))
     }
 
     /// The rows one after another, a page of at most 1000 in memory at a time.
     #[must_use]
     pub fn stream(self) -> RowStream<DynamicEntity> {
-        Pages::new(self.channel, 0, Ok(self.query), self.limit, None).into_stream()
+        self.ask(None).into_stream()
     }
 
     /// All rows.
@@ -218,6 +226,10 @@ impl DynamicList {
     /// # Errors
     /// The store's refusal, or a row that cannot be read.
     pub async fn collect(self) -> Result<Vec<DynamicEntity>> {
-        Pages::new(self.channel, 0, Ok(self.query), self.limit, None).collect().await
+        self.ask(None).collect().await
+    }
+
+    fn ask(self, size: Option<usize>) -> Pages<DynamicEntity> {
+        Pages::new(self.channel, 0, Ok(self.query), self.limit, size).skipping(self.skip)
     }
 }

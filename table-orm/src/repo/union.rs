@@ -7,8 +7,9 @@ use crate::entity::{MemberOf, TableName, TableUnion};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{Plan, Step};
+use crate::property::PropertyError;
 use crate::query::{KeyRange, Row, RowQuery, Span, WholePartition};
-use crate::row::split_page;
+use crate::row::{SkipUnreadable, split_page};
 use crate::store::{Metadata, Store};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
@@ -22,21 +23,22 @@ use std::sync::Arc;
 /// the types. A partition is shared on purpose, and who reads two types of it must not fail when a
 /// third one is stored there, by a later version of the app for one; where its keys start
 /// otherwise, `list` of a single type does not see it either. A row that has the key of a type and
-/// cannot be read as it is an error.
+/// cannot be read as it is an error, or with [`skip_unreadable`](Self::skip_unreadable) left out.
 #[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
 #[derive(Debug)]
 pub struct UnionList<U> {
     channel: Channel,
     query: Result<RowQuery, KeyError>,
     limit: Option<usize>,
+    skip: Option<SkipUnreadable>,
     union: PhantomData<fn() -> U>,
 }
 
 impl<U> Clone for UnionList<U> {
     fn clone(&self) -> Self {
-        let Self { channel, query, limit, union } = self;
-        let (channel, query) = (channel.clone(), query.clone());
-        Self { channel, query, limit: *limit, union: *union }
+        let Self { channel, query, limit, skip, union } = self;
+        let (channel, query, skip) = (channel.clone(), query.clone(), skip.clone());
+        Self { channel, query, limit: *limit, skip, union: *union }
     }
 }
 
@@ -55,7 +57,13 @@ impl<U: TableUnion> UnionList<U> {
             .into_keys()
             .map(|keys| channel.query(KeyRange { partition: keys.partition, row }))
             .map(|query| RowQuery { metadata, ..query });
-        Self { channel, query, limit: None, union: PhantomData }
+        Self { channel, query, limit: None, skip: None, union: PhantomData }
+    }
+
+    /// Leaves out entities that cannot be read, as
+    /// [`List::skip_unreadable`](super::List::skip_unreadable) does.
+    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self { skip: Some(SkipUnreadable::new(told)), ..self }
     }
 
     /// Gives at most `entities` in all.
@@ -101,19 +109,20 @@ impl<U: TableUnion> UnionList<U> {
 
     fn ask(self, size: Option<usize>) -> Pages<U> {
         let only_canonical = U::MEMBERS.iter().all(|member| member.rows.len() == 1);
-        let reader = PageReader::some(|_, page| read_union(page), only_canonical);
-        Pages::read_by(self.channel, reader, self.query.map_err(Error::from), self.limit, size)
+        let reader = PageReader::some(|_, page, skip| read_union(page, skip), only_canonical);
+        let query = self.query.map_err(Error::from);
+        Pages::read_by(self.channel, reader, query, self.limit, size).skipping(self.skip)
     }
 }
 
 /// The entities of a page, without rows that are of none of the types or none canonical.
-fn read_union<U: TableUnion>(page: &[u8]) -> Result<Vec<U>> {
+fn read_union<U: TableUnion>(page: &[u8], skip: Option<&SkipUnreadable>) -> Result<Vec<U>> {
     let mut entities = Vec::new();
     for row in split_page(page)? {
         let row = Found::read(row.get().as_bytes())?;
         let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
         if let Some(member) = member {
-            entities.push(U::read_member(member, row.body)?);
+            entities.extend(SkipUnreadable::take(skip, U::read_member(member, row.body))?);
         }
     }
     Ok(entities)

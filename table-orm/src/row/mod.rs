@@ -4,14 +4,19 @@
 //! copies share their properties.
 
 mod members;
+mod misplaced;
 mod overlay;
 mod read;
+mod skip;
 mod write;
 
 pub use members::{Members, RowContext};
+pub use misplaced::Misplaced;
 pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};
 
+pub(crate) use misplaced::read_entity;
 pub(crate) use overlay::overlay;
-pub(crate) use read::{AnyRow, read_etag, read_page, read_row, read_versioned_row, split_page};
-pub(crate) use write::body;
+pub(crate) use read::{AnyRow, read_etag, read_page, read_row, split_page};
+pub(crate) use skip::{SkipUnreadable, read_rows};
+pub(crate) use write::{body, partition_key, row_key};

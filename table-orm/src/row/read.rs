@@ -46,18 +46,19 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, and the version that was stated beside it or that it tells.
-pub(crate) fn read_versioned_row<T: ReadRow>(
+/// Reads one row's JSON object, and what the row says of itself: its keys, and its version, where
+/// none was stated beside it.
+pub(super) fn read_row_in_context<'a, T: ReadRow>(
     row: usize,
-    json: &[u8],
+    json: &'a [u8],
     stated: Option<&ETag>,
-) -> Result<(T, ETag), PropertyError> {
+) -> Result<(T, RowContext<'a>), PropertyError> {
     let mut context = RowContext::new(T::NAME);
     if let Some(etag) = stated {
         context.stated_etag = etag.as_str().to_owned().into();
     }
     let value = read_in(&mut context, row, json)?;
-    Ok((value, context.etag()))
+    Ok((value, context))
 }
 
 /// The version that a row's timestamp tells.
@@ -95,7 +96,22 @@ fn read_in<'de, T: ReadRow>(
 ) -> Result<T, PropertyError> {
     let seed = RowSeed { row, context: &mut *context, value: PhantomData };
     let value = reader(json).and_then(|mut reader| seed.deserialize(&mut reader));
-    value.map_err(|error| context.error(&error))
+    value.map_err(|error| with_keys(context.error(&error), json))
+}
+
+/// The error of a row, with its keys also where they stand behind what could not be read.
+#[cold]
+fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
+    let mut head = RowContext::new(error.entity);
+    let seed = RowSeed::<AnyRow> { row: 0, context: &mut head, value: PhantomData };
+    match reader(json).and_then(|mut reader| seed.deserialize(&mut reader)) {
+        Ok(AnyRow) => PropertyError {
+            partition_key: head.partition_key.into_owned(),
+            row_key: head.row_key.into_owned(),
+            ..error
+        },
+        Err(_) => error,
+    }
 }
 
 /// Reads JSON that is checked to be UTF-8 as a whole, which costs less than text by text.

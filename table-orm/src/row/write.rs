@@ -2,7 +2,7 @@
 
 use crate::entity::{CopyKind, GuardTemplate, TableEntity};
 use crate::error::Invalid;
-use crate::key::{KeyText, order};
+use crate::key::{KeyError, KeyText, order};
 use crate::property::{PropertiesWriter, PropertyError, write_string};
 use crate::query::Row;
 use bytes::Bytes;
@@ -36,9 +36,7 @@ impl EntityRows {
     /// # Errors
     /// A key or property that the service would refuse.
     pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
-        let mut key = KeyText::new(E::NAME, E::ESCAPE);
-        entity.encode_partition_key(&mut key)?;
-        let partition_key = key.finish()?;
+        let partition_key = partition_key(entity)?;
         let mut full = None;
         let mut rows = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
         for (index, template) in E::ROWS.iter().enumerate() {
@@ -84,6 +82,12 @@ impl EntityRows {
         self.rows.first()
     }
 
+    /// Whether the row written from the template `index` has that key.
+    pub(crate) fn stands_at(&self, index: usize, partition_key: &str, row_key: &str) -> bool {
+        self.partition_key == partition_key
+            && self.row(index).is_some_and(|row| row.row_key == row_key)
+    }
+
     /// The row written from the template `index`.
     #[must_use]
     pub fn row(&self, index: usize) -> Option<&EntityRow> {
@@ -91,13 +95,23 @@ impl EntityRows {
     }
 }
 
+/// The PartitionKey of an entity.
+pub(crate) fn partition_key<E: TableEntity>(entity: &E) -> Result<String, KeyError> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    entity.encode_partition_key(&mut key)?;
+    key.finish()
+}
+
 /// The RowKey of that row; `None` where the entity does not have it.
-fn row_key<E: TableEntity>(entity: &E, index: usize) -> Result<Option<String>, Invalid> {
+pub(crate) fn row_key<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> Result<Option<String>, KeyError> {
     let mut key = KeyText::new(E::NAME, E::ESCAPE);
     if !entity.encode_row_key(index, &mut key)? {
         return Ok(None);
     }
-    Ok(Some(key.finish()?))
+    key.finish().map(Some)
 }
 
 /// A row's JSON object: its keys, then its properties.

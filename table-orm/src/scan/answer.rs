@@ -5,6 +5,7 @@ use super::checkpoint::Saver;
 use super::read;
 use super::report::ScanReport;
 use super::run::Run;
+use super::skip::Skipping;
 use super::state::State;
 use super::stream::{ScanPage, ScanStream};
 use super::worker::{ReadRows, Shared};
@@ -29,7 +30,7 @@ impl<T, R> Scan<T, R> {
     /// [`Error::Scan`] for a scan that cannot be run as asked for, or the store's refusal.
     pub async fn count(self) -> Result<ScanReport> {
         let select = vec!["PartitionKey".into(), "RowKey".into()];
-        let mut run = self.bare().run::<()>(Some(select), read::nothing, false)?;
+        let mut run = self.bare().run::<()>(Some(select), read::nothing, None, false)?;
         while run.next().await?.is_some() {}
         Ok(run.shared.report())
     }
@@ -71,7 +72,7 @@ impl<T, R> Scan<T, R> {
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
         let select = vec!["PartitionKey".into()];
-        ScanStream::rows(self.bare().run(Some(select), read::partition_keys, true))
+        ScanStream::rows(self.bare().run(Some(select), read::partition_keys, None, true))
     }
 
     /// Without the types of properties, of which none are read.
@@ -84,6 +85,7 @@ impl<T, R> Scan<T, R> {
         self,
         select: Option<Names>,
         read: ReadRows<U>,
+        skip: Option<Skipping<U>>,
         keys_only: bool,
     ) -> Result<Run<U>> {
         let (store, entity, row) = (Arc::clone(&self.store), self.entity, self.row);
@@ -97,6 +99,7 @@ impl<T, R> Scan<T, R> {
             entity,
             row,
             read,
+            skip,
             state: Mutex::new(State::new(rules)),
             work: Notify::new(),
             pages: Notify::new(),
@@ -106,13 +109,17 @@ impl<T, R> Scan<T, R> {
 }
 
 impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
+    fn run_rows(self) -> Result<Run<T>> {
+        let (select, skip) = (self.selected(), self.skip.clone().map(Skipping::new));
+        self.run(select, read::rows::<T>, skip, false)
+    }
+
     /// The rows one after another, while workers read ahead as far as a page or two each.
     ///
     /// A scan that cannot be run as asked for is an error of the first row.
     #[must_use]
     pub fn stream(self) -> ScanStream<T> {
-        let select = self.selected();
-        ScanStream::rows(self.run(select, read::rows::<T>, false))
+        ScanStream::rows(self.run_rows())
     }
 
     /// The pages one after another, while workers read ahead as [`stream`](Self::stream) has it.
@@ -142,8 +149,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// ```
     #[must_use]
     pub fn page_stream(self) -> ScanStream<ScanPage<T>> {
-        let select = self.selected();
-        ScanStream::pages(self.run(select, read::rows::<T>, false))
+        ScanStream::pages(self.run_rows())
     }
 
     /// Hands each page to `handle`, one at a time unless [`handlers`](Self::handlers) says
@@ -193,8 +199,8 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         E: From<Error>,
         F: Future<Output = Result<(), E>>,
     {
-        let (select, handlers) = (self.selected(), self.handlers);
-        let mut run = self.run(select, read::rows::<T>, false)?;
+        let handlers = self.handlers;
+        let mut run = self.run_rows()?;
         let handled = async {
             let mut under_way = FuturesOrdered::new();
             let mut over = false;
@@ -236,8 +242,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, or a row
     /// that cannot be read.
     pub async fn collect(self) -> Result<Vec<T>> {
-        let select = self.selected();
-        let mut run = self.run(select, read::rows::<T>, false)?;
+        let mut run = self.run_rows()?;
         let mut rows = Vec::new();
         while let Some(page) = run.next().await? {
             rows.extend(page.rows);

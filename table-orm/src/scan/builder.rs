@@ -15,7 +15,7 @@ use crate::query::{
     Condition, Filter, IntoSpan, KeyRange, MAX_COMPARISONS, Row, RowQuery, ScanPermit, Span,
     canonical_rows,
 };
-use crate::row::{FromRow, ReadRow};
+use crate::row::{FromRow, ReadRow, SkipUnreadable};
 use crate::store::{MAX_PAGE_ROWS, Store};
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -98,6 +98,7 @@ pub struct Scan<T, R = Untyped> {
     pub(super) handlers: usize,
     pub(super) ordered: bool,
     pub(super) limit: Option<usize>,
+    pub(super) skip: Option<SkipUnreadable>,
     pub(super) checkpoint: Option<Checkpoint>,
     reason: String,
     read: PhantomData<fn() -> (T, R)>,
@@ -111,6 +112,7 @@ pub(crate) struct Serial {
     pub row: usize,
     pub query: Result<RowQuery>,
     pub limit: Option<usize>,
+    pub skip: Option<SkipUnreadable>,
 }
 
 impl<T, R> Clone for Scan<T, R> {
@@ -121,6 +123,7 @@ impl<T, R> Clone for Scan<T, R> {
             query: self.query.clone(),
             prefix: self.prefix.clone(),
             splitter: self.splitter.clone(),
+            skip: self.skip.clone(),
             checkpoint: self.checkpoint.clone(),
             reason: self.reason.clone(),
             ..*self
@@ -153,6 +156,7 @@ impl<T: ReadRow, R> Scan<T, R> {
             handlers: 1,
             ordered: false,
             limit: None,
+            skip: None,
             checkpoint: None,
             reason: permit.reason().to_owned(),
             read: PhantomData,
@@ -216,6 +220,47 @@ impl<T, R> Scan<T, R> {
         self
     }
 
+    /// Leaves out rows that cannot be read, and calls `told` with the key and the fault of each.
+    /// Without it the first such row is an error, and the end.
+    ///
+    /// As [`List::skip_unreadable`](crate::repo::List::skip_unreadable): pages that read well cost
+    /// nothing more, [`take`](Self::take), [`first`](Self::first) and [`one`](Self::one) mean rows that
+    /// can be read, and [`count`](Self::count), [`exists`](Self::exists) and
+    /// [`partition_keys`](Self::partition_keys), which read no properties, mean all. `told` is called by
+    /// the workers, several at a time, in no order and ahead of the consumer.
+    ///
+    /// A page of which all rows were left out is handed out without rows, so that it is noted as
+    /// done; for a [checkpoint](Self::checkpoint) and a [scan by many
+    /// machines](Self::distributed), a row left out is done with its page, and told of again where
+    /// the page comes again.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableEntity, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "results", partition = "{race}", row = "{bib:05}")]
+    /// struct Finisher { race: String, bib: u32, minutes: u32 }
+    ///
+    /// let results = tables.repo::<Finisher>();
+    /// # results.create_table().await?;
+    /// results.insert(&Finisher { race: "Boston".into(), bib: 7, minutes: 171 }).await?;
+    /// // Another program gave up on a runner.
+    /// let row = DynamicEntity::new("Boston", "00009").with("Race", "Boston").with("Bib", 9);
+    /// tables.table(results.table().clone()).insert(&row.with("Minutes", "DNF")).await?;
+    ///
+    /// let scan = results.scan(ScanPermit::because("export"));
+    /// assert!(scan.clone().collect().await.is_err());
+    /// let readable = scan.skip_unreadable(|error| eprintln!("left out: {error}")).collect().await?;
+    /// assert_eq!(readable.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self { skip: Some(SkipUnreadable::new(told)), ..self }
+    }
+
     /// Asks for pages of at most `rows` rows, 1 to 1000; for 1000 unless given.
     pub const fn page_size(mut self, rows: usize) -> Self {
         self.page_size = Some(rows);
@@ -264,6 +309,7 @@ impl<T, R> Scan<T, R> {
             handlers: self.handlers,
             ordered: self.ordered,
             limit: self.limit,
+            skip: self.skip,
             checkpoint: self.checkpoint,
             reason: self.reason,
             read: PhantomData,
@@ -371,8 +417,9 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub(crate) fn serial(self) -> Serial {
         let (store, table) = (Arc::clone(&self.store), self.table.clone());
         let (entity, row, limit, select) = (self.entity, self.row, self.limit, self.selected());
+        let skip = self.skip.clone();
         let query = self.rules(select, false).map(|rules| rules.query);
-        Serial { store, table, entity, row, query, limit }
+        Serial { store, table, entity, row, query, limit, skip }
     }
 }
 

@@ -87,7 +87,7 @@ impl<T> State<T> {
         let (rows, items) = if self.rules.keys_only {
             page.partitions(owned, left)?
         } else {
-            (owned.min(left), owned.min(left))
+            page.wanted(owned, left)
         };
         self.found += items;
         Ok(rows)

@@ -73,6 +73,7 @@ mod range;
 mod read;
 mod report;
 mod run;
+mod skip;
 mod splitter;
 mod state;
 mod steal;

@@ -10,11 +10,28 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub(super) struct PageKeys<'a> {
     rows: Vec<&'a RawValue>,
+    /// The places of rows that are left out, in order.
+    left_out: Vec<usize>,
 }
 
 impl<'a> PageKeys<'a> {
     pub fn read(body: &'a [u8]) -> Result<Self, PropertyError> {
-        split_page(body).map(|rows| Self { rows })
+        split_page(body).map(|rows| Self { rows, left_out: Vec::new() })
+    }
+
+    /// The same, of which the rows at those places, in order, are none that a limit means.
+    pub fn without(self, left_out: Vec<usize>) -> Self {
+        Self { left_out, ..self }
+    }
+
+    /// How many of the first `rows` rows hold their first `most` that are not left out, and how many
+    /// those are.
+    pub fn wanted(&self, rows: usize, most: usize) -> (usize, usize) {
+        let before = |place: usize| self.left_out.partition_point(|at| *at < place);
+        // Behind each row left out, so many more rows hold as many.
+        let end = self.left_out.iter().fold(most, |end, at| end.saturating_add((*at < end).into()));
+        let rows = rows.min(end);
+        (rows, rows - before(rows))
     }
 
     pub const fn len(&self) -> usize {

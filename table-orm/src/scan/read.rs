@@ -2,7 +2,7 @@
 
 use super::page_keys::key;
 use crate::error::Result;
-use crate::row::{ReadRow, read_page, read_row};
+use crate::row::{ReadRow, read_row, read_rows};
 use serde_json::value::RawValue;
 
 /// The rows themselves.
@@ -13,7 +13,7 @@ pub(super) fn rows<T: ReadRow>(
     whole: bool,
 ) -> Result<Vec<T>> {
     if whole {
-        return Ok(read_page::<T>(row, body)?);
+        return Ok(read_rows::<T>(row, body, None)?);
     }
     kept.iter().map(|json| Ok(read_row::<T>(row, json.get().as_bytes())?)).collect()
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ScanReport {
-    /// Rows handed out; partition keys, where those were asked for.
+    /// Rows handed out, without those left out as unreadable; partition keys, where those were asked
+    /// for.
     pub rows: u64,
-    /// Pages handed out, which are never empty.
+    /// Pages handed out, which were never empty as they were stored.
     pub pages: u64,
     /// Requests sent, refused ones included.
     pub requests: u64,

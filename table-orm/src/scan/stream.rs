@@ -14,13 +14,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Rows of one range, in key order; never none.
+/// Rows of one range, in key order; none only where
+/// [`skip_unreadable`](super::Scan::skip_unreadable) has left all of them out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanPage<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// The key of the first one: names the page, for handlers that must notice a repeated one.
+    /// The key of the first one, left out or not: names the page, for handlers that must notice a
+    /// repeated one.
     pub first: ScanKey,
     /// The key of the last one.
     pub last: ScanKey,

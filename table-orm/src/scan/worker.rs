@@ -3,6 +3,7 @@
 use super::commit::Committed;
 use super::page_keys::PageKeys;
 use super::place::Place;
+use super::skip::Skipping;
 use super::state::{Admission, Next, Rules, State};
 use crate::error::{Error, Refusal, Result};
 use crate::query::RowQuery;
@@ -32,6 +33,8 @@ pub(super) struct Shared<T> {
     /// The key template that the rows are written from.
     pub row: usize,
     pub read: ReadRows<T>,
+    /// Whether rows that cannot be read are left out.
+    pub skip: Option<Skipping<T>>,
     pub state: Mutex<State<T>>,
     /// There may be work, or room for more.
     pub work: Notify,
@@ -120,15 +123,24 @@ async fn page<T: Send>(shared: &Shared<T>, place: &Place) -> Result<Option<Place
         return Ok(None);
     };
     let page = fetch(shared, &request, partition.as_deref()).await?;
-    let keys = PageKeys::read(&page.body)?;
+    let mut keys = PageKeys::read(&page.body)?;
+    let tried = shared.skip.as_ref().map(|skip| {
+        let rows = skip.tried(shared.row, &page.body, keys.first(keys.len()));
+        (skip, rows)
+    });
+    if let Some((_, rows)) = &tried {
+        let unread = rows.iter().enumerate().filter(|(_, row)| row.is_err());
+        keys = keys.without(unread.map(|(place, _)| place).collect());
+    }
     let committed = {
         let mut state = shared.lock();
         state.answered(partition.as_deref(), keys.len());
         state.commit(place, &keys, page.continuation)?
     };
     let Committed { keep, .. } = committed;
-    let rows = match keep {
-        0 => Vec::new(),
+    let rows = match (keep, tried) {
+        (0, _) => Vec::new(),
+        (_, Some((skip, rows))) => skip.rows(rows, keep)?,
         _ => (shared.read)(shared.row, &page.body, keys.first(keep), keep == keys.len())?,
     };
     let then = {

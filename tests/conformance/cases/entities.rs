@@ -2,8 +2,10 @@
 
 use crate::subject::Subject;
 use futures_util::TryStreamExt as _;
+use std::sync::{Arc, Mutex};
+use table_orm::property::PropertyError;
 use table_orm::query::Span;
-use table_orm::{Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
+use table_orm::{DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
 use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
@@ -136,4 +138,59 @@ pub async fn move_their_rows_when_saved(subject: Subject) {
     assert!(!loaded.paid);
     repo.delete(loaded).await.unwrap();
     assert_eq!(stored_keys(&subject).await, Vec::<String>::new());
+}
+
+pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
+    let (repo, rows) = (repo(&subject), subject.dynamic());
+    let partition = Registration::partition(EVENT, Distance::Full);
+    for bib in [1, 2] {
+        repo.insert(&runner(bib, "Ann", 30)).await.unwrap();
+    }
+    // Another program corrects the bib, where the row is and not where it belongs.
+    let partition_key = format!("{EVENT}__Full");
+    let corrected = DynamicEntity::new(&*partition_key, "BIB:00002__Ann").with("Bib", 3_i64);
+    rows.merge(&corrected).await.unwrap();
+    let key = partition.by_bib().bib(2).name("Ann");
+    assert_eq!(repo.get(&key).await.unwrap().unwrap().bib, 3);
+    for refused in [repo.load(&key).await.map(drop), repo.update(&key, |_| ()).await.map(drop)] {
+        let Err(Error::Misplaced(misplaced)) = refused else { panic!("{refused:?}") };
+        assert_eq!(misplaced.row_key, "BIB:00002__Ann");
+        assert_eq!(misplaced.made_row_key.as_deref(), Some("BIB:00003__Ann"));
+    }
+    assert_eq!(repo.delete_partition(&partition).await.unwrap().entities, 2);
+    assert_eq!(repo.list(&partition).count().await.unwrap(), 0);
+}
+
+pub async fn are_read_without_those_that_cannot_be(subject: Subject) {
+    let (repo, rows) = (repo(&subject), subject.dynamic());
+    repo.insert_many((1..=30).map(|bib| runner(bib, "Ann", 30))).await.all().unwrap();
+    let partition_key = format!("{EVENT}__Full");
+    for bib in [1, 2, 30] {
+        let row_key = format!("BIB:{bib:05}__Ann");
+        let broken = DynamicEntity::new(&*partition_key, row_key).with("Distance", "Quarter");
+        rows.merge(&broken).await.unwrap();
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let teller = || {
+        let (told, partition_key) = (Arc::clone(&told), partition_key.clone());
+        move |error: &PropertyError| {
+            assert_eq!((&*error.partition_key, &*error.property), (&*partition_key, "Distance"));
+            told.lock().unwrap().push(error.row_key.clone());
+        }
+    };
+    let list = || repo.list(Registration::partition(EVENT, Distance::Full).by_bib());
+    assert!(list().collect().await.is_err());
+    let read = list().skip_unreadable(teller()).collect().await.unwrap();
+    assert!(read.iter().map(|runner| runner.bib).eq(3..30));
+    let keys = ["BIB:00001__Ann", "BIB:00002__Ann", "BIB:00030__Ann"];
+    assert_eq!(std::mem::take(&mut *told.lock().unwrap()), keys);
+    assert_eq!(list().skip_unreadable(teller()).count().await.unwrap(), 30);
+
+    let scan = || repo.scan(ScanPermit::because("a test")).page_size(7);
+    assert!(scan().collect().await.is_err());
+    assert_eq!(scan().skip_unreadable(teller()).collect().await.unwrap().len(), 27);
+    let mut scanned = std::mem::take(&mut *told.lock().unwrap());
+    scanned.sort();
+    assert_eq!(scanned, keys);
+    assert_eq!(scan().skip_unreadable(teller()).first().await.unwrap().unwrap().bib, 3);
 }

@@ -37,7 +37,8 @@ cases! {
         the_service_refuses_are_refused;
     types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
-        move_their_rows_when_saved;
+        move_their_rows_when_saved, are_not_loaded_from_under_another_key,
+        are_read_without_those_that_cannot_be;
     filters: of_every_type_find_their_rows, are_joined, take_text_as_text;
     pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,

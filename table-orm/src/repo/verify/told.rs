@@ -16,13 +16,12 @@ pub(in crate::repo) fn told_rows<E: TableEntity>(
         .map_err(|error| Problem::Unreadable { reason: error.to_string() })?;
     let rows = EntityRows::of(&entity)
         .map_err(|error| Problem::Unwritable { reason: error.to_string() })?;
-    match rows.row(canonical::<E>()) {
-        Some(row) if row.row_key == row_key && rows.partition_key == partition_key => Ok(rows),
-        row => Err(Problem::Misplaced {
-            row_key: row.map(|row| row.row_key.clone()).unwrap_or_default(),
-            partition_key: rows.partition_key,
-        }),
+    if rows.stands_at(canonical::<E>(), partition_key, row_key) {
+        return Ok(rows);
     }
+    let made = rows.canonical().map(|row| row.row_key.clone());
+    let row_key = made.unwrap_or_default();
+    Err(Problem::Misplaced { partition_key: rows.partition_key, row_key })
 }
 
 /// The rows beside the canonical one.
@@ -47,8 +46,8 @@ pub(in crate::repo) fn own_canonical<E: TableEntity>(
     E::ROWS.get(index).filter(|template| template.copy == CopyKind::Full)?;
     let entity = read_row::<E>(index, body).ok()?;
     let rows = EntityRows::of(&entity).ok()?;
-    rows.row(index).filter(|row| row.row_key == row_key && rows.partition_key == partition_key)?;
-    rows.row(canonical::<E>()).map(|row| row.row_key.clone())
+    let own = rows.canonical().filter(|_| rows.stands_at(index, partition_key, row_key));
+    own.map(|row| row.row_key.clone())
 }
 
 /// The canonical row that a guard row names.

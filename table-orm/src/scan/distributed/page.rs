@@ -21,7 +21,8 @@ pub struct PageId {
     pub first: ScanKey,
 }
 
-/// Rows of one range, in key order; never none.
+/// Rows of one range, in key order; none only where
+/// [`skip_unreadable`](crate::scan::Scan::skip_unreadable) has left all of them out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WorkPage<T> {

@@ -29,7 +29,7 @@ pub(super) struct RangeReader<'a, T> {
     gambled: bool,
 }
 
-/// Rows to be handled; never none.
+/// Rows to be handled; none only where all of them were left out.
 #[derive(Debug)]
 pub(super) struct ReadPage<T> {
     pub rows: Vec<T>,
@@ -86,7 +86,15 @@ impl<'a, T: Send> RangeReader<'a, T> {
             let behind = Place::after(&last);
             ended |= range.end.as_ref().is_some_and(|end| *end <= behind);
             range.committed = Some(behind);
-            let rows = (self.shared.read)(self.shared.row, &body, keys.first(keep), keep == found)?;
+            let rows = match &self.shared.skip {
+                Some(skip) => {
+                    let tried = skip.tried(self.shared.row, &body, keys.first(found));
+                    skip.rows(tried, keep)?
+                }
+                None => {
+                    (self.shared.read)(self.shared.row, &body, keys.first(keep), keep == found)?
+                }
+            };
             read = Some(ReadPage { rows, first, last, is_last: false });
         }
         if ended {

@@ -4,6 +4,7 @@
 //! range is read.
 
 use super::super::place::ScanKey;
+use super::super::skip::Skipping;
 use super::super::state::State;
 use super::super::worker::Shared;
 use super::backoff::passes;
@@ -92,6 +93,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
             entity: self.scan.entity,
             row: self.scan.row,
             read: read::rows::<T>,
+            skip: self.scan.skip.clone().map(Skipping::new),
             state: Mutex::new(state),
             work: Notify::new(),
             pages: Notify::new(),

@@ -6,6 +6,7 @@ pub(super) mod coverage;
 mod limits;
 mod prefix_scan;
 mod requests;
+mod skipping;
 
 use super::{Scan, Splitter};
 use crate::entity::{DynamicEntity, TableName};
