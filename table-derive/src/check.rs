@@ -108,6 +108,14 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
             format!("field `{name}` is one value, not a group of properties"),
             "flatten a struct with `#[derive(Properties)]`, or leave `flatten` out",
         ),
+        Role::Property if kind::is_any(field.ty) => errors.push(
+            field.ty,
+            format!(
+                "field `{name}` is an `Edm`, whose type a property read for a field does not tell"
+            ),
+            "give the field one Rust type, or leave it out and take it from \
+             `#[table(flatten)] rest: BTreeMap<String, Edm>`, which holds all that no field has",
+        ),
         _ => {}
     }
     if let Some((_, literal)) = &field.max_len

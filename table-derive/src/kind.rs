@@ -67,6 +67,11 @@ pub fn is_map(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "BTreeMap")
 }
 
+/// Whether it is a value of any type the service has.
+pub fn is_any(ty: &Type) -> bool {
+    is(option(ty).unwrap_or(ty), "Edm")
+}
+
 /// The slots of a series `[Option<T>; N]` with a literal `N`.
 pub fn array(ty: &Type) -> Option<usize> {
     let Type::Array(array) = ungrouped(ty) else { return None };
