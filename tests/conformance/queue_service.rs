@@ -165,11 +165,13 @@ async fn each_request_is_signed_and_dated_and_has_a_length() {
 }
 
 async fn requests_share_connections() {
-    let (queues, stub) = answered((0..3).map(|_| messages(""))).await;
-    for queue in ["jobs", "jobs-poison", "jobs"] {
+    let (queues, stub) = answered((0..20).map(|_| messages(""))).await;
+    for queue in ["jobs", "jobs-poison"].into_iter().cycle().take(20) {
         assert!(!queues.clone().peek(queue).await.unwrap());
     }
-    assert_eq!(stub.connections(), 1);
+    assert_eq!(stub.requests().len(), 20);
+    // A second one may be opened while the first is on its way back to the pool.
+    assert!(stub.connections() <= 2, "{}", stub.connections());
 }
 
 async fn what_no_queue_takes_is_not_sent() {
