@@ -13,7 +13,6 @@ use reqwest::{Method, RequestBuilder, Response};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use sha2::Sha256;
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,86 +20,44 @@ use time::OffsetDateTime;
 
 pub struct ByHand {
     http: reqwest::Client,
-    service: Service,
-}
-
-/// Where requests go, and what they are signed with.
-struct Service {
     endpoint: String,
     key: Hmac<Sha256>,
 }
 
-impl Service {
-    fn new(endpoint: &str) -> Self {
+impl ByHand {
+    pub fn new(endpoint: &str, server: &Server) -> Self {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(server.authority.as_bytes()).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .timeout(Duration::from_secs(60))
+            .no_proxy()
+            .build()
+            .unwrap();
         let key = BASE64_STANDARD.decode(KEY).unwrap();
         let key = Hmac::new_from_slice(&key).unwrap();
-        Self { endpoint: endpoint.to_owned(), key }
+        Self { http, endpoint: endpoint.to_owned(), key }
     }
 
-    /// The headers of every request, for a path that needs no more encoding.
-    fn headers(&self, path: &str) -> [(&'static str, Cow<'static, str>); 5] {
+    /// A signed request to a path that needs no more encoding.
+    fn request(&self, method: Method, path: &str, query: &str) -> RequestBuilder {
         let date = date(OffsetDateTime::now_utc());
         let mut mac = self.key.clone();
         mac.update(format!("{date}\n/{ACCOUNT}{path}").as_bytes());
         let signature = BASE64_STANDARD.encode(mac.finalize().into_bytes());
-        [
-            ("x-ms-date", date.into()),
-            ("x-ms-version", "2020-12-06".into()),
-            ("dataserviceversion", "3.0".into()),
-            ("accept", "application/json;odata=nometadata".into()),
-            ("authorization", format!("SharedKeyLite {ACCOUNT}:{signature}").into()),
-        ]
-    }
-
-    /// A transaction that inserts rows.
-    fn transaction(&self, rows: &[Plain]) -> String {
-        let mut body =
-            "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n".to_owned();
-        for row in rows {
-            write!(
-                body,
-                "--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: \
-                 binary\r\n\r\nPOST {}/{TABLE} HTTP/1.1\r\nAccept: \
-                 application/json;odata=nometadata\r\nPrefer: return-no-content\r\nContent-Type: \
-                 application/json\r\n\r\n{}\r\n",
-                self.endpoint,
-                serde_json::to_string(row).unwrap()
-            )
-            .unwrap();
-        }
-        body.push_str("--changeset_1--\r\n--batch_1--\r\n");
-        body
-    }
-}
-
-/// What a transaction's answer says of its rows.
-fn etags(answer: &[u8], rows: usize) -> Vec<String> {
-    let answer = std::str::from_utf8(answer).unwrap();
-    let parts = answer.lines().filter(|line| line.starts_with("HTTP/1.1 2")).count();
-    assert_eq!(parts, rows);
-    answer.lines().filter_map(|line| line.strip_prefix("ETag: ")).map(str::to_owned).collect()
-}
-
-fn row_path(row_key: &str) -> String {
-    format!("/{TABLE}(PartitionKey='{PARTITION}',RowKey='{row_key}')")
-}
-
-fn page_query() -> String {
-    format!("?$filter=PartitionKey%20eq%20'{PARTITION}'&$top={PAGE}")
-}
-
-impl ByHand {
-    pub fn new(endpoint: &str, server: &Server) -> Self {
-        Self { http: http(server), service: Service::new(endpoint) }
-    }
-
-    /// A signed request.
-    fn request(&self, method: Method, path: &str, query: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}{query}", self.service.endpoint));
-        self.service.headers(path).into_iter().fold(request, |request, (name, value)| match value {
-            Cow::Borrowed(value) => request.header(name, value),
-            Cow::Owned(value) => request.header(name, value),
-        })
+        self.http
+            .request(method, format!("{}{path}{query}", self.endpoint))
+            .header("x-ms-date", date)
+            .header("x-ms-version", "2020-12-06")
+            .header("dataserviceversion", "3.0")
+            .header("accept", "application/json;odata=nometadata")
+            .header("authorization", format!("SharedKeyLite {ACCOUNT}:{signature}"))
     }
 
     async fn send(request: RequestBuilder) -> Response {
@@ -108,7 +65,8 @@ impl ByHand {
     }
 
     async fn get(&self, row_key: &str) -> (Plain, String) {
-        let answer = Self::send(self.request(Method::GET, &row_path(row_key), "")).await;
+        let path = format!("/{TABLE}(PartitionKey='{PARTITION}',RowKey='{row_key}')");
+        let answer = Self::send(self.request(Method::GET, &path, "")).await;
         let etag = etag(&answer);
         (serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap(), etag)
     }
@@ -126,16 +84,35 @@ impl ByHand {
     }
 
     async fn commit(&self, rows: &[Plain]) -> Vec<String> {
+        let mut body =
+            "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n".to_owned();
+        for row in rows {
+            write!(
+                body,
+                "--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: \
+                 binary\r\n\r\nPOST {}/{TABLE} HTTP/1.1\r\nAccept: \
+                 application/json;odata=nometadata\r\nPrefer: return-no-content\r\nContent-Type: \
+                 application/json\r\n\r\n{}\r\n",
+                self.endpoint,
+                serde_json::to_string(row).unwrap()
+            )
+            .unwrap();
+        }
+        body.push_str("--changeset_1--\r\n--batch_1--\r\n");
         let request = self
             .request(Method::POST, "/$batch", "")
             .header("content-type", "multipart/mixed; boundary=batch_1")
-            .body(self.service.transaction(rows));
-        etags(&Self::send(request).await.bytes().await.unwrap(), rows.len())
+            .body(body);
+        let answer = Self::send(request).await.bytes().await.unwrap();
+        let answer = std::str::from_utf8(&answer).unwrap();
+        let parts = answer.lines().filter(|line| line.starts_with("HTTP/1.1 2")).count();
+        assert_eq!(parts, rows.len());
+        answer.lines().filter_map(|line| line.strip_prefix("ETag: ")).map(str::to_owned).collect()
     }
 
     async fn page(&self) -> Vec<Plain> {
-        let request = self.request(Method::GET, &format!("/{TABLE}()"), &page_query());
-        let answer = Self::send(request).await;
+        let query = format!("?$filter=PartitionKey%20eq%20'{PARTITION}'&$top={PAGE}");
+        let answer = Self::send(self.request(Method::GET, &format!("/{TABLE}()"), &query)).await;
         let page: PlainPage = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
         page.value
     }
@@ -154,24 +131,6 @@ impl Client for ByHand {
             Work::Page => assert_eq!(self.page().await.len(), PAGE as usize),
         }
     }
-}
-
-/// Pooled connections that trust the server.
-fn http(server: &Server) -> reqwest::Client {
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(server.authority.as_bytes()).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .timeout(Duration::from_secs(60))
-        .no_proxy()
-        .build()
-        .unwrap()
 }
 
 fn etag(answer: &Response) -> String {

@@ -92,7 +92,7 @@ impl Response {
         response
     }
 
-    pub(super) fn take_header(&mut self, name: &str, value: &str) {
+    fn take_header(&mut self, name: &str, value: &str) {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         let slot = if is("etag") {
             &mut self.etag
@@ -122,6 +122,11 @@ impl Response {
     /// Whether the status says success.
     #[must_use]
     pub const fn is_success(&self) -> bool {
-        self.status >= 200 && self.status < 300
+        is_success(self.status)
     }
+}
+
+/// Whether a status says success.
+pub(super) const fn is_success(status: u16) -> bool {
+    status >= 200 && status < 300
 }

@@ -6,6 +6,7 @@
 //! status.
 
 use crate::protocol::Response;
+use crate::protocol::message::is_success;
 use bytes::Bytes;
 use memchr::{memchr, memmem};
 
@@ -42,7 +43,7 @@ impl<'b> Part<'b> {
     }
 
     pub(in crate::protocol) const fn is_success(&self) -> bool {
-        self.status >= 200 && self.status < 300
+        is_success(self.status)
     }
 
     pub(in crate::protocol) fn etag(self) -> Option<&'b str> {

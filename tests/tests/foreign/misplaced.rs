@@ -1,23 +1,9 @@
-//! Rows that other programs wrote: under keys that their properties do not make, and such as no
-//! type can be read from.
+//! Under keys that their properties do not make.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use futures_util::TryStreamExt as _;
-use std::sync::{Arc, Mutex};
-use table_orm::property::PropertyError;
-use table_orm::repo::{Table, UnionList};
+use super::{Order, order, orders};
+use table_orm::repo::Table;
 use table_orm::row::Misplaced;
-use table_orm::{DynamicEntity, Error, Projection, Repo, TableEntity, TableUnion, Tables};
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "orders", partition = "{shop}", row = "ORD|{n:010}")]
-struct Order {
-    #[table(key_only)]
-    shop: String,
-    n: u64,
-    text: String,
-}
+use table_orm::{DynamicEntity, Error, Repo, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "runners", partition = "{race}", unique(chip))]
@@ -38,17 +24,6 @@ fn runner(bib: u32) -> Runner {
     Runner { race: "R".into(), bib, age: 30, chip: bib, club: Some("Harriers".into()), name }
 }
 
-async fn orders() -> (Repo<Order>, Table) {
-    orders_in(&Tables::in_memory().unwrap()).await
-}
-
-async fn orders_in(tables: &Tables) -> (Repo<Order>, Table) {
-    let orders = tables.repo::<Order>();
-    orders.create_table().await.unwrap();
-    let rows = tables.table(orders.table().clone());
-    (orders, rows)
-}
-
 async fn runners() -> (Repo<Runner>, Table) {
     let tables = Tables::in_memory().unwrap();
     let runners = tables.repo::<Runner>();
@@ -58,10 +33,6 @@ async fn runners() -> (Repo<Runner>, Table) {
         runners.insert(&runner(bib)).await.unwrap();
     }
     (runners, rows)
-}
-
-fn order(row_key: &str, n: i64) -> DynamicEntity {
-    DynamicEntity::new("A", row_key).with("N", n).with("Text", "t")
 }
 
 async fn keys(rows: &Table, partition: &str) -> Vec<String> {
@@ -259,162 +230,4 @@ async fn a_row_that_cannot_be_read_is_not_deleted_with_its_partition() {
     let refused = orders.delete_partition(Order::partition("A")).await;
     assert!(matches!(&refused, Err(Error::Property(error)) if error.row_key == "ORD|bogus"));
     assert_eq!(keys(&rows, "A").await, ["ORD|bogus"]);
-}
-
-#[derive(Debug, PartialEq, Projection)]
-#[projection(of = Order)]
-struct TextOnly {
-    text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "orders", partition = "{shop}", row = "NOTE|{n:03}")]
-struct Note {
-    #[table(key_only)]
-    shop: String,
-    #[table(key_only)]
-    n: u32,
-    text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, TableUnion)]
-enum Paper {
-    Order(Order),
-    Note(Note),
-}
-
-/// The keys of rows that were left out.
-#[derive(Debug, Clone, Default)]
-struct Told(Arc<Mutex<Vec<PropertyError>>>);
-
-impl Told {
-    fn teller(&self) -> impl Fn(&PropertyError) + Send + Sync + 'static {
-        let told = Arc::clone(&self.0);
-        move |error| told.lock().unwrap().push(error.clone())
-    }
-
-    /// What was told since it was asked last, in key order.
-    fn keys(&self) -> Vec<String> {
-        let mut keys: Vec<_> =
-            self.0.lock().unwrap().drain(..).map(|error| error.row_key).collect();
-        keys.sort();
-        keys
-    }
-}
-
-fn row_key(n: u64) -> String {
-    format!("ORD|{n:010}")
-}
-
-/// A hundred orders, of which every tenth cannot be read, the first one too.
-async fn mixed() -> (Repo<Order>, Table, Vec<String>) {
-    mixed_in(&Tables::in_memory().unwrap()).await
-}
-
-async fn mixed_in(tables: &Tables) -> (Repo<Order>, Table, Vec<String>) {
-    let (orders, rows) = orders_in(tables).await;
-    for n in 0..100 {
-        let mut row = order(&row_key(n), n.cast_signed());
-        if n.is_multiple_of(10) {
-            row.properties.remove("Text");
-        }
-        rows.insert(&row).await.unwrap();
-    }
-    let bad = (0..10).map(|n| row_key(10 * n)).collect();
-    (orders, rows, bad)
-}
-
-fn readable() -> impl Iterator<Item = u64> {
-    (0..100_u64).filter(|n| !n.is_multiple_of(10))
-}
-
-#[tokio::test]
-async fn a_list_leaves_out_what_cannot_be_read_and_tells_of_it() {
-    let (orders, _rows, bad) = mixed().await;
-    let shop = Order::partition("A");
-    let told = Told::default();
-    let list = || orders.list(&shop).skip_unreadable(told.teller());
-
-    let read = list().collect().await.unwrap();
-    assert!(read.iter().map(|order| order.n).eq(readable()));
-    let faults = told.0.lock().unwrap().clone();
-    let all = |error: &PropertyError| error.partition_key == "A" && error.property == "Text";
-    assert!(faults.iter().all(all), "{faults:?}");
-    assert_eq!(told.keys(), bad);
-
-    let streamed: Vec<_> = list().stream().try_collect().await.unwrap();
-    assert_eq!((streamed, told.keys()), (read, bad.clone()));
-    let texts = list().project::<TextOnly>().collect().await.unwrap();
-    assert_eq!((texts.len(), told.keys()), (90, bad.clone()));
-    // Only those that the filter lets through.
-    let few = list().filter(|order| order.n.lt(15)).collect().await.unwrap();
-    assert_eq!((few.len(), told.keys()), (13, bad[..2].to_vec()));
-    let many = orders.list_many([&shop, &shop]).skip_unreadable(told.teller());
-    assert_eq!(many.collect().await.unwrap().len(), 180);
-    assert_eq!(told.keys().len(), 20);
-}
-
-#[tokio::test]
-async fn limits_of_a_list_mean_rows_that_can_be_read_and_counts_mean_all() {
-    let (orders, _rows, bad) = mixed().await;
-    let told = Told::default();
-    let list = || orders.list(Order::partition("A")).skip_unreadable(told.teller());
-    let some = list().take(12).collect().await.unwrap();
-    assert!(some.iter().map(|order| order.n).eq(readable().take(12)));
-    assert_eq!(told.keys(), bad[..2]);
-    assert_eq!(list().first().await.unwrap().unwrap().n, 1);
-    assert_eq!(told.keys(), bad[..1]);
-    let two = orders.list(Order::partition("A").row().n_in(0..2));
-    assert_eq!(two.clone().skip_unreadable(told.teller()).one().await.unwrap().n, 1);
-    assert!(two.one().await.is_err());
-    told.keys();
-    assert_eq!(list().count().await.unwrap(), 100);
-    assert!(list().exists().await.unwrap());
-    assert!(told.keys().is_empty());
-}
-
-#[tokio::test]
-async fn a_page_holds_fewer_rows_than_asked_for_and_its_token_goes_on_behind_them() {
-    let (orders, _rows, bad) = mixed().await;
-    let told = Told::default();
-    let list = || orders.list(Order::partition("A")).skip_unreadable(told.teller());
-    let mut pages = list().pages(10);
-    let first = pages.next().await.unwrap().unwrap();
-    assert_eq!((first.len(), told.keys()), (9, bad[..1].to_vec()));
-    let mut rest = list().pages(1).resume(first.token.unwrap());
-    let empty = rest.next().await.unwrap().unwrap();
-    assert!(empty.is_empty() && empty.token.is_some());
-    assert_eq!(rest.next().await.unwrap().unwrap()[0].n, 11);
-}
-
-#[tokio::test]
-async fn without_the_option_pages_and_streams_end_with_the_first_row_that_cannot_be_read() {
-    let (orders, _rows, _bad) = mixed().await;
-    let rows_of_two = Order::partition("A").row().n_in(5..30);
-    let mut pages = orders.list(&rows_of_two).pages(5);
-    assert_eq!(pages.next().await.unwrap().unwrap().len(), 5);
-    let error = pages.next().await.unwrap_err();
-    assert!(matches!(&error, Error::Property(error) if error.row_key == row_key(10)), "{error}");
-    assert!(pages.plan().steps.is_empty());
-    assert_eq!(pages.next().await.unwrap(), None);
-    let mut stream = orders.list(&rows_of_two).stream();
-    assert!(stream.next().await.is_err());
-    assert_eq!(stream.next().await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn a_union_leaves_out_entities_that_cannot_be_read() {
-    let tables = Tables::in_memory().unwrap();
-    let (_orders, rows, bad) = mixed_in(&tables).await;
-    rows.insert(&DynamicEntity::new("A", "NOTE|001").with("Text", "t")).await.unwrap();
-    rows.insert(&DynamicEntity::new("A", "NOTE|002")).await.unwrap();
-    let told = Told::default();
-    let union: UnionList<Paper> = tables.union(Order::partition("A"));
-    assert!(union.clone().collect().await.is_err());
-    let union = union.skip_unreadable(told.teller());
-    let papers = union.clone().collect().await.unwrap();
-    assert_eq!(papers.len(), 91);
-    assert_eq!(told.keys(), [&["NOTE|002".to_owned()][..], &bad].concat());
-    let some = union.take(2).collect().await.unwrap();
-    assert!(matches!(&some[..], [Paper::Note(_), Paper::Order(_)]), "{some:?}");
 }
