@@ -284,10 +284,21 @@ impl AsyncWrite for Counted {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.0).poll_write(context, bytes);
-        if let Poll::Ready(Ok(written)) = polled {
-            BYTES.fetch_add(written as u64, Ordering::Relaxed);
-        }
-        polled
+        counted(polled)
+    }
+
+    /// TLS has several records to write at once.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.0).poll_write_vectored(context, bytes);
+        counted(polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -297,4 +308,11 @@ impl AsyncWrite for Counted {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(context)
     }
+}
+
+fn counted(written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    if let Poll::Ready(Ok(written)) = written {
+        BYTES.fetch_add(written as u64, Ordering::Relaxed);
+    }
+    written
 }
