@@ -100,10 +100,7 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
         }
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = "";
-            fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-                _: usize,
-                _: _orm::Members<'_, '__de, __A>,
-            ) -> _orm::Result<Self, __A::Error> { loop {} }
+            fn read_row(_: usize, _: _orm::Members<'_, '_>) -> _orm::Read<Self> { loop {} }
         }
         impl #params #patch #args #where_clause {
             #(#vis fn #setters(self, _: impl Sized) -> Self { loop {} })*

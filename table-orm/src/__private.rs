@@ -12,7 +12,8 @@ pub use crate::key::{
 };
 pub use crate::property::{
     Declared, Json, Limit, Limit::Max, Limit::MaxLen, Ordered, Properties, PropertiesWriter,
-    Property, PropertyError, PropertyFault, PropertyWriter, Series, assert_properties, metadata,
+    Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, assert_properties,
+    metadata,
 };
 pub use crate::query::RowRange as Range;
 pub use crate::query::{
@@ -27,7 +28,6 @@ pub use core::marker::PhantomData;
 pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
-pub use serde::de::MapAccess;
 pub use std::string::String;
 pub use std::vec::Vec;
 
@@ -39,6 +39,8 @@ use std::borrow::Cow;
 pub type KeyResult<T = ()> = Result<T, KeyError>;
 /// The result of writing properties.
 pub type Written = Result<(), PropertyError>;
+/// The result of reading properties.
+pub type Read<T = ()> = Result<T, RowFault>;
 
 /// Reads an enum's code from a string property.
 ///
@@ -97,17 +99,13 @@ pub trait Stored: Sized {
     ///
     /// # Errors
     /// When the stored value is not of the type.
-    fn take<'de, A: MapAccess<'de>>(
-        slot: &mut Option<Self>,
-        members: &mut Members<'_, 'de, A>,
-        name: &str,
-    ) -> Result<(), A::Error>;
+    fn take(slot: &mut Option<Self>, members: &mut Members<'_, '_>, name: &str) -> Read;
 
     /// What was read, or what stands for its absence.
     ///
     /// # Errors
     /// [`PropertyFault::Missing`].
-    fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error>;
+    fn finish(slot: Option<Self>, name: &str) -> Read<Self>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -139,45 +137,12 @@ impl<T: Property> Stored for T {
         out.check_limit(name, self, limit)
     }
 
-    fn take<'de, A: MapAccess<'de>>(
-        slot: &mut Option<Self>,
-        members: &mut Members<'_, 'de, A>,
-        name: &str,
-    ) -> Result<(), A::Error> {
+    fn take(slot: &mut Option<Self>, members: &mut Members<'_, '_>, name: &str) -> Read {
         members.read(name, slot)
     }
 
-    fn finish<F: Fail>(slot: Option<Self>, members: &mut F, name: &str) -> Result<Self, F::Error> {
-        slot.or_else(T::absent).ok_or_else(|| members.fail(name, PropertyFault::Missing))
-    }
-}
-
-/// What turns a property's fault into an error: the members of a row, or a group within one.
-pub trait Fail {
-    /// The error.
-    type Error;
-
-    /// The error of that property.
-    fn fail(&mut self, property: &str, fault: PropertyFault) -> Self::Error;
-}
-
-impl<'de, A: MapAccess<'de>> Fail for Members<'_, 'de, A> {
-    type Error = A::Error;
-
-    fn fail(&mut self, property: &str, fault: PropertyFault) -> A::Error {
-        Self::fail(self, property, fault)
-    }
-}
-
-/// A group of properties, which leaves its errors to the row.
-#[derive(Debug)]
-pub struct Group;
-
-impl Fail for Group {
-    type Error = (String, PropertyFault);
-
-    fn fail(&mut self, property: &str, fault: PropertyFault) -> Self::Error {
-        (property.to_owned(), fault)
+    fn finish(slot: Option<Self>, name: &str) -> Read<Self> {
+        slot.or_else(T::absent).ok_or_else(|| RowFault::new(name, PropertyFault::Missing))
     }
 }
 

@@ -166,10 +166,7 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = #name;
             #metadata
-            fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-                row: usize,
-                mut m: _orm::Members<'_, '__de, __A>,
-            ) -> _orm::Result<Self, __A::Error> {
+            fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
                 #(#slots)*
                 while let _orm::Some(member) = m.next_name()? {
                     match &*member {
@@ -192,7 +189,7 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
         Role::Property | Role::Json => finish_column(&quote!(#property), &slot, field),
         Role::Series | Role::Flatten => {
             let group = group(field, quote!(finish(#slot, #property)));
-            quote!(m.group(#group)?)
+            quote!(#group?)
         }
         Role::Skip => quote!(_orm::Default::default()),
         // The version of an index row guards nothing.
@@ -221,7 +218,7 @@ pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) ->
         Some(Some(path)) => quote!(#slot.unwrap_or_else(#path)),
         None => {
             let inner = json.then(|| quote!(.0));
-            quote!(<#ty as _orm::Stored>::finish(#slot, &mut m, #property)? #inner)
+            quote!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner)
         }
     }
 }

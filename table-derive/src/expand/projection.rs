@@ -89,10 +89,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
             const NAME: &'static str = #name;
             const SELECT: _orm::Option<&'static [&'static str]> =
                 _orm::Some(&["PartitionKey", "RowKey", #(#properties),*]);
-            fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-                row: usize,
-                mut m: _orm::Members<'_, '__de, __A>,
-            ) -> _orm::Result<Self, __A::Error> {
+            fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
                 #(let #names = #properties;)*
                 #(let mut #slots = _orm::None;)*
                 while let _orm::Some(member) = m.next_name()? {
@@ -175,10 +172,7 @@ fn fallback(input: &DeriveInput) -> TokenStream {
         impl #impl_generics _orm::ReadRow for #ident #ty_generics #where_clause {
             const NAME: &'static str = "";
             const SELECT: _orm::Option<&'static [&'static str]> = _orm::None;
-            fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-                row: usize,
-                mut m: _orm::Members<'_, '__de, __A>,
-            ) -> _orm::Result<Self, __A::Error> {
+            fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
                 loop {}
             }
         }

@@ -128,22 +128,18 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
                 #(#writes)*
                 _orm::Ok(())
             }
-            fn read<'__de, __A: _orm::MapAccess<'__de>>(
+            fn read(
                 slots: &mut Self::Slots,
                 name: &str,
                 property: &str,
-                members: &mut _orm::Members<'_, '__de, __A>,
-            ) -> _orm::Result<bool, __A::Error> {
+                members: &mut _orm::Members<'_, '_>,
+            ) -> _orm::Read<bool> {
                 _orm::Ok(match property {
                     #(#arms)*
                     other => #(#groups)* false,
                 })
             }
-            fn finish(
-                slots: Self::Slots,
-                name: &str,
-            ) -> _orm::Result<Self, (_orm::String, _orm::PropertyFault)> {
-                let mut m = _orm::Group;
+            fn finish(slots: Self::Slots, name: &str) -> _orm::Read<Self> {
                 _orm::Ok(Self { #(#values),* })
             }
         }
@@ -163,18 +159,15 @@ fn fallback(input: &DeriveInput) -> TokenStream {
             ) -> _orm::Result<(), _orm::PropertyError> {
                 loop {}
             }
-            fn read<'__de, __A: _orm::MapAccess<'__de>>(
+            fn read(
                 slots: &mut Self::Slots,
                 name: &str,
                 property: &str,
-                members: &mut _orm::Members<'_, '__de, __A>,
-            ) -> _orm::Result<bool, __A::Error> {
+                members: &mut _orm::Members<'_, '_>,
+            ) -> _orm::Read<bool> {
                 loop {}
             }
-            fn finish(
-                slots: Self::Slots,
-                name: &str,
-            ) -> _orm::Result<Self, (_orm::String, _orm::PropertyFault)> {
+            fn finish(slots: Self::Slots, name: &str) -> _orm::Read<Self> {
                 loop {}
             }
         }

@@ -3,11 +3,10 @@
 use super::ETag;
 use crate::edm::{DateTime, Edm};
 use crate::error::Error;
-use crate::property::{Properties, PropertiesWriter};
+use crate::property::{Properties, PropertiesWriter, RowFault};
 use crate::row::{Members, ReadRow, body};
 use crate::store::Metadata;
 use bytes::Bytes;
-use serde::de::MapAccess;
 use std::collections::BTreeMap;
 
 /// One row with its properties by name, for tools that read tables they do not know.
@@ -54,10 +53,7 @@ impl ReadRow for DynamicEntity {
     const NAME: &'static str = "DynamicEntity";
     const METADATA: Metadata = Metadata::Minimal;
 
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         type Open = BTreeMap<String, Edm>;
         let mut slots = <Open as Properties>::Slots::default();
         while let Some(name) = members.next_name()? {
@@ -67,7 +63,7 @@ impl ReadRow for DynamicEntity {
         }
         let timestamp = members.timestamp();
         Ok(Self {
-            properties: members.group(Open::finish(slots, ""))?,
+            properties: Open::finish(slots, "")?,
             partition_key: members.partition_key().into_owned(),
             row_key: members.row_key().into_owned(),
             etag: timestamp.is_some().then(|| members.etag()),

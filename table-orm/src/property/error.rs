@@ -130,3 +130,48 @@ impl fmt::Display for PropertyError {
 }
 
 impl std::error::Error for PropertyError {}
+
+/// A property that cannot be read, and why; which row it is of, the row's reader knows.
+#[derive(Debug)]
+pub struct RowFault(Box<(String, PropertyFault)>);
+
+impl RowFault {
+    /// That `property` cannot be read; an empty name stands for the whole row.
+    #[cold]
+    #[must_use]
+    pub fn new(property: &str, fault: PropertyFault) -> Self {
+        Self(Box::new((property.to_owned(), fault)))
+    }
+
+    /// That the value of `property` is none of its type's.
+    #[cold]
+    pub(crate) fn unreadable(property: &str, error: &serde_json::Error) -> Self {
+        Self::new(property, PropertyFault::Unreadable(reason(error)))
+    }
+
+    pub(crate) fn into_parts(self) -> (String, PropertyFault) {
+        *self.0
+    }
+}
+
+/// A row that is no JSON object.
+impl From<serde_json::Error> for RowFault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::unreadable("", &error)
+    }
+}
+
+/// What a JSON reader says, without the place in a text that its reader does not see.
+fn reason(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    let is_place = |place: &str| {
+        let mut numbers = place.split(" column ");
+        numbers.all(|number| number.parse::<usize>().is_ok())
+    };
+    if let Some(end) = text.rfind(" at line ")
+        && is_place(&text[end + " at line ".len()..])
+    {
+        text.truncate(end);
+    }
+    text
+}

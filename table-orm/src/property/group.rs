@@ -1,8 +1,7 @@
 //! Several properties in one field.
 
-use super::{Declared, PropertiesWriter, PropertyError, PropertyFault};
+use super::{Declared, PropertiesWriter, PropertyError, RowFault};
 use crate::row::Members;
-use serde::de::MapAccess;
 
 /// A group of properties: a struct with `#[derive(Properties)]` or a map for `#[table(flatten)]`,
 /// an array or `Vec` for `#[table(series)]`.
@@ -37,18 +36,18 @@ pub trait Properties: Sized {
     ///
     /// # Errors
     /// When the value is not one of this group's.
-    fn read<'de, A: MapAccess<'de>>(
+    fn read(
         slots: &mut Self::Slots,
         name: &str,
         property: &str,
-        members: &mut Members<'_, 'de, A>,
-    ) -> Result<bool, A::Error>;
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault>;
 
     /// The group, from what was read.
     ///
     /// # Errors
     /// The property that is missing or wrong.
-    fn finish(slots: Self::Slots, name: &str) -> Result<Self, (String, PropertyFault)>;
+    fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -61,18 +60,18 @@ impl<T: Properties> Properties for Option<T> {
         self.as_ref().map_or(Ok(()), |group| group.write(name, out))
     }
 
-    fn read<'de, A: MapAccess<'de>>(
+    fn read(
         (slots, any): &mut Self::Slots,
         name: &str,
         property: &str,
-        members: &mut Members<'_, 'de, A>,
-    ) -> Result<bool, A::Error> {
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
         let taken = T::read(slots, name, property, members)?;
         *any |= taken;
         Ok(taken)
     }
 
-    fn finish((slots, any): Self::Slots, name: &str) -> Result<Self, (String, PropertyFault)> {
+    fn finish((slots, any): Self::Slots, name: &str) -> Result<Self, RowFault> {
         if any { T::finish(slots, name).map(Some) } else { Ok(None) }
     }
 }

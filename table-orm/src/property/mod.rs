@@ -27,7 +27,7 @@ mod zstd;
 pub use self::zstd::{MAX_UNCOMPRESSED_BYTES, Zstd};
 #[doc(hidden)]
 pub use declared::{Declared, Slots, assert_properties, metadata};
-pub use error::{PropertyError, PropertyFault};
+pub use error::{PropertyError, PropertyFault, RowFault};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;

@@ -5,11 +5,13 @@
 
 use super::Properties;
 use super::scalar::{Binary, Double};
-use super::{Declared, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter};
+use super::{
+    Declared, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
+};
 use crate::edm::{Edm, EdmType};
 use crate::row::Members;
 use serde::Deserializer;
-use serde::de::{Error, MapAccess, Unexpected, Visitor};
+use serde::de::{Error, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -24,12 +26,12 @@ impl Properties for BTreeMap<String, Edm> {
         self.iter().try_for_each(|(name, value)| out.open(name, value))
     }
 
-    fn read<'de, A: MapAccess<'de>>(
+    fn read(
         slots: &mut OpenSlots,
         _name: &str,
         property: &str,
-        members: &mut Members<'_, 'de, A>,
-    ) -> Result<bool, A::Error> {
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
         if let Some(annotated) = property.strip_suffix("@odata.type") {
             let mut edm = None::<String>;
             members.read(property, &mut edm)?;
@@ -47,7 +49,7 @@ impl Properties for BTreeMap<String, Edm> {
         Ok(true)
     }
 
-    fn finish(slots: OpenSlots, _name: &str) -> Result<Self, (String, PropertyFault)> {
+    fn finish(slots: OpenSlots, _name: &str) -> Result<Self, RowFault> {
         slots.finish()
     }
 }
@@ -60,12 +62,14 @@ pub struct OpenSlots {
 }
 
 impl OpenSlots {
-    fn finish(mut self) -> Result<BTreeMap<String, Edm>, (String, PropertyFault)> {
+    fn finish(mut self) -> Result<BTreeMap<String, Edm>, RowFault> {
         for (name, edm) in self.types {
             if let Some(value) = self.values.get_mut(&name) {
                 match value.clone().annotated(&edm) {
                     Ok(typed) => *value = typed,
-                    Err(reason) => return Err((name, PropertyFault::Unreadable(reason))),
+                    Err(reason) => {
+                        return Err(RowFault::new(&name, PropertyFault::Unreadable(reason)));
+                    }
                 }
             }
         }

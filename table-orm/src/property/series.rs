@@ -5,10 +5,10 @@
 //! value would cost one each.
 
 use super::{
-    MAX_PROPERTIES, Properties, PropertiesWriter, Property, PropertyError, PropertyFault, Slots,
+    MAX_PROPERTIES, Properties, PropertiesWriter, Property, PropertyError, PropertyFault, RowFault,
+    Slots,
 };
 use crate::row::Members;
-use serde::de::MapAccess;
 
 /// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
 /// `Vec<T>`, which has none.
@@ -81,12 +81,12 @@ impl<T> Default for SeriesSlots<T> {
 }
 
 impl<T: Property> SeriesSlots<T> {
-    fn read<'de, A: MapAccess<'de>>(
+    fn read(
         &mut self,
         index: usize,
         property: &str,
-        members: &mut Members<'_, 'de, A>,
-    ) -> Result<bool, A::Error> {
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
         if self.0.len() <= index {
             self.0.resize_with(index + 1, || None);
         }
@@ -103,19 +103,19 @@ impl<T: Property, const N: usize> Properties for [Option<T>; N] {
         write(name, digits(N), self.iter().map(Option::as_ref), out)
     }
 
-    fn read<'de, A: MapAccess<'de>>(
+    fn read(
         slots: &mut Self::Slots,
         name: &str,
         property: &str,
-        members: &mut Members<'_, 'de, A>,
-    ) -> Result<bool, A::Error> {
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
         match slot(name, property, digits(N)) {
             Some(index) if index < N => slots.read(index, property, members),
             _ => Ok(false),
         }
     }
 
-    fn finish(slots: Self::Slots, _name: &str) -> Result<Self, (String, PropertyFault)> {
+    fn finish(slots: Self::Slots, _name: &str) -> Result<Self, RowFault> {
         let mut values = slots.0.into_iter();
         Ok(std::array::from_fn(|_| values.next().flatten()))
     }
@@ -133,20 +133,21 @@ impl<T: Property> Properties for Vec<T> {
         write(name, VEC_DIGITS, self.iter().map(Some), out)
     }
 
-    fn read<'de, A: MapAccess<'de>>(
+    fn read(
         slots: &mut Self::Slots,
         name: &str,
         property: &str,
-        members: &mut Members<'_, 'de, A>,
-    ) -> Result<bool, A::Error> {
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
         match slot(name, property, VEC_DIGITS) {
             Some(index) if index < MAX_PROPERTIES => slots.read(index, property, members),
             _ => Ok(false),
         }
     }
 
-    fn finish(slots: Self::Slots, name: &str) -> Result<Self, (String, PropertyFault)> {
-        let missing = |index| (slot_name(name, index, VEC_DIGITS), PropertyFault::MissingSlot);
+    fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault> {
+        let missing =
+            |index| RowFault::new(&slot_name(name, index, VEC_DIGITS), PropertyFault::MissingSlot);
         slots
             .0
             .into_iter()

@@ -5,7 +5,6 @@ use crate::edm::{DateTime, EdmType};
 use crate::entity::DynamicEntity;
 use crate::row::{Members, ReadRow, body, read_row};
 use proptest::prelude::*;
-use serde::de::MapAccess;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use time::OffsetDateTime;
@@ -18,10 +17,7 @@ impl<T: Property> ReadRow for One<T> {
     const NAME: &'static str = "One";
     const SELECT: Option<&'static [&'static str]> = None;
 
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         let mut slot = None;
         while let Some(name) = members.next_name()? {
             match &*name {
@@ -29,7 +25,7 @@ impl<T: Property> ReadRow for One<T> {
                 other => members.other(other)?,
             }
         }
-        members.finish("P", slot).map(One)
+        slot.or_else(T::absent).map(One).ok_or_else(|| RowFault::new("P", PropertyFault::Missing))
     }
 }
 
@@ -40,10 +36,7 @@ impl<T: Properties> ReadRow for Group<T> {
     const NAME: &'static str = "Group";
     const SELECT: Option<&'static [&'static str]> = None;
 
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         let mut slots = T::Slots::default();
         while let Some(name) = members.next_name()? {
             let system = matches!(&*name, "PartitionKey" | "RowKey");
@@ -51,7 +44,7 @@ impl<T: Properties> ReadRow for Group<T> {
                 members.other(&name)?;
             }
         }
-        members.group(T::finish(slots, "S")).map(Group)
+        T::finish(slots, "S").map(Group)
     }
 }
 
@@ -212,7 +205,7 @@ fn an_error_names_what_there_is_and_no_place_in_the_json() {
         "property `P` of `One` in row \"p\" / \"r\" cannot be read: invalid type: string \
          \"1 at line 2\", expected u8"
     );
-    assert_eq!(read("{"), "`One` cannot be read: EOF while parsing an object");
+    assert_eq!(read("{"), "`One` cannot be read: expected a name, found the end");
     let error = PropertyError {
         entity: "One",
         property: String::new(),

@@ -1,16 +1,19 @@
 //! The members of a stored row's JSON object, as they are read.
 
+use super::json::Json;
+use super::names::{Name, Names};
 use crate::edm::DateTime;
 use crate::entity::ETag;
 use crate::key::KeyError;
-use crate::property::{Property, PropertyError, PropertyFault};
+use crate::property::{Property, PropertyError, PropertyFault, RowFault};
 use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 
-/// What a row says of itself, and what went wrong in reading it.
+/// What a row says of itself.
 #[derive(Debug)]
 pub struct RowContext<'de> {
     pub(crate) entity: &'static str,
@@ -19,21 +22,12 @@ pub struct RowContext<'de> {
     pub(crate) timestamp: Cow<'de, str>,
     /// The version as the store states it; empty in rows without metadata.
     pub(crate) stated_etag: Cow<'de, str>,
-    /// The JSON reader's error cannot carry a typed one, so it waits here.
-    pub(crate) fault: Option<(String, PropertyFault)>,
 }
 
 impl RowContext<'_> {
     pub(crate) const fn new(entity: &'static str) -> Self {
         const NONE: Cow<'static, str> = Cow::Borrowed("");
-        Self {
-            entity,
-            partition_key: NONE,
-            row_key: NONE,
-            timestamp: NONE,
-            stated_etag: NONE,
-            fault: None,
-        }
+        Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, stated_etag: NONE }
     }
 
     /// The row's version: the one stated, or the one that the timestamp tells.
@@ -45,12 +39,9 @@ impl RowContext<'_> {
         }
     }
 
-    /// The typed error behind the JSON reader's.
-    pub(crate) fn error(&mut self, error: &serde_json::Error) -> PropertyError {
-        let (property, fault) = self
-            .fault
-            .take()
-            .unwrap_or_else(|| (String::new(), PropertyFault::Unreadable(reason(error))));
+    /// The error of this row.
+    pub(crate) fn error(&self, fault: RowFault) -> PropertyError {
+        let (property, fault) = fault.into_parts();
         PropertyError {
             entity: self.entity,
             property,
@@ -63,26 +54,52 @@ impl RowContext<'_> {
 
 /// The members of one row, in stored order.
 #[derive(Debug)]
-pub struct Members<'c, 'de, A> {
-    map: A,
+pub struct Members<'c, 'de> {
+    json: &'c mut Json<'de>,
     context: &'c mut RowContext<'de>,
+    /// Those that the rows before had, where there may be any.
+    names: Option<&'c mut Names<'de>>,
+    /// The place among them of the name that is expected next.
+    place: usize,
+    is_first: bool,
 }
 
-impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
-    pub(crate) const fn new(map: A, context: &'c mut RowContext<'de>) -> Self {
-        Self { map, context }
+impl<'c, 'de> Members<'c, 'de> {
+    pub(super) const fn new(
+        json: &'c mut Json<'de>,
+        context: &'c mut RowContext<'de>,
+        names: Option<&'c mut Names<'de>>,
+    ) -> Self {
+        Self { json, context, names, place: 0, is_first: true }
     }
 
     /// The next member's name.
     ///
     /// # Errors
     /// When the row is not JSON.
-    pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
-        self.map.next_key_seed(Text)
+    pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        let is_first = mem::replace(&mut self.is_first, false);
+        let Some(names) = &self.names else { return Ok(self.json.name(is_first)?) };
+        let Some((name, place, rest)) = names.find(self.place, is_first, self.json.rest) else {
+            return self.new_name(is_first);
+        };
+        (self.place, self.json.rest) = (place, rest);
+        Ok(Some(Cow::Borrowed(name)))
+    }
+
+    #[cold]
+    fn new_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
+        let rest = self.json.rest;
+        let name = self.json.name(is_first)?;
+        if let (Some(names), Some(Cow::Borrowed(name))) = (&mut self.names, &name) {
+            let text = &rest[..rest.len() - self.json.rest.len()];
+            self.place = names.insert(self.place, Name { is_first, text, name });
+        }
+        Ok(name)
     }
 
     /// Takes every member that is left, of which only the keys, timestamp and ETag are kept.
-    pub(crate) fn skip(&mut self) -> Result<(), A::Error> {
+    pub(crate) fn skip(&mut self) -> Result<(), RowFault> {
         while let Some(name) = self.next_name()? {
             self.other(&name)?;
         }
@@ -97,16 +114,13 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
         &mut self,
         property: &str,
         slot: &mut Option<T>,
-    ) -> Result<(), A::Error> {
-        match self.map.next_value_seed(Slot(PhantomData)) {
+    ) -> Result<(), RowFault> {
+        match self.json.value(Slot(PhantomData)) {
             Ok(value) => {
                 *slot = value;
                 Ok(())
             }
-            Err(error) => {
-                self.fault(property, PropertyFault::Unreadable(reason(&error)));
-                Err(error)
-            }
+            Err(error) => Err(RowFault::unreadable(property, &error)),
         }
     }
 
@@ -114,35 +128,19 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     ///
     /// # Errors
     /// When the row is not JSON.
-    pub fn other(&mut self, name: &str) -> Result<(), A::Error> {
+    pub fn other(&mut self, name: &str) -> Result<(), RowFault> {
         let slot = match name {
             "PartitionKey" => &mut self.context.partition_key,
             "RowKey" => &mut self.context.row_key,
             "Timestamp" => &mut self.context.timestamp,
             "odata.etag" => &mut self.context.stated_etag,
-            _ => return self.map.next_value::<IgnoredAny>().map(drop),
+            _ => {
+                self.json.ignore()?;
+                return Ok(());
+            }
         };
-        *slot = self.map.next_value_seed(Text)?;
+        *slot = self.json.text()?;
         Ok(())
-    }
-
-    /// The value read for a property, or what stands for its absence.
-    ///
-    /// # Errors
-    /// [`PropertyFault::Missing`].
-    pub fn finish<T: Property>(&mut self, property: &str, slot: Option<T>) -> Result<T, A::Error> {
-        match slot.or_else(T::absent) {
-            Some(value) => Ok(value),
-            None => Err(self.fail(property, PropertyFault::Missing)),
-        }
-    }
-
-    /// The group read for a field.
-    ///
-    /// # Errors
-    /// When one of its properties is missing.
-    pub fn group<T>(&mut self, group: Result<T, (String, PropertyFault)>) -> Result<T, A::Error> {
-        group.map_err(|(property, fault)| self.fail(&property, fault))
     }
 
     /// The row's PartitionKey, once it was read.
@@ -180,64 +178,11 @@ impl<'c, 'de, A: MapAccess<'de>> Members<'c, 'de, A> {
     /// # Errors
     /// When they are not keys of the entity.
     pub fn read_keys<T>(
-        &mut self,
+        &self,
         read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
-    ) -> Result<T, A::Error> {
+    ) -> Result<T, RowFault> {
         read(&self.context.partition_key, &self.context.row_key)
-            .map_err(|error| self.fail(error.component, PropertyFault::Key(Box::new(error))))
-    }
-
-    /// The error of a property, to be returned.
-    pub fn fail(&mut self, property: &str, fault: PropertyFault) -> A::Error {
-        let error = A::Error::custom(&fault);
-        self.fault(property, fault);
-        error
-    }
-
-    fn fault(&mut self, property: &str, fault: PropertyFault) {
-        self.context.fault = Some((property.to_owned(), fault));
-    }
-}
-
-/// What a JSON reader says, without the place in a text that its reader does not see.
-fn reason(error: &impl fmt::Display) -> String {
-    let mut text = error.to_string();
-    let is_place = |place: &str| {
-        let mut numbers = place.split(" column ");
-        numbers.all(|number| number.parse::<usize>().is_ok())
-    };
-    if let Some(end) = text.rfind(" at line ")
-        && is_place(&text[end + " at line ".len()..])
-    {
-        text.truncate(end);
-    }
-    text
-}
-
-/// Text, borrowed where it has no escapes.
-struct Text;
-
-impl<'de> DeserializeSeed<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<Self::Value, D::Error> {
-        value.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
+            .map_err(|error| RowFault::new(error.component, PropertyFault::Key(Box::new(error))))
     }
 }
 

@@ -3,11 +3,15 @@
 //! An entity has one row for each of its key templates. All rows share the PartitionKey; full
 //! copies share their properties.
 
+mod json;
 mod members;
 mod misplaced;
+mod names;
 mod overlay;
 mod read;
 mod skip;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use members::{Members, RowContext};

@@ -16,7 +16,7 @@ type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 pub(crate) fn overlay(stored: &[u8], set: &[u8]) -> Result<Bytes, PropertyError> {
     let parse = |json| {
         serde_json::from_slice::<Object<'_>>(json)
-            .map_err(|error| RowContext::new("row").error(&error))
+            .map_err(|error| RowContext::new("row").error(error.into()))
     };
     let (mut merged, set) = (parse(stored)?, parse(set)?);
     for name in set.keys() {

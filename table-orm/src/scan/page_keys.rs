@@ -1,9 +1,8 @@
 //! The keys of a page's rows, read where they are needed: a few of each page.
 
 use super::place::ScanKey;
-use crate::property::PropertyError;
+use crate::property::{PropertyError, RowFault};
 use crate::row::{Members, ReadRow, read_row, split_page};
-use serde::de::MapAccess;
 use serde_json::value::RawValue;
 
 /// The rows of a page, unread.
@@ -85,10 +84,7 @@ impl ReadRow for ScanKey {
     const NAME: &'static str = "row";
     const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
 
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         members.skip()?;
         Ok(Self {
             partition_key: members.partition_key().into_owned(),

@@ -96,10 +96,7 @@ const _: () = {
         T: Property + Send + Sync,
     {
         const NAME: &'static str = "Measure";
-        fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-            row: usize,
-            mut m: _orm::Members<'_, '__de, __A>,
-        ) -> _orm::Result<Self, __A::Error> {
+        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f0, mut f1, mut f2, mut f3) = (
                 _orm::None,
                 _orm::None,
@@ -121,10 +118,10 @@ const _: () = {
                 }
             }
             _orm::Ok(Self {
-                r#type: <Cow<'a, str> as _orm::Stored>::finish(f0, &mut m, "Type")?,
-                at: <u16 as _orm::Stored>::finish(f1, &mut m, "At")?,
-                value: <T as _orm::Stored>::finish(f2, &mut m, "Value")?,
-                series: m.group(<[Option<u8>; N] as _orm::Properties>::finish(f3, "Series"))?,
+                r#type: <Cow<'a, str> as _orm::Stored>::finish(f0, "Type")?,
+                at: <u16 as _orm::Stored>::finish(f1, "At")?,
+                value: <T as _orm::Stored>::finish(f2, "Value")?,
+                series: <[Option<u8>; N] as _orm::Properties>::finish(f3, "Series")?,
             })
         }
     }

@@ -139,10 +139,7 @@ const _: () = {
     #[automatically_derived]
     impl _orm::ReadRow for Registration {
         const NAME: &'static str = "Registration";
-        fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-            row: usize,
-            mut m: _orm::Members<'_, '__de, __A>,
-        ) -> _orm::Result<Self, __A::Error> {
+        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f0, mut f1, mut f2, mut f3) = (_orm::None, _orm::None, _orm::None, _orm::None);
             let (mut f4, mut f5, mut f6, mut f7) = (_orm::None, _orm::None, _orm::None, _orm::None);
             while let _orm::Some(member) = m.next_name()? {
@@ -161,18 +158,14 @@ const _: () = {
                 }
             }
             _orm::Ok(Self {
-                event: <String as _orm::Stored>::finish(f0, &mut m, "Event")?,
-                distance: <Distance as _orm::Stored>::finish(f1, &mut m, "Distance")?,
-                bib: <u32 as _orm::Stored>::finish(f2, &mut m, "Bib")?,
-                name: <String as _orm::Stored>::finish(f3, &mut m, "Name")?,
-                sex: <Sex as _orm::Stored>::finish(f4, &mut m, "Sex")?,
-                age: <u8 as _orm::Stored>::finish(f5, &mut m, "Age")?,
-                registered_at: <OffsetDateTime as _orm::Stored>::finish(
-                    f6,
-                    &mut m,
-                    "RegisteredAt",
-                )?,
-                city: <Option<String> as _orm::Stored>::finish(f7, &mut m, "City")?,
+                event: <String as _orm::Stored>::finish(f0, "Event")?,
+                distance: <Distance as _orm::Stored>::finish(f1, "Distance")?,
+                bib: <u32 as _orm::Stored>::finish(f2, "Bib")?,
+                name: <String as _orm::Stored>::finish(f3, "Name")?,
+                sex: <Sex as _orm::Stored>::finish(f4, "Sex")?,
+                age: <u8 as _orm::Stored>::finish(f5, "Age")?,
+                registered_at: <OffsetDateTime as _orm::Stored>::finish(f6, "RegisteredAt")?,
+                city: <Option<String> as _orm::Stored>::finish(f7, "City")?,
             })
         }
     }

@@ -92,10 +92,7 @@ const _: () = {
     #[automatically_derived]
     impl _orm::ReadRow for File {
         const NAME: &'static str = "File";
-        fn read_row<'__de, __A: _orm::MapAccess<'__de>>(
-            row: usize,
-            mut m: _orm::Members<'_, '__de, __A>,
-        ) -> _orm::Result<Self, __A::Error> {
+        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f2, mut f3, mut f4) =
                 (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Properties>::empty());
             while let _orm::Some(member) = m.next_name()? {
@@ -137,9 +134,9 @@ const _: () = {
             _orm::Ok(Self {
                 owner: f0,
                 path: f1,
-                day: <Option<Date> as _orm::Stored>::finish(f2, &mut m, "day")?,
-                labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, &mut m, "labels")?.0,
-                reads: m.group(<[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads"))?,
+                day: <Option<Date> as _orm::Stored>::finish(f2, "day")?,
+                labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, "labels")?.0,
+                reads: <[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads")?,
                 open: _orm::Default::default(),
                 version: (row == 0).then(|| m.etag().into()),
             })

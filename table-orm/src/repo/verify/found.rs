@@ -2,8 +2,8 @@
 
 use crate::entity::ETag;
 use crate::error::Result;
+use crate::property::RowFault;
 use crate::row::{Members, ReadRow, read_row};
-use serde::de::MapAccess;
 
 /// A stored row.
 #[derive(Debug)]
@@ -32,10 +32,7 @@ impl ReadRow for Head {
     const NAME: &'static str = "row";
     const SELECT: Option<&'static [&'static str]> = None;
 
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         members.skip()?;
         Ok(Self {
             partition_key: members.partition_key().into_owned(),

@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::error::Error;
-use crate::property::PropertyFault;
+use crate::property::{PropertyFault, RowFault};
 use crate::queue::MemoryQueues;
 use crate::row::{Members, ReadRow};
 use crate::store::embedded::EmbeddedStore;
-use serde::de::MapAccess;
 use std::sync::{Arc, Mutex};
 
 /// The key of a row, unless it is one of those that cannot be read.
@@ -21,14 +20,11 @@ fn is_unreadable((partition_key, row_key): &Key) -> bool {
 impl ReadRow for Picky {
     const NAME: &'static str = "Picky";
 
-    fn read_row<'de, A: MapAccess<'de>>(
-        _row: usize,
-        mut members: Members<'_, 'de, A>,
-    ) -> Result<Self, A::Error> {
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         members.skip()?;
         let key = (members.partition_key().into_owned(), members.row_key().into_owned());
         if is_unreadable(&key) {
-            return Err(members.fail("Bib", PropertyFault::Missing));
+            return Err(RowFault::new("Bib", PropertyFault::Missing));
         }
         Ok(Self(key))
     }
