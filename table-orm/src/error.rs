@@ -64,8 +64,8 @@ pub enum Error {
     /// The table is not there. Create it first: `create_table`.
     #[error("there is no such table: {0}{advice}", advice = absent_text(.0))]
     TableNotFound(Box<Refusal>),
-    /// The service does not accept the credential, or not for this: HTTP 401 or 403. The message
-    /// says what to check.
+    /// The service does not accept the credential, or not for this: HTTP 401 or 403 with a code of
+    /// its own. The message says what to check.
     #[error("not authorized: {0}")]
     Unauthorized(Box<Refusal>),
     /// A limit of the service: entity, property, key or request too large.
@@ -74,6 +74,10 @@ pub enum Error {
     /// The service is throttling: wait, then try again.
     #[error("throttled: {0}")]
     Throttled(Box<Refusal>),
+    /// The table is being deleted, which takes the service 40 seconds or more: wait, then try again,
+    /// or use another name.
+    #[error("the table is being deleted: {0}; it takes the service 40 seconds or more")]
+    TableBeingDeleted(Box<Refusal>),
     /// No or no usable answer; a write may or may not have taken effect.
     #[error("unavailable: {0}")]
     Unavailable(Box<Refusal>),
@@ -274,6 +278,7 @@ macro_rules! refusal_of {
             | Self::Unauthorized(refusal)
             | Self::TooLarge(refusal)
             | Self::Throttled(refusal)
+            | Self::TableBeingDeleted(refusal)
             | Self::Unavailable(refusal)
             | Self::Ambiguous(refusal)
             | Self::Refused(refusal) => Some(refusal),
@@ -299,7 +304,7 @@ impl Error {
             _ if too_large.contains(code) => Self::TooLarge,
             // Perhaps of something on the way, which knows nothing of rows.
             404 | 409 | 412 if *code == ErrorCode::NO_ERROR_CODE => Self::Refused,
-            409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::Unavailable,
+            409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::TableBeingDeleted,
             409 => Self::AlreadyExists,
             412 => Self::Conflict,
             404 if *code == ErrorCode::TABLE_NOT_FOUND || refusal.names_no_row() => {

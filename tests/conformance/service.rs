@@ -34,7 +34,7 @@ cases! {
     tables_are_listed_over_pages,
     codes_are_read_from_the_body,
     what_is_not_authorized_is_told_what_to_check,
-    a_table_being_deleted_is_unavailable,
+    a_table_being_deleted_is_an_error_of_its_own,
     a_busy_service_says_how_long_to_wait_and_is_asked_once,
     batches_of_cosmos_are_read,
     the_etag_a_row_states_is_its_version,
@@ -163,10 +163,10 @@ async fn what_is_not_authorized_is_told_what_to_check() {
     assert!(matches!(error, Error::Refused(_)) && !error.to_string().contains("check"), "{error}");
 }
 
-async fn a_table_being_deleted_is_unavailable() {
+async fn a_table_being_deleted_is_an_error_of_its_own() {
     let (store, _stub) = answered(Answer::error(409, "TableBeingDeleted", "Wait.")).await;
     let error = Tables::new(store).create(&people()).await.unwrap_err();
-    assert!(matches!(error, Error::Unavailable(_)), "{error}");
+    assert!(matches!(error, Error::TableBeingDeleted(_)), "{error}");
 }
 
 async fn a_busy_service_says_how_long_to_wait_and_is_asked_once() {
@@ -239,9 +239,24 @@ async fn an_answer_that_is_none_is_an_error() {
     }
     let (store, _stub) = answered(Answer::new(502, "<html>Bad gateway</html>")).await;
     assert_eq!(two_inserts(&store).await.unwrap_err().status, 502);
-    let (store, _stub) = answered(Answer::new(200, "<html>Welcome</html>")).await;
-    let error = Tables::new(store).table(people()).list("p", ..).collect().await.unwrap_err();
-    assert!(matches!(error, Error::Property(_)), "{error}");
+    // A page that asks to log in, as networks answer any request with.
+    let person = DynamicEntity::new("p", "r").with("Name", "Ann");
+    for call in 0..6 {
+        let (store, _stub) = answered(Answer::new(200, "<html>Welcome</html>")).await;
+        let tables = Tables::new(store);
+        let rows = tables.table(people());
+        let outcome = match call {
+            0 => rows.list("p", ..).collect().await.map(drop),
+            1 => rows.get("p", "r").await.map(drop),
+            2 => rows.insert(&person).await.map(drop),
+            3 => rows.delete(&person).await,
+            4 => tables.create(&people()).await,
+            _ => tables.delete(&people()).await,
+        };
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_)), "{call}: {error}");
+        assert!(error.to_string().contains("at this endpoint?"), "{call}: {error}");
+    }
 }
 
 async fn a_lost_connection_leaves_the_outcome_open() {

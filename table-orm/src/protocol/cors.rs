@@ -248,7 +248,7 @@ impl Response {
     /// # Errors
     /// The refusal it tells, or rules that cannot be read.
     pub fn cors_rules(self) -> Result<Vec<CorsRule>, StoreError> {
-        let response = self.succeeded()?;
+        let response = self.succeeded(&[200])?;
         let unreadable = || response.unreadable("no service properties with CORS rules");
         let text = std::str::from_utf8(&response.body).map_err(|_| unreadable())?;
         let (properties, _) =

@@ -72,6 +72,14 @@ impl Response {
             source: None,
         }
     }
+
+    /// The error of an answer that may not be the service's: what it is, and was not expected.
+    pub(super) fn foreign(&self, what: &str) -> StoreError {
+        self.unreadable(format!(
+            "HTTP status {} with {what}; is it the Table service that answers at this endpoint?",
+            self.status
+        ))
+    }
 }
 
 /// `{"odata.error":{"code":"..","message":{"lang":"..","value":".."}}}`.

@@ -1,4 +1,7 @@
 //! The response to each operation.
+//!
+//! Invariant: only the statuses that the protocol gives an operation say that it was done. Something
+//! on the way that answers anything with a page of its own, and 200, is not taken for the service.
 
 use super::{Response, batch};
 use crate::entity::{ETag, TableName};
@@ -6,12 +9,12 @@ use crate::store::{Action, Continuation, Operation, Page, StoreError, StoredRow}
 use serde_json::Value;
 
 impl Response {
-    /// To the creation or deletion of a table.
+    /// To the creation or deletion of a table, or to new CORS rules.
     ///
     /// # Errors
     /// The refusal it tells.
     pub fn done(self) -> Result<(), StoreError> {
-        self.succeeded().map(drop)
+        self.succeeded(&[201, 202, 204]).map(drop)
     }
 
     /// To a page of table names: the names, and the token of the next page.
@@ -19,12 +22,11 @@ impl Response {
     /// # Errors
     /// The refusal it tells.
     pub fn table_names(self) -> Result<(Vec<TableName>, Option<String>), StoreError> {
-        let response = self.succeeded()?;
-        let page: Value = serde_json::from_slice(&response.body)
-            .map_err(|error| response.unreadable("no page of table names").caused_by(error))?;
-        let Some(tables) = page.get("value").and_then(Value::as_array) else {
-            return Err(response.unreadable("no page of table names"));
-        };
+        let response = self.succeeded(&[200])?;
+        let foreign = || response.foreign("no page of table names");
+        let page: Value =
+            serde_json::from_slice(&response.body).map_err(|error| foreign().caused_by(error))?;
+        let tables = page.get("value").and_then(Value::as_array).ok_or_else(foreign)?;
         // The service's own tables start with `$`, which no table made here can.
         let name = |table: &Value| TableName::new(table.get("TableName")?.as_str()?).ok();
         Ok((tables.iter().filter_map(name).collect(), response.next_table_name))
@@ -40,12 +42,12 @@ impl Response {
             let absent = matches!(fault.code.as_str(), "ResourceNotFound" | "EntityNotFound");
             return if absent { Ok(None) } else { Err(fault) };
         }
-        let mut response = self.succeeded()?;
+        let mut response = self.succeeded(&[200])?;
         match response.etag.take() {
-            Some(etag) => {
+            Some(etag) if response.holds_object() => {
                 Ok(Some(StoredRow { body: response.body, header: Some(ETag::new(etag)) }))
             }
-            None => Err(response.unreadable("a row without an ETag")),
+            _ => Err(response.foreign("no row with an ETag")),
         }
     }
 
@@ -54,7 +56,11 @@ impl Response {
     /// # Errors
     /// The refusal it tells.
     pub fn page(self) -> Result<Page, StoreError> {
-        let Self { body, next_partition_key, next_row_key, .. } = self.succeeded()?;
+        let response = self.succeeded(&[200])?;
+        if !response.holds_object() {
+            return Err(response.foreign("no page of rows"));
+        }
+        let Self { body, next_partition_key, next_row_key, .. } = response;
         let continuation = (next_partition_key.is_some() || next_row_key.is_some())
             .then_some(Continuation { next_partition_key, next_row_key });
         Ok(Page { body, continuation, scanned: None })
@@ -65,7 +71,7 @@ impl Response {
     /// # Errors
     /// The refusal it tells.
     pub fn written(self, action: &Action) -> Result<Option<ETag>, StoreError> {
-        Ok(new_etag(action, self.succeeded()?.etag.as_deref()))
+        Ok(new_etag(action, self.succeeded(&[201, 204])?.etag.as_deref()))
     }
 
     /// To an entity group transaction: the new ETag of each operation's row.
@@ -74,7 +80,7 @@ impl Response {
     /// The refusal it tells, with the index of the failed operation; an answer that does not speak
     /// of every operation leaves open whether the transaction took effect.
     pub fn committed(self, operations: &[Operation]) -> Result<Vec<Option<ETag>>, StoreError> {
-        let response = self.succeeded()?;
+        let response = self.succeeded(&[202])?;
         let parts: Vec<_> = batch::parts(&response.body).collect();
         if let Some(failed) = parts.iter().find(|part| !part.is_success()) {
             let mut error = failed.response().operation_fault();
@@ -94,8 +100,19 @@ impl Response {
         Ok(etags.map(|(part, operation)| new_etag(&operation.action, part.etag())).collect())
     }
 
-    pub(super) fn succeeded(self) -> Result<Self, StoreError> {
-        if self.is_success() { Ok(self) } else { Err(self.fault()) }
+    /// The response, if it has one of the statuses that say that the operation was done.
+    pub(super) fn succeeded(self, statuses: &[u16]) -> Result<Self, StoreError> {
+        if statuses.contains(&self.status) {
+            Ok(self)
+        } else if self.is_success() {
+            Err(self.foreign("an answer to something else"))
+        } else {
+            Err(self.fault())
+        }
+    }
+
+    fn holds_object(&self) -> bool {
+        self.body.trim_ascii_start().starts_with(b"{")
     }
 }
 
@@ -139,6 +156,32 @@ mod tests {
         assert!(answer(404, &[], "<html>not found</html>").row().is_err());
         let row = answer(200, &[("ETag", "W/\"x\"")], "{}").row().unwrap().unwrap();
         assert_eq!(row.etag().unwrap(), ETag::new("W/\"x\""));
+    }
+
+    #[test]
+    fn a_page_of_another_server_says_nothing_was_done() {
+        let page = |status| answer(status, &[("ETag", "x")], "<html>Please log in</html>");
+        let errors = [
+            page(200).done().unwrap_err(),
+            page(200).written(&Action::Delete(IfMatch::Any)).unwrap_err(),
+            page(200).written(&Action::Insert(Bytes::new())).unwrap_err(),
+            page(200).committed(&two()).unwrap_err(),
+            page(200).row().unwrap_err(),
+            page(204).row().unwrap_err(),
+            page(200).page().unwrap_err(),
+            page(202).page().unwrap_err(),
+            page(200).table_names().unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!((error.code.as_str(), error.status), ("UnreadableAnswer", 0), "{error}");
+            assert!(error.message.ends_with("at this endpoint?"), "{error}");
+        }
+        for status in [201, 202, 204] {
+            answer(status, &[], "").done().unwrap();
+        }
+        for status in [201, 204] {
+            answer(status, &[], "").written(&Action::Insert(Bytes::new())).unwrap();
+        }
     }
 
     #[test]

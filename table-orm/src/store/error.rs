@@ -57,6 +57,11 @@ codes! {
 impl ErrorCode {
     /// `NoAnswer`: ours, not the service's. No answer came, or none in time; status 0.
     pub const NO_ANSWER: Self = Self(Cow::Borrowed("NoAnswer"));
+    /// `ConnectionFailed`: ours, not the service's. The service never saw the request; status 0.
+    pub const CONNECTION_FAILED: Self = Self(Cow::Borrowed("ConnectionFailed"));
+    /// `CredentialUnavailable`: ours, not the service's. The credential gave no token, so nothing
+    /// was sent; status 0.
+    pub const CREDENTIAL_UNAVAILABLE: Self = Self(Cow::Borrowed("CredentialUnavailable"));
     /// `AmbiguousWrite`: ours, not the service's. Whether a write took effect is not known; the
     /// error's [`ambiguity`](StoreError::ambiguity) says what is. Status 0.
     pub const AMBIGUOUS_WRITE: Self = Self(Cow::Borrowed("AmbiguousWrite"));
@@ -124,7 +129,8 @@ impl StoreError {
         Self { status: 0, ..Self::new(ErrorCode::NO_ANSWER, message) }
     }
 
-    /// Whether the service said that the request is not authorized: status 401 or 403.
+    /// Whether the service said that the request is not authorized: status 401 or 403, and one of
+    /// its codes. Without a code it may be something on the way that refuses.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         matches!(self.status, 401 | 403) && self.code != ErrorCode::NO_ERROR_CODE

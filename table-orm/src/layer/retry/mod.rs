@@ -3,13 +3,15 @@
 //! # What is tried again
 //!
 //! Transport faults, timeouts, and the statuses 408, 429, 500, 502, 503 and 504, also where one
-//! operation of a transaction has them with 500 or more. Never another 4xx, 501 or 505. The wait
+//! operation of a transaction has them with 500 or more. Never another 4xx, 501 or 505, nor a
+//! credential that gives no token, which has tried again by itself. The wait
 //! is the [`Strategy`]'s, or the service's `Retry-After` where that is longer; a first fault of the
 //! transport is tried again at once. A call whose next wait would pass the deadline ends instead.
 //!
 //! # Ambiguous writes
 //!
-//! No answer, a timeout or a server error does not tell whether a write took effect. When it is
+//! No answer, a timeout or a server error does not tell whether a write took effect; a connection
+//! that never came about, or throttling, tells that it did not. When it is
 //! sent again, an insert may then find its own row (409), a delete nothing (404), and an update
 //! its own new version (412). A caller must not see a conflict of a write with itself, and must
 //! not see success where another writer won. So after such a fault the outcome is
@@ -113,13 +115,21 @@ pub struct Retry {
     attempt: Option<Duration>,
     deadline: Option<Duration>,
     write_id: Option<Cow<'static, str>>,
+    leaves_throttling: bool,
     seed: Option<u64>,
 }
 
 impl Retry {
     /// A strategy of your own, without timeouts.
     pub const fn new(strategy: Strategy) -> Self {
-        Self { strategy, attempt: None, deadline: None, write_id: None, seed: None }
+        Self {
+            strategy,
+            attempt: None,
+            deadline: None,
+            write_id: None,
+            leaves_throttling: false,
+            seed: None,
+        }
     }
 
     /// [`Strategy::INTERACTIVE`]; 30 s for an attempt, the service's own limit for most requests;
@@ -163,6 +173,14 @@ impl Retry {
         self
     }
 
+    /// Leaves throttling (statuses 429 and 503) to what stands above: a [scan](crate::scan) finds
+    /// the table's speed by it, and would take waits down here for a slow service. Other faults,
+    /// which end a scan, are tried again.
+    pub const fn leave_throttling(mut self) -> Self {
+        self.leaves_throttling = true;
+        self
+    }
+
     /// Makes the waits replay: for tests.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -188,6 +206,7 @@ impl Retry {
             attempt: self.attempt,
             deadline: self.deadline,
             write_id: self.write_id.map(WriteIdProperty::new).transpose()?,
+            leaves_throttling: self.leaves_throttling,
             random: self.seed.map_or_else(Random::from_system, Random::seeded),
         })
     }
@@ -207,7 +226,12 @@ struct Retrying {
     attempt: Option<Duration>,
     deadline: Option<Duration>,
     write_id: Option<WriteIdProperty>,
+    leaves_throttling: bool,
     random: Random,
+}
+
+const fn is_throttling(error: &StoreError) -> bool {
+    matches!(error.status, 429 | 503)
 }
 
 /// A call that failed for good.
@@ -284,7 +308,7 @@ impl Retrying {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            if matches!(error.status, 429 | 503) {
+            if is_throttling(&error) {
                 tally::throttled();
             }
             let Some(wait) = self.wait(&error, requests, &mut at_once, deadline) else {
@@ -322,7 +346,7 @@ impl Retrying {
         at_once: &mut bool,
         deadline: Option<Instant>,
     ) -> Option<Duration> {
-        if !fault::passes(error) {
+        if !fault::passes(error) || (self.leaves_throttling && is_throttling(error)) {
             return None;
         }
         let mut wait = self.strategy.wait(retry, self.random.unit())?;

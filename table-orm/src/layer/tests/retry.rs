@@ -76,6 +76,33 @@ async fn the_last_fault_is_the_error_when_retries_run_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn throttling_is_left_to_who_asks_for_it_and_other_faults_are_not() {
+    for throttled in [429, 503] {
+        let script = Script::new([500, throttled].map(status));
+        let error = get(fixed(4).leave_throttling(), &script).await.unwrap_err();
+        assert_eq!((error.status, script.times()), (throttled, vec![0, 1000]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_was_never_sent_is_not_ambiguous() {
+    let unsent = |code: &ErrorCode| {
+        Answer::Failed(StoreError { status: 0, ..StoreError::new(code.clone(), "") })
+    };
+    let connection = ErrorCode::CONNECTION_FAILED;
+    let script = Script::new([unsent(&connection), unsent(&connection)]);
+    let error = write(fixed(1), &script, insert("r")).await.unwrap_err();
+    assert_eq!((error.code, script.times().len()), (connection.clone(), 2));
+    let script = Script::new([unsent(&ErrorCode::CREDENTIAL_UNAVAILABLE)]);
+    let error = write(fixed(4), &script, insert("r")).await.unwrap_err();
+    assert_eq!((error.code, script.times().len()), (ErrorCode::CREDENTIAL_UNAVAILABLE, 1));
+    // The first may have arrived.
+    let script = Script::new([lost(), unsent(&connection)]);
+    let error = write(fixed(1), &script, insert("r")).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);
+}
+
+#[tokio::test(start_paused = true)]
 async fn refusals_are_not_tried_again() {
     for refused in [400, 403, 404, 409, 412, 413, 501, 505] {
         let script = Script::new([status(refused)]);

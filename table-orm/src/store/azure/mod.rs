@@ -173,13 +173,16 @@ impl fmt::Debug for AzureStore {
     }
 }
 
-/// The error of a request to `service` to which no answer came. Only with `ConnectionFailed` and
-/// `CredentialUnavailable` is it sure that the service never saw it.
+/// The error of a request to `service` to which no answer came.
 pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
-        ErrorKind::Connection => ("ConnectionFailed", format!("no connection to {service}")),
-        ErrorKind::Credential => ("CredentialUnavailable", "no token could be had".to_owned()),
-        _ => ("NoAnswer", format!("no answer of {service}")),
+        ErrorKind::Connection => {
+            (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
+        }
+        ErrorKind::Credential => {
+            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token could be had".to_owned())
+        }
+        _ => (ErrorCode::NO_ANSWER, format!("no answer of {service}")),
     };
     // Without the pipeline's own error around it, whose `Debug` may be pages of backtrace.
     let error = error.into_inner().unwrap_or_else(Into::into);
@@ -189,7 +192,7 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
     // Some errors repeat what lies below them.
     reasons.dedup();
     let message = format!("{message}: {}", reasons.join(": "));
-    let error = StoreError::new(ErrorCode::new(code), message).caused_by(error);
+    let error = StoreError::new(code, message).caused_by(error);
     StoreError { status: 0, ..error }
 }
 
