@@ -143,6 +143,18 @@ impl RowFault {
         Self(Box::new((property.to_owned(), fault)))
     }
 
+    /// The property; empty for the whole row.
+    #[must_use]
+    pub fn property(&self) -> &str {
+        &self.0.0
+    }
+
+    /// What is wrong with it.
+    #[must_use]
+    pub fn fault(&self) -> &PropertyFault {
+        &self.0.1
+    }
+
     /// That the value of `property` is none of its type's.
     #[cold]
     pub(crate) fn unreadable(property: &str, error: &serde_json::Error) -> Self {
@@ -151,13 +163,6 @@ impl RowFault {
 
     pub(crate) fn into_parts(self) -> (String, PropertyFault) {
         *self.0
-    }
-}
-
-/// A row that is no JSON object.
-impl From<serde_json::Error> for RowFault {
-    fn from(error: serde_json::Error) -> Self {
-        Self::unreadable("", &error)
     }
 }
 

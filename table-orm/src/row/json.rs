@@ -1,16 +1,17 @@
 //! The JSON of rows and pages, read from left to right.
 //!
 //! Invariant: what is read is JSON, and what `serde_json` would read. It reads the values; only
-//! punctuation, and strings that have no escapes, are read here.
+//! punctuation, and short strings that have no escapes, are read here.
 
 use crate::property::RowFault;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny};
 use serde_json::{Deserializer, Error};
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
-type Result<T, E = Error> = std::result::Result<T, E>;
+/// Longer strings, of which `serde_json` looks at several bytes at once, are left to it.
+const SHORT: usize = 48;
 
 /// What is left to read of a text.
 #[derive(Debug)]
@@ -20,12 +21,14 @@ pub(super) struct Json<'de> {
 
 impl<'de> Json<'de> {
     /// A text, checked to be UTF-8 as a whole, which costs less than string by string.
-    pub fn new(json: &'de [u8]) -> Result<Self> {
-        str::from_utf8(json).map(|rest| Self { rest }).map_err(Error::custom)
+    pub fn new(json: &'de [u8]) -> Result<Self, RowFault> {
+        str::from_utf8(json)
+            .map(|rest| Self { rest })
+            .map_err(|error| RowFault::unreadable("", &Error::custom(error)))
     }
 
-    /// Takes a value.
-    pub fn value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value> {
+    /// Takes a value. After an error it is still there.
+    pub fn value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> serde_json::Result<S::Value> {
         let mut reader = Deserializer::from_str(self.rest);
         let value = seed.deserialize(&mut reader)?;
         let length = reader.into_iter::<IgnoredAny>().byte_offset();
@@ -33,52 +36,59 @@ impl<'de> Json<'de> {
         Ok(value)
     }
 
+    /// Takes a value that every row and page has the type of.
+    pub fn own_value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, RowFault> {
+        self.value(seed).map_err(|error| RowFault::unreadable("", &error))
+    }
+
+    /// Takes a value that nothing is done with.
+    pub fn ignore(&mut self) -> Result<(), RowFault> {
+        self.own_value(PhantomData::<IgnoredAny>).map(drop)
+    }
+
     /// Takes a string: a slice of the text, where it has no escapes.
-    pub fn text(&mut self) -> Result<Cow<'de, str>> {
+    pub fn text(&mut self) -> Result<Cow<'de, str>, RowFault> {
+        self.next();
         match self.plain("\"", "\"") {
             Some(text) => Ok(Cow::Borrowed(text)),
-            None => self.value(PhantomData),
+            None => self.own_value(PhantomData).map(|Text(text)| text),
         }
     }
 
-    /// Takes a string without escapes, together with the quotes and what else is expected around it.
+    /// Takes a short string without escapes, together with the quotes and what else is expected
+    /// around it.
     #[inline(always)]
     fn plain(&mut self, start: &str, end: &str) -> Option<&'de str> {
         let text = self.rest.strip_prefix(start)?;
-        let length = text.bytes().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
+        let short = &text.as_bytes()[..text.len().min(SHORT)];
+        let length = short.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
         let (text, rest) = text.split_at(length);
         self.rest = rest.strip_prefix(end)?;
         Some(text)
     }
 
-    /// Takes a value that nothing is done with.
-    pub fn ignore(&mut self) -> Result<()> {
-        self.value(PhantomData::<IgnoredAny>).map(drop)
-    }
-
     /// Takes the name of an object's next member, as far as its value; `None` at the object's end.
-    pub fn name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>> {
+    pub fn name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
         let plain = if is_first { self.plain("{\"", "\":") } else { self.plain(",\"", "\":") };
         plain.map_or_else(|| self.other_name(is_first), |name| Ok(Some(Cow::Borrowed(name))))
     }
 
     /// The same where there are spaces or escapes, or where no name comes next.
-    fn other_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>> {
-        if is_first {
-            self.expect(b'{')?;
+    fn other_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
+        if is_first && !self.take(b'{') {
+            return Err(self.unexpected("an object"));
         }
         if self.take(b'}') {
             return Ok(None);
         }
-        if !is_first {
-            self.expect(b',')?;
+        if !is_first && !self.take(b',') {
+            return Err(self.unexpected("`,` or `}`"));
         }
         if self.next() != Some(b'"') {
             return Err(self.unexpected("a name"));
         }
         let name = self.text()?;
-        self.expect(b':')?;
-        Ok(Some(name))
+        if self.take(b':') { Ok(Some(name)) } else { Err(self.unexpected("`:`")) }
     }
 
     /// Takes an array, element by element.
@@ -86,7 +96,9 @@ impl<'de> Json<'de> {
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<(), RowFault>,
     ) -> Result<(), RowFault> {
-        self.expect(b'[')?;
+        if !self.take(b'[') {
+            return Err(self.unexpected("an array"));
+        }
         if self.take(b']') {
             return Ok(());
         }
@@ -94,11 +106,11 @@ impl<'de> Json<'de> {
         while self.take(b',') {
             element(self)?;
         }
-        Ok(self.expect(b']')?)
+        if self.take(b']') { Ok(()) } else { Err(self.unexpected("`,` or `]`")) }
     }
 
     /// Takes the end.
-    pub fn end(&mut self) -> Result<()> {
+    pub fn end(&mut self) -> Result<(), RowFault> {
         if self.next().is_none() { Ok(()) } else { Err(self.unexpected("the end")) }
     }
 
@@ -118,19 +130,14 @@ impl<'de> Json<'de> {
         is_next
     }
 
-    fn expect(&mut self, mark: u8) -> Result<()> {
-        if self.take(mark) {
-            Ok(())
-        } else {
-            Err(self.unexpected(format_args!("`{}`", char::from(mark))))
-        }
-    }
-
     #[cold]
-    fn unexpected(&self, expected: impl fmt::Display) -> Error {
-        match self.rest.chars().next() {
-            Some(found) => Error::custom(format_args!("expected {expected}, found `{found}`")),
-            None => Error::custom(format_args!("expected {expected}, found the end")),
-        }
+    fn unexpected(&self, expected: &str) -> RowFault {
+        let found = self.rest.chars().next();
+        let found = found.map_or("the end".to_owned(), |found| format!("{found:?}"));
+        RowFault::unreadable("", &Error::custom(format_args!("expected {expected}, found {found}")))
     }
 }
+
+/// A string, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

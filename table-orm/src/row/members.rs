@@ -58,7 +58,7 @@ pub struct Members<'c, 'de> {
     json: &'c mut Json<'de>,
     context: &'c mut RowContext<'de>,
     /// Those that the rows before had, where there may be any.
-    names: Option<&'c mut Names<'de>>,
+    names: &'c mut Option<Names<'de>>,
     /// The place among them of the name that is expected next.
     place: usize,
     is_first: bool,
@@ -68,7 +68,7 @@ impl<'c, 'de> Members<'c, 'de> {
     pub(super) const fn new(
         json: &'c mut Json<'de>,
         context: &'c mut RowContext<'de>,
-        names: Option<&'c mut Names<'de>>,
+        names: &'c mut Option<Names<'de>>,
     ) -> Self {
         Self { json, context, names, place: 0, is_first: true }
     }
@@ -79,7 +79,7 @@ impl<'c, 'de> Members<'c, 'de> {
     /// When the row is not JSON.
     pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         let is_first = mem::replace(&mut self.is_first, false);
-        let Some(names) = &self.names else { return Ok(self.json.name(is_first)?) };
+        let Some(names) = &*self.names else { return self.json.name(is_first) };
         let Some((name, place, rest)) = names.find(self.place, is_first, self.json.rest) else {
             return self.new_name(is_first);
         };
@@ -91,9 +91,12 @@ impl<'c, 'de> Members<'c, 'de> {
     fn new_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
         let rest = self.json.rest;
         let name = self.json.name(is_first)?;
-        if let (Some(names), Some(Cow::Borrowed(name))) = (&mut self.names, &name) {
+        if let (Some(names), Some(Cow::Borrowed(name))) = (&mut *self.names, &name) {
             let text = &rest[..rest.len() - self.json.rest.len()];
-            self.place = names.insert(self.place, Name { is_first, text, name });
+            match names.insert(self.place, Name { is_first, text, name }) {
+                Some(place) => self.place = place,
+                None => *self.names = None,
+            }
         }
         Ok(name)
     }
@@ -109,7 +112,7 @@ impl<'c, 'de> Members<'c, 'de> {
     /// Reads the value of `property` into `slot`; `null` leaves it empty.
     ///
     /// # Errors
-    /// When it is not a value of the type.
+    /// When it is not a value of the type. What comes next is the next member then too.
     pub fn read<T: Property>(
         &mut self,
         property: &str,
@@ -120,7 +123,11 @@ impl<'c, 'de> Members<'c, 'de> {
                 *slot = value;
                 Ok(())
             }
-            Err(error) => Err(RowFault::unreadable(property, &error)),
+            Err(error) => {
+                // What is no JSON is the next error.
+                let _ = self.json.ignore();
+                Err(RowFault::unreadable(property, &error))
+            }
         }
     }
 
@@ -134,10 +141,7 @@ impl<'c, 'de> Members<'c, 'de> {
             "RowKey" => &mut self.context.row_key,
             "Timestamp" => &mut self.context.timestamp,
             "odata.etag" => &mut self.context.stated_etag,
-            _ => {
-                self.json.ignore()?;
-                return Ok(());
-            }
+            _ => return self.json.ignore(),
         };
         *slot = self.json.text()?;
         Ok(())

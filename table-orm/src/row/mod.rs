@@ -14,7 +14,7 @@ mod skip;
 mod tests;
 mod write;
 
-pub use members::{Members, RowContext};
+pub use members::Members;
 pub use misplaced::Misplaced;
 pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};

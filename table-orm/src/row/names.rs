@@ -42,13 +42,14 @@ impl<'de> Names<'de> {
         })
     }
 
-    /// Adds a name behind the first `place`. The place behind it.
-    pub fn insert(&mut self, place: usize, name: Name<'de>) -> usize {
+    /// Adds a name behind the first `place`: the place behind it. `None` when there are so many that
+    /// the rows have too little in common.
+    pub fn insert(&mut self, place: usize, name: Name<'de>) -> Option<usize> {
         if self.0.len() == MAX_NAMES {
-            return place;
+            return None;
         }
         self.0.insert(place, name);
-        place + 1
+        Some(place + 1)
     }
 }
 
@@ -56,5 +57,34 @@ impl<'de> Name<'de> {
     fn find(&self, is_first: bool, rest: &'de str) -> Option<(&'de str, &'de str)> {
         let rest = rest.strip_prefix(self.text)?;
         (self.is_first == is_first).then_some((self.name, rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_too_many_names_is_given_up() {
+        let name = || Name { is_first: false, text: ",\"A\":", name: "A" };
+        let mut names = Names::default();
+        for place in 0..MAX_NAMES {
+            assert_eq!(names.insert(place, name()), Some(place + 1));
+        }
+        assert_eq!(names.insert(0, name()), None);
+    }
+
+    #[test]
+    fn names_that_rows_lack_are_passed_over() {
+        let texts = [",\"A\":", ",\"B\":", ",\"C\":", ",\"D\":", ",\"E\":", ",\"F\":"];
+        let mut names = Names::default();
+        for (place, text) in texts.into_iter().enumerate() {
+            names.insert(place, Name { is_first: false, text, name: &text[2..3] });
+        }
+        assert_eq!(names.find(0, false, ",\"A\":1"), Some(("A", 1, "1")));
+        assert_eq!(names.find(0, false, ",\"E\":1"), Some(("E", 5, "1")));
+        assert_eq!(names.find(0, false, ",\"F\":1"), None);
+        assert_eq!(names.find(0, true, ",\"A\":1"), None);
+        assert_eq!(names.find(6, false, ",\"A\":1"), None);
     }
 }

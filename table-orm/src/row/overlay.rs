@@ -1,7 +1,7 @@
 //! One row's properties over another's.
 
 use super::members::RowContext;
-use crate::property::{PropertyError, write_string};
+use crate::property::{PropertyError, RowFault, write_string};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 pub(crate) fn overlay(stored: &[u8], set: &[u8]) -> Result<Bytes, PropertyError> {
     let parse = |json| {
         serde_json::from_slice::<Object<'_>>(json)
-            .map_err(|error| RowContext::new("row").error(error.into()))
+            .map_err(|error| RowContext::new("row").error(RowFault::unreadable("", &error)))
     };
     let (mut merged, set) = (parse(stored)?, parse(set)?);
     for name in set.keys() {

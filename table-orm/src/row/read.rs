@@ -95,7 +95,7 @@ fn read_object<'de, T: ReadRow>(
     json: &'de [u8],
 ) -> Result<T, RowFault> {
     let mut json = Json::new(json)?;
-    let value = T::read_row(row, Members::new(&mut json, context, None))?;
+    let value = T::read_row(row, Members::new(&mut json, context, &mut None))?;
     json.end()?;
     Ok(value)
 }
@@ -117,12 +117,12 @@ fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
 /// Reads every row of a page's `value` array.
 pub(crate) fn read_page<T: ReadRow>(row: usize, json: &[u8]) -> Result<Vec<T>, PropertyError> {
     let mut context = RowContext::new(T::NAME);
-    let mut names = Names::default();
+    let mut names = Some(Names::default());
     let mut rows = Vec::new();
     let read = read_value(json, |json| {
         json.array(|json| {
             context = RowContext::new(T::NAME);
-            let members = Members::new(json, &mut context, Some(&mut names));
+            let members = Members::new(json, &mut context, &mut names);
             rows.push(T::read_row(row, members)?);
             Ok(())
         })
@@ -133,7 +133,7 @@ pub(crate) fn read_page<T: ReadRow>(row: usize, json: &[u8]) -> Result<Vec<T>, P
 
 /// The JSON objects of a page's `value` array, unread.
 pub(crate) fn split_page(json: &[u8]) -> Result<Vec<&RawValue>, PropertyError> {
-    read_value(json, |json| Ok(json.value(PhantomData::<Vec<&RawValue>>)?))
+    read_value(json, |json| json.own_value(PhantomData::<Vec<&RawValue>>))
         .map_err(|fault| RowContext::new("page").error(fault))
 }
 
@@ -153,5 +153,5 @@ fn read_value<'de, T>(
         }
     }
     json.end()?;
-    Ok(value.ok_or_else(|| serde_json::Error::missing_field("value"))?)
+    value.ok_or_else(|| RowFault::unreadable("", &serde_json::Error::missing_field("value")))
 }

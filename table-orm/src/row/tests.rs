@@ -1,7 +1,8 @@
 //! What is read of JSON is what `serde_json` reads of it, whatever the rows of a page look like.
 
-use super::{read_page, read_row, split_page};
+use super::{Members, ReadRow, read_page, read_row, split_page};
 use crate::entity::DynamicEntity;
+use crate::property::RowFault;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use serde_json::Value;
@@ -18,7 +19,7 @@ const MEMBERS: [(&str, &str); 9] = [
     (r#""C""#, r#""9007199254740993""#),
     (r#""é""#, "null"),
 ];
-const SPACES: [&str; 3] = ["", " ", "\n\t"];
+const SPACES: [&str; 3] = ["", " ", "\r\n\t"];
 
 /// The JSON objects of rows that lack some members, have others in another order, and are spaced
 /// as one pleases.
@@ -49,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_json_is_no_page(rows in rows(), at: Index, by in "[{}\\[\\],:\"AB1]{0,2}") {
+    fn what_is_no_json_is_no_page(rows in rows(), at: Index, by in "[{}\\[\\],:\"AB1\t\u{1}\\\\]{0,2}") {
         let mut page = page_of(&rows);
         let characters: Vec<_> = page.char_indices().collect();
         let (start, old) = *at.get(&characters);
@@ -75,6 +76,10 @@ fn names_are_known_again_only_where_they_may_stand() {
         r#"{"A":1},{"A":1"#,
         r#"{"A" 1}"#,
         r#"{A:1}"#,
+        "{\"A\u{1f}\":1}",
+        "{\"PartitionKey\":\"a\tb\"}",
+        "{\"PartitionKey\":\"12345678\u{1}2345678\"}",
+        "{\"A\":\u{b}1}",
     ] {
         let page = format!(r#"{{"value":[{rows}]}}"#);
         assert!(serde_json::from_str::<Value>(&page).is_err(), "{page}");
@@ -85,6 +90,51 @@ fn names_are_known_again_only_where_they_may_stand() {
         assert!(read_page::<DynamicEntity>(0, page.as_bytes()).is_err(), "{page}");
         assert!(split_page(page.as_bytes()).is_err(), "{page}");
     }
+}
+
+#[test]
+fn a_row_is_one_object_and_a_page_has_one_value() {
+    for row in [r#"{"A":1}x"#, r#"{"A":1}{"#, r#"{"A":1},"#, r#"[{"A":1}]"#, ""] {
+        assert!(read_row::<DynamicEntity>(0, row.as_bytes()).is_err(), "{row}");
+    }
+    let twice = r#"{"value":[{"A":1}],"value":[]}"#;
+    assert_eq!(read_page::<DynamicEntity>(0, twice.as_bytes()).unwrap().len(), 1);
+    let error = read_page::<DynamicEntity>(0, b"{\"value\":[]\x01}").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r"`DynamicEntity` cannot be read: expected `,` or `}`, found '\u{1}'"
+    );
+}
+
+/// A property that is left out where its value is of another type.
+#[derive(Debug, PartialEq)]
+struct Lenient(Vec<u8>);
+
+impl ReadRow for Lenient {
+    const NAME: &'static str = "Lenient";
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        let mut values = Vec::new();
+        while let Some(name) = members.next_name()? {
+            let mut slot = None;
+            if members.read::<u8>(&name, &mut slot).is_ok() {
+                values.extend(slot);
+            }
+        }
+        Ok(Self(values))
+    }
+}
+
+#[test]
+fn reading_goes_on_behind_a_value_of_another_type() {
+    for value in [r#""x""#, "1.5", "300", "-1", "[1,[2]]", r#"{"a":{}}"#, "true", "null"] {
+        let row = format!(r#"{{"A":1,"X":{value},"B":7}}"#);
+        assert_eq!(read_row::<Lenient>(0, row.as_bytes()).unwrap(), Lenient(vec![1, 7]), "{row}");
+        let page = page_of(&[row.clone(), row]);
+        let rows = read_page::<Lenient>(0, page.as_bytes()).unwrap();
+        assert_eq!(rows, [Lenient(vec![1, 7]), Lenient(vec![1, 7])]);
+    }
+    assert!(read_row::<Lenient>(0, br#"{"A":1,"X":tru,"B":7}"#).is_err());
 }
 
 #[test]
