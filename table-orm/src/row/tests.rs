@@ -97,8 +97,9 @@ fn a_row_is_one_object_and_a_page_has_one_value() {
     for row in [r#"{"A":1}x"#, r#"{"A":1}{"#, r#"{"A":1},"#, r#"[{"A":1}]"#, ""] {
         assert!(read_row::<DynamicEntity>(0, row.as_bytes()).is_err(), "{row}");
     }
-    let twice = r#"{"value":[{"A":1}],"value":[]}"#;
+    let twice = r#"{"value":[{"A":1}],"value":[{"A":1},{"A":1}]}"#;
     assert_eq!(read_page::<DynamicEntity>(0, twice.as_bytes()).unwrap().len(), 1);
+    assert_eq!(split_page(twice.as_bytes()).unwrap().len(), 1);
     let error = read_page::<DynamicEntity>(0, b"{\"value\":[]\x01}").unwrap_err();
     assert_eq!(
         error.to_string(),
