@@ -1,6 +1,7 @@
 //! Connection strings, as the Azure portal shows them.
 
 use super::account_service::AccountService;
+use super::connect::parse_endpoint;
 use super::credential::{Kind, is_account_name};
 use super::{ConnectError, Credential, SharedKey};
 use std::str::FromStr;
@@ -46,6 +47,12 @@ pub enum ConnectionStringError {
     /// A setting whose value cannot be used.
     #[error("the connection string gives `{0}` a value that cannot be used")]
     Invalid(&'static str),
+    /// A setting whose value is no endpoint.
+    #[error(
+        "the connection string gives `{0}` a value that is not an http or https URL without user, \
+         query and fragment; a signature has a setting of its own, `SharedAccessSignature`"
+    )]
+    Endpoint(&'static str),
 }
 
 /// The settings that matter for tables and queues.
@@ -118,17 +125,15 @@ impl<'s> Settings<'s> {
 
     fn azurite(&self, service: AccountService) -> Result<ConnectionString, ConnectionStringError> {
         let host = self.get("DevelopmentStorageProxyUri").unwrap_or("http://127.0.0.1");
-        if !(host.starts_with("http://") || host.starts_with("https://")) {
-            return Err(ConnectionStringError::Invalid("DevelopmentStorageProxyUri"));
-        }
         let host = host.trim_end_matches('/');
         let endpoint = format!("{host}:{}/{AZURITE_ACCOUNT}", service.azurite_port());
+        let endpoint = checked(endpoint, "DevelopmentStorageProxyUri")?;
         Ok(ConnectionString { endpoint, credential: shared_key(AZURITE_ACCOUNT, AZURITE_KEY)? })
     }
 
     fn endpoint(&self, service: AccountService) -> Result<String, ConnectionStringError> {
         if let Some(endpoint) = self.get(service.endpoint_setting()) {
-            return Ok(endpoint.to_owned());
+            return checked(endpoint.to_owned(), service.endpoint_setting());
         }
         let account =
             self.get("AccountName").ok_or(ConnectionStringError::Missing(match service {
@@ -165,6 +170,15 @@ impl<'s> Settings<'s> {
                 Err(ConnectionStringError::Missing("`AccountKey` or `SharedAccessSignature`"))
             }
         }
+    }
+}
+
+/// The endpoint that a setting gives, unless it holds more: that may be a secret, and `Debug` output
+/// shows endpoints.
+fn checked(endpoint: String, setting: &'static str) -> Result<String, ConnectionStringError> {
+    match parse_endpoint(&endpoint) {
+        Ok(_) => Ok(endpoint),
+        Err(_) => Err(ConnectionStringError::Endpoint(setting)),
     }
 }
 
@@ -251,6 +265,14 @@ mod tests {
             ("AccountName=a;SharedAccessSignature=secret", E::Invalid("SharedAccessSignature")),
             ("UseDevelopmentStorage=secret", E::Invalid("UseDevelopmentStorage")),
             ("TableEndpoint=https://a.b;AccountKey=c2VjcmV0", E::Missing("`AccountName`")),
+            ("TableEndpoint=https://a.b?sv=1&sig=secret", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=https://user:secret@a.b", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=https://a.b/#secret", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=secret", E::Endpoint("TableEndpoint")),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://a:secret@b",
+                E::Endpoint("DevelopmentStorageProxyUri"),
+            ),
         ] {
             let error = text.parse::<ConnectionString>().unwrap_err();
             assert_eq!(error, expected);
