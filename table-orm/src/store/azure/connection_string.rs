@@ -77,6 +77,30 @@ impl ConnectionString {
         Self::read(text, AccountService::Queues)
     }
 
+    /// The account's key, where the connection string gives it and not a signature: what signs a
+    /// [`TableSas`](super::TableSas) to hand out.
+    ///
+    /// ```
+    /// use table_orm::TableName;
+    /// use table_orm::store::azure::{ConnectionString, Permissions, TableSas};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "AccountName=account;AccountKey=a2V5;EndpointSuffix=core.windows.net";
+    /// let account: ConnectionString = text.parse()?;
+    /// let key = account.shared_key().ok_or("the connection string gives no account key")?;
+    /// let until = time::OffsetDateTime::now_utc() + time::Duration::minutes(15);
+    /// let results = TableSas::new(TableName::new("results")?, Permissions::READ, until);
+    /// assert!(results.sign(key)?.contains("&sig="));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn shared_key(&self) -> Option<&SharedKey> {
+        match &self.credential.0 {
+            Kind::SharedKey(key) => Some(key),
+            Kind::Sas(_) | Kind::Token(_) => None,
+        }
+    }
+
     fn read(text: &str, service: AccountService) -> Result<Self, ConnectionStringError> {
         let settings = Settings::read(text)?;
         match settings.get("UseDevelopmentStorage") {
@@ -245,6 +269,17 @@ mod tests {
         }
         let missing = ConnectionStringError::Missing("`AccountName` or `QueueEndpoint`");
         assert_eq!(endpoint("TableEndpoint=https://t;SharedAccessSignature=sig=1"), Err(missing));
+    }
+
+    #[test]
+    fn the_account_key_can_be_had_where_one_is_given() {
+        let account = |text: &str| {
+            let parsed: ConnectionString = text.parse().unwrap();
+            parsed.shared_key().map(|key| key.account().to_owned())
+        };
+        assert_eq!(account("AccountName=acc;AccountKey=c2VjcmV0").as_deref(), Some("acc"));
+        assert_eq!(account("UseDevelopmentStorage=true").as_deref(), Some(AZURITE_ACCOUNT));
+        assert_eq!(account("AccountName=acc;SharedAccessSignature=sig=1"), None);
     }
 
     #[test]
