@@ -15,11 +15,13 @@ const AZURITE_KEY: &str =
 /// The endpoint and credential that a connection string names.
 ///
 /// Parsed, it is that of the table service; [`queues`](Self::queues) reads that of the queue
-/// service. Settings for the service are read, all others passed over:
+/// service. Settings for the service are read, those for others passed over, and names that are
+/// neither refused:
 /// `UseDevelopmentStorage=true` with or without `DevelopmentStorageProxyUri`; or `AccountName` and
 /// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint` or `QueueEndpoint`, or with
 /// `EndpointSuffix` and `DefaultEndpointsProtocol` where these are not `core.windows.net` and
-/// `https`. Names in any case.
+/// `https`. Names in any case. Quotes around the whole, as in files of environment variables, are
+/// left out.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
     /// The URL of the service.
@@ -32,9 +34,14 @@ pub struct ConnectionString {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionStringError {
-    /// A part without `=`, by its place from 1.
+    /// A part without `=`, or with no name before it, by its place from 1.
     #[error("part {0} of the connection string is not `Name=value`")]
     NoSetting(usize),
+    /// A setting that connection strings of Azure Storage do not have.
+    #[error(
+        "`{0}` is no setting of Azure Storage's connection strings; correct its name or leave it out"
+    )]
+    Unknown(String),
     /// A setting given twice.
     #[error("the connection string gives `{0}` twice")]
     Twice(&'static str),
@@ -54,6 +61,19 @@ pub enum ConnectionStringError {
     )]
     Endpoint(&'static str),
 }
+
+/// The settings that are passed over.
+const OTHERS: [&str; 9] = [
+    "AccountKeyName",
+    "BlobEndpoint",
+    "BlobSecondaryEndpoint",
+    "DfsEndpoint",
+    "FileEndpoint",
+    "FileSecondaryEndpoint",
+    "QueueSecondaryEndpoint",
+    "TableSecondaryEndpoint",
+    "WebEndpoint",
+];
 
 /// The settings that matter for tables and queues.
 const NAMES: [&str; 9] = [
@@ -124,6 +144,7 @@ struct Settings<'s>([Option<&'s str>; NAMES.len()]);
 
 impl<'s> Settings<'s> {
     fn read(text: &'s str) -> Result<Self, ConnectionStringError> {
+        let text = unquoted(text.trim());
         let mut values = [None; NAMES.len()];
         for (index, part) in text.split(';').enumerate() {
             if part.trim().is_empty() {
@@ -131,11 +152,16 @@ impl<'s> Settings<'s> {
             }
             let (name, value) =
                 part.split_once('=').ok_or(ConnectionStringError::NoSetting(index + 1))?;
-            let known = NAMES.iter().position(|known| known.eq_ignore_ascii_case(name.trim()));
-            if let Some(known) = known
-                && values[known].replace(value.trim()).is_some()
-            {
-                return Err(ConnectionStringError::Twice(NAMES[known]));
+            let name = name.trim();
+            let is_name = |known: &&str| known.eq_ignore_ascii_case(name);
+            if let Some(known) = NAMES.iter().position(is_name) {
+                if values[known].replace(value.trim()).is_some() {
+                    return Err(ConnectionStringError::Twice(NAMES[known]));
+                }
+            } else if !could_be_name(name) {
+                return Err(ConnectionStringError::NoSetting(index + 1));
+            } else if !OTHERS.iter().any(is_name) {
+                return Err(ConnectionStringError::Unknown(name.to_owned()));
             }
         }
         Ok(Self(values))
@@ -197,6 +223,17 @@ impl<'s> Settings<'s> {
     }
 }
 
+/// The text without one pair of quotes around it.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
+    within('"').or_else(|| within('\'')).unwrap_or(text)
+}
+
+/// Whether the text may be shown as a name: a key whose own name is missing has `=` at its end too.
+fn could_be_name(text: &str) -> bool {
+    (1..=30).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
 /// The endpoint that a setting gives, unless it holds more: that may be a secret, and `Debug` output
 /// shows endpoints.
 fn checked(endpoint: String, setting: &'static str) -> Result<String, ConnectionStringError> {
@@ -240,6 +277,23 @@ mod tests {
             endpoint("tableendpoint=https://a.b/;SharedAccessSignature=sv=1&sig=a%3D"),
             "https://a.b/"
         );
+    }
+
+    #[test]
+    fn settings_of_other_services_are_passed_over() {
+        let blobs = "BlobEndpoint=https://b/;fileendpoint=https://f/;DfsEndpoint=https://d/";
+        assert_eq!(
+            endpoint(&format!("{blobs};AccountName=acc;AccountKey=c2VjcmV0")),
+            "https://acc.table.core.windows.net"
+        );
+    }
+
+    #[test]
+    fn quotes_around_the_whole_are_left_out() {
+        for quote in ['"', '\''] {
+            let text = format!(" {quote}AccountName=acc;AccountKey=c2VjcmV0{quote}\n");
+            assert_eq!(endpoint(&text), "https://acc.table.core.windows.net");
+        }
     }
 
     #[test]
@@ -289,6 +343,9 @@ mod tests {
             ("", E::Missing("`AccountName` or `TableEndpoint`")),
             ("AccountName=secret", E::Missing("`AccountKey` or `SharedAccessSignature`")),
             ("AccountName=a;secret", E::NoSetting(2)),
+            ("AccountName=a;c2VjcmV0secret==", E::NoSetting(2)),
+            ("\"AccountName=a;AccountKey=secret", E::NoSetting(1)),
+            ("AccountName=a;TableEndpiont=secret", E::Unknown("TableEndpiont".to_owned())),
             ("AccountName=a;AccountKey=secret!", E::NotBase64("AccountKey")),
             ("AccountName=se/cret;AccountKey=c2VjcmV0", E::Invalid("AccountName")),
             ("AccountName=a;AccountName=secret", E::Twice("AccountName")),
