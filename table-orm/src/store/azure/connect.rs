@@ -32,7 +32,10 @@ pub enum ConnectError {
     #[error("the account key is not base64 text")]
     AccountKey,
     /// Not a shared access signature.
-    #[error("the shared access signature is not a query string with a parameter `sig`")]
+    #[error(
+        "the shared access signature is not a query string such as `sv=..&sig=..`, with a `sig` that \
+         is not empty, or an http or https URL with one"
+    )]
     SharedAccessSignature,
     /// A token, which whoever sees it could use, over a connection that anybody can read.
     #[error("tokens are sent over https only, and this endpoint is http")]

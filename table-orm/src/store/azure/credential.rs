@@ -1,6 +1,7 @@
 //! What a request is authorized with.
 
 use super::ConnectError;
+use super::connect::parse_endpoint;
 use azure_core::credentials::{Secret, TokenCredential};
 use azure_core::hmac::hmac_sha256;
 use azure_core::http::Url;
@@ -63,17 +64,29 @@ pub(super) enum Kind {
 
 impl Credential {
     /// The query string of a shared access signature, of the account, one table or one queue,
-    /// with or without the `?` in front.
+    /// with or without the `?` in front, or the URL that ends with it, as the portal's "SAS URL".
     ///
     /// # Errors
-    /// Text without a parameter `sig`, or that no URL can hold.
+    /// Text without a parameter `sig` or with an empty one, with more than parameters, or that no
+    /// URL can hold.
     pub fn sas(signature: &str) -> Result<Self, ConnectError> {
-        let text = signature.trim().trim_start_matches('?');
-        let signed = text.split('&').any(|parameter| parameter.starts_with("sig="));
-        let query =
+        let text = signature.trim();
+        let query = match text.split_once('?') {
+            Some((url, query)) if url.is_empty() || parse_endpoint(url).is_ok() => query,
+            _ => text,
+        };
+        let in_query =
             |byte: u8| matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'"' | b'<' | b'>');
-        if signed && text.bytes().all(query) {
-            Ok(Self(Kind::Sas(Secret::new(text.to_owned()))))
+        // A URL without scheme or a connection string starts otherwise.
+        let parameter = |text: &str| {
+            let name = text.split_once('=').map_or(text, |(name, _)| name);
+            let name = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+            name && !text.contains("SharedAccessSignature=")
+        };
+        let signed = |text: &str| text.strip_prefix("sig=").is_some_and(|value| !value.is_empty());
+        let parameters = || query.split('&');
+        if query.bytes().all(in_query) && parameters().all(parameter) && parameters().any(signed) {
+            Ok(Self(Kind::Sas(Secret::new(query.to_owned()))))
         } else {
             Err(ConnectError::SharedAccessSignature)
         }
@@ -137,6 +150,49 @@ impl fmt::Debug for Credential {
             Kind::SharedKey(key) => key.fmt(f),
             Kind::Sas(_) => f.write_str("SharedAccessSignature"),
             Kind::Token(_) => f.write_str("TokenCredential"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_url_with_a_signature_the_signature_is_used() {
+        for text in [
+            "sv=1&sig=c2ln%3D",
+            "?sv=1&sig=c2ln%3D",
+            "https://acc.table.core.windows.net/?sv=1&sig=c2ln%3D",
+            " HTTPS://acc.table.core.windows.net/results?sv=1&sig=c2ln%3D\n",
+            "http://127.0.0.1:10002/devstoreaccount1?sv=1&sig=c2ln%3D",
+        ] {
+            let Ok(Credential(Kind::Sas(signature))) = Credential::sas(text) else {
+                panic!("{text} is refused");
+            };
+            assert_eq!(signature.secret(), "sv=1&sig=c2ln%3D", "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_signature_is_refused_and_not_shown() {
+        for text in [
+            "",
+            "secret",
+            "sv=1",
+            "sv=secret&sig=",
+            "sv=1&sig",
+            "sv=1&sig=sec\nret",
+            "https://acc.table.core.windows.net/",
+            "https://user:secret@acc.table.core.windows.net/?sv=1&sig=secret",
+            "acc.table.core.windows.net/?sv=1&sig=secret",
+            "TableEndpoint=https://a.b/;SharedAccessSignature=sv=1&sig=secret",
+            "SharedAccessSignature=sv=1&sig=secret",
+            "sv=1&sig=secret#here",
+        ] {
+            let error = Credential::sas(text).unwrap_err();
+            assert!(matches!(error, ConnectError::SharedAccessSignature), "{text}");
+            assert!(!format!("{error}{error:?}").contains("secret"), "{error}");
         }
     }
 }
