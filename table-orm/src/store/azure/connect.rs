@@ -46,6 +46,12 @@ pub enum ConnectError {
     /// A proxy of another kind, such as SOCKS, in `HTTPS_PROXY` or `ALL_PROXY`.
     #[error("the proxy that the environment names is not an http or https URL")]
     Proxy,
+    /// An id of the app, of the options' `client.user_agent`, that cannot stand in `User-Agent`.
+    #[error(
+        "the `application_id` of the user agent is not 1 to 24 letters, digits and characters of \
+         !#$%&'*+-.^_`|~; a `/` is none of them"
+    )]
+    ApplicationId,
     /// A client of the `azure_data_tables` crate whose requests cannot be repaired.
     #[cfg(feature = "azure-data-tables")]
     #[error("the client was not built with the options of `DataTablesStore::options`")]
@@ -115,12 +121,21 @@ pub(crate) fn client_options(
     url: &Url,
     options: ConnectOptions,
 ) -> Result<ClientOptions, ConnectError> {
+    if !options.client.user_agent.application_id.as_deref().is_none_or(is_application_id) {
+        return Err(ConnectError::ApplicationId);
+    }
     let mut client = options.client.clone();
     client.retry = RetryOptions::none();
     if client.transport.is_none() {
         client.transport = Some(Transport::new(Arc::new(transport::Http::new(url, &options)?)));
     }
     Ok(client)
+}
+
+/// Whether the pipeline takes it, which panics otherwise.
+fn is_application_id(text: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    (1..=24).contains(&text.len()) && text.bytes().all(token)
 }
 
 pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
@@ -165,6 +180,7 @@ pub(crate) fn authorization(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::azure::SharedKey;
 
     #[test]
     fn endpoints_are_urls_without_query_or_user() {
@@ -182,6 +198,33 @@ mod tests {
             assert!(!error.to_string().contains("secret"));
         }
         assert!(parse_endpoint("http://127.0.0.1:10002/devstoreaccount1").is_ok());
+    }
+
+    fn connected(options: ConnectOptions) -> Result<AzureStore, ConnectError> {
+        let key = SharedKey::new("acc", "c2VjcmV0").unwrap();
+        connect("https://acc.table.core.windows.net", key.into(), options)
+    }
+
+    #[test]
+    fn an_application_id_that_no_user_agent_can_hold_is_refused() {
+        let connected = |id: &str| {
+            let mut options = ConnectOptions::default();
+            options.client.user_agent.application_id = Some(id.to_owned());
+            connected(options)
+        };
+        for id in ["ops-1.0", "!#$%&'*+-.^_`|~", "exactly_24_characters!!!"] {
+            assert!(connected(id).is_ok(), "{id}");
+        }
+        for id in [
+            "",
+            "ops/1.0",
+            "ops 1",
+            "zürich",
+            "one more than 24 of them",
+            "a_23456789_23456789_23456",
+        ] {
+            assert!(matches!(connected(id), Err(ConnectError::ApplicationId)), "{id}");
+        }
     }
 
     #[test]
