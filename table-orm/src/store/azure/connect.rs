@@ -40,6 +40,9 @@ pub enum ConnectError {
     /// A token, which whoever sees it could use, over a connection that anybody can read.
     #[error("tokens are sent over https only, and this endpoint is http")]
     TokenOverHttp,
+    /// No time at all for each request, by the option's name.
+    #[error("the option `{0}` is zero, in which no request can be answered; give it some seconds")]
+    Timeout(&'static str),
     /// Text that holds no certificate, or one that cannot be read.
     #[error("the root certificates are not PEM text with at least one certificate")]
     RootCertificates,
@@ -65,10 +68,10 @@ pub enum ConnectError {
 /// that the environment names in `HTTPS_PROXY` or `ALL_PROXY`, where `NO_PROXY` does not exempt it.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// How long to wait for a connection. 10 s unless told.
+    /// How long to wait for a connection. 10 s unless told, never zero.
     pub connect_timeout: Duration,
     /// How long to wait for a complete answer. 60 s unless told, twice what the service takes at
-    /// most for one request.
+    /// most for one request; never zero.
     pub request_timeout: Duration,
     /// The most idle connections that are kept for later requests. 64 unless told.
     pub max_idle_connections: usize,
@@ -121,6 +124,12 @@ pub(crate) fn client_options(
     url: &Url,
     options: ConnectOptions,
 ) -> Result<ClientOptions, ConnectError> {
+    if options.connect_timeout.is_zero() {
+        return Err(ConnectError::Timeout("connect_timeout"));
+    }
+    if options.request_timeout.is_zero() {
+        return Err(ConnectError::Timeout("request_timeout"));
+    }
     if !options.client.user_agent.application_id.as_deref().is_none_or(is_application_id) {
         return Err(ConnectError::ApplicationId);
     }
@@ -225,6 +234,16 @@ mod tests {
         ] {
             assert!(matches!(connected(id), Err(ConnectError::ApplicationId)), "{id}");
         }
+    }
+
+    #[test]
+    fn timeouts_in_which_no_request_can_be_answered_are_refused() {
+        let (zero, default) = (Duration::ZERO, ConnectOptions::default());
+        let refused = |options| connected(options).err();
+        let request = ConnectOptions { request_timeout: zero, ..default.clone() };
+        assert!(matches!(refused(request), Some(ConnectError::Timeout("request_timeout"))));
+        let connect = ConnectOptions { connect_timeout: zero, ..default };
+        assert!(matches!(refused(connect), Some(ConnectError::Timeout("connect_timeout"))));
     }
 
     #[test]
