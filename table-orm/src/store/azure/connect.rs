@@ -2,13 +2,14 @@
 
 use super::account_service::AccountService;
 use super::authorize::{AppendSas, SignSharedKey};
-use super::credential::Kind;
+use super::credential::{Kind, allows_http};
 use super::{AzureStore, ConnectionStringError, Credential, transport};
 use crate::protocol::{Dialect, Service};
 use azure_core::http::policies::Policy;
 use azure_core::http::policies::auth::BearerTokenAuthorizationPolicy;
 use azure_core::http::{ClientOptions, Pipeline, RetryOptions, Transport, Url};
 use std::error::Error;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,12 @@ pub enum ConnectError {
     /// No time at all for each request, by the option's name.
     #[error("the option `{0}` is zero, in which no request can be answered; give it some seconds")]
     Timeout(&'static str),
+    /// A shared access signature for https only, over a connection that anybody can read.
+    #[error(
+        "a shared access signature goes to other hosts than this machine over https only, and this \
+         endpoint is http; use https, or a signature that allows http itself: `spr=https,http`"
+    )]
+    SignatureOverHttp,
     /// Text that holds no certificate, or one that cannot be read.
     #[error("the root certificates are not PEM text with at least one certificate")]
     RootCertificates,
@@ -158,6 +165,15 @@ pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     if plain { Ok(url) } else { Err(ConnectError::Endpoint) }
 }
 
+/// Whether what is sent there stays on this machine.
+pub(super) fn is_this_machine(endpoint: &Url) -> bool {
+    let host = endpoint.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address| address.is_loopback())
+}
+
 /// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, and other last labels in other clouds.
 fn dialect(endpoint: &Url) -> Dialect {
     match endpoint.host_str() {
@@ -174,6 +190,13 @@ pub(crate) fn authorization(
 ) -> Result<Arc<dyn Policy>, ConnectError> {
     Ok(match credential.0 {
         Kind::SharedKey(key) => Arc::new(SignSharedKey { key, service }),
+        Kind::Sas(signature)
+            if endpoint.scheme() != "https"
+                && !is_this_machine(endpoint)
+                && !allows_http(signature.secret()) =>
+        {
+            return Err(ConnectError::SignatureOverHttp);
+        }
         Kind::Sas(signature) => Arc::new(AppendSas(signature)),
         Kind::Token(_) if endpoint.scheme() != "https" => return Err(ConnectError::TokenOverHttp),
         Kind::Token(credential) => {
@@ -244,6 +267,36 @@ mod tests {
         assert!(matches!(refused(request), Some(ConnectError::Timeout("request_timeout"))));
         let connect = ConnectOptions { connect_timeout: zero, ..default };
         assert!(matches!(refused(connect), Some(ConnectError::Timeout("connect_timeout"))));
+    }
+
+    #[test]
+    fn a_signature_for_https_only_is_not_sent_over_a_network_in_the_clear() {
+        let connected = |endpoint: &str, signature: &str| {
+            let credential = Credential::sas(signature).unwrap();
+            connect(endpoint, credential, ConnectOptions::default())
+        };
+        for (endpoint, signature) in [
+            ("https://acc.table.core.windows.net", "sv=1&spr=https&sig=x"),
+            ("http://127.0.0.1:10002/acc", "sv=1&spr=https&sig=x"),
+            ("http://127.3.2.1:10002/acc", "sv=1&sig=x"),
+            ("http://[::1]:10002/acc", "sv=1&sig=x"),
+            ("http://localhost:10002/acc", "sv=1&sig=x"),
+            ("http://acc.table.localhost:10002", "sv=1&sig=x"),
+            ("http://azurite:10002/acc", "sv=1&spr=https,http&sig=x"),
+            ("http://azurite:10002/acc", "sv=1&spr=https%2Chttp&sig=x"),
+        ] {
+            assert!(connected(endpoint, signature).is_ok(), "{endpoint} {signature}");
+        }
+        for (endpoint, signature) in [
+            ("http://acc.table.core.windows.net", "sv=1&spr=https&sig=x"),
+            ("http://acc.table.core.windows.net", "sv=1&sig=x"),
+            ("http://localhost.example", "sv=1&sig=x"),
+            ("http://azurite:10002/acc", "sv=1&spr=https&sig=http"),
+        ] {
+            let refused =
+                matches!(connected(endpoint, signature), Err(ConnectError::SignatureOverHttp));
+            assert!(refused, "{endpoint} {signature}");
+        }
     }
 
     #[test]

@@ -66,6 +66,10 @@ impl Credential {
     /// The query string of a shared access signature, of the account, one table or one queue,
     /// with or without the `?` in front, or the URL that ends with it, as the portal's "SAS URL".
     ///
+    /// Over plain `http` it goes to this machine only, as to Azurite, for whoever sees it could use
+    /// it. To another host, such as an Azurite in a container, it has to allow `http` itself, with
+    /// `spr=https,http`: [`TableSas::allow_http`](super::TableSas::allow_http).
+    ///
     /// # Errors
     /// Text without a parameter `sig` or with an empty one, with more than parameters, or that no
     /// URL can hold.
@@ -118,10 +122,21 @@ impl Credential {
 /// an app's data.
 fn granted(signature: &str) -> String {
     const BOUNDS: [&str; 9] = ["tn", "ss", "srt", "sp", "st", "se", "sip", "spr", "si"];
-    let query = Url::parse(&format!("sas:?{signature}"));
-    let bounds = query.iter().flat_map(Url::query_pairs);
-    let bounds = bounds.filter(|(name, _)| BOUNDS.contains(&&**name));
+    let bounds = parameters(signature);
+    let bounds = bounds.iter().filter(|(name, _)| BOUNDS.contains(&&**name));
     bounds.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether the signature says itself that it may be used over plain http.
+pub(super) fn allows_http(signature: &str) -> bool {
+    let http = |protocols: &str| protocols.split(',').any(|protocol| protocol == "http");
+    parameters(signature).iter().any(|(name, value)| name == "spr" && http(value))
+}
+
+/// The parameters of a signature, decoded.
+fn parameters(signature: &str) -> Vec<(String, String)> {
+    let query = Url::parse(&format!("sas:?{signature}"));
+    query.iter().flat_map(Url::query_pairs).map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
 }
 
 impl From<SharedKey> for Credential {
