@@ -2,7 +2,7 @@
 
 use super::account_service::AccountService;
 use super::authorize::{AppendSas, SignSharedKey};
-use super::credential::{Kind, allows_http};
+use super::credential::{Kind, TokenInTime, allows_http};
 use super::{AzureStore, ConnectionStringError, Credential, transport};
 use crate::protocol::{Dialect, Service};
 use azure_core::http::policies::Policy;
@@ -78,7 +78,8 @@ pub struct ConnectOptions {
     /// How long to wait for a connection. 10 s unless told, never zero.
     pub connect_timeout: Duration,
     /// How long to wait for a complete answer. 60 s unless told, twice what the service takes at
-    /// most for one request; never zero.
+    /// most for one request; never zero. As long at most is waited for a token of Entra ID, where
+    /// one is needed first.
     pub request_timeout: Duration,
     /// The most idle connections that are kept for later requests. 64 unless told.
     pub max_idle_connections: usize,
@@ -86,7 +87,7 @@ pub struct ConnectOptions {
     /// of a company's proxy or of an Azurite with `--cert`. Empty unless told.
     pub root_certificates: String,
     /// Logging, tracing, more policies, or another HTTP client, for which the four settings above
-    /// do nothing. Its retry options are not used.
+    /// do nothing, but for the wait for a token. Its retry options are not used.
     pub client: ClientOptions,
 }
 
@@ -109,7 +110,8 @@ pub(super) fn connect(
 ) -> Result<AzureStore, ConnectError> {
     let url = parse_endpoint(endpoint)?;
     let advice = credential.advice().into();
-    let authorize = authorization(AccountService::Tables, &url, credential)?;
+    let limit = options.request_timeout;
+    let authorize = authorization_within(limit, AccountService::Tables, &url, credential)?;
     Ok(AzureStore { advice, ..start(&url, vec![authorize], options)? })
 }
 
@@ -182,8 +184,21 @@ fn dialect(endpoint: &Url) -> Dialect {
     }
 }
 
-/// The policy that authorizes each try of a request to that service.
+/// The policy that authorizes each try of a request to that service, with tokens that come in the
+/// usual time.
 pub(crate) fn authorization(
+    service: AccountService,
+    endpoint: &Url,
+    credential: Credential,
+) -> Result<Arc<dyn Policy>, ConnectError> {
+    let limit = ConnectOptions::default().request_timeout;
+    authorization_within(limit, service, endpoint, credential)
+}
+
+/// The policy that authorizes each try of a request to that service, with tokens that come in that
+/// time.
+fn authorization_within(
+    limit: Duration,
     service: AccountService,
     endpoint: &Url,
     credential: Credential,
@@ -204,7 +219,9 @@ pub(crate) fn authorization(
                 Dialect::Storage => "https://storage.azure.com/.default",
                 Dialect::Cosmos => "https://cosmos.azure.com/.default",
             };
-            Arc::new(BearerTokenAuthorizationPolicy::new(credential, [scope]))
+            let in_time = Arc::new(TokenInTime { scope, limit });
+            let policy = BearerTokenAuthorizationPolicy::new(credential, [scope]);
+            Arc::new(policy.with_on_request(in_time))
         }
     })
 }
@@ -212,7 +229,9 @@ pub(crate) fn authorization(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::azure::SharedKey;
+    use crate::store::Store as _;
+    use crate::store::azure::{SharedKey, TokenCredential};
+    use azure_core::credentials::{AccessToken, TokenRequestOptions};
 
     #[test]
     fn endpoints_are_urls_without_query_or_user() {
@@ -296,6 +315,56 @@ mod tests {
             let refused =
                 matches!(connected(endpoint, signature), Err(ConnectError::SignatureOverHttp));
             assert!(refused, "{endpoint} {signature}");
+        }
+    }
+
+    /// A credential that gives that token, or none ever.
+    #[derive(Debug)]
+    struct Gives(Option<&'static str>);
+
+    #[async_trait::async_trait]
+    impl TokenCredential for Gives {
+        async fn get_token(
+            &self,
+            _: &[&str],
+            _: Option<TokenRequestOptions<'_>>,
+        ) -> azure_core::Result<AccessToken> {
+            let Some(token) = self.0 else { return std::future::pending().await };
+            let expires = time::OffsetDateTime::now_utc() + time::Duration::hours(1);
+            Ok(AccessToken::new(token, expires))
+        }
+    }
+
+    /// What two requests at once, to a host that is not met, tell of the credential.
+    async fn told(credential: Gives) -> [String; 2] {
+        let limit = Duration::from_secs(5);
+        let options = ConnectOptions { request_timeout: limit, ..ConnectOptions::default() };
+        let credential = Arc::new(credential).into();
+        let store = connect("https://acc.table.core.windows.net", credential, options).unwrap();
+        let start = tokio::time::Instant::now();
+        let (one, other) = tokio::join!(store.list_tables(), store.list_tables());
+        assert!(start.elapsed() < limit * 2);
+        [one, other].map(|answer| {
+            let error = answer.unwrap_err();
+            assert_eq!(error.code.as_str(), "CredentialUnavailable");
+            format!("{error} {error:?}")
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_request_waits_for_a_token_longer_than_for_an_answer() {
+        for told in told(Gives(None)).await {
+            assert!(told.contains("the credential gave none within 5s"), "{told}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_no_header_can_hold_is_told_of_and_not_shown() {
+        for token in ["SeCrEt\n", "Bearer SeCrEt", "SeCr\u{e9}t", ""] {
+            for told in told(Gives(Some(token))).await {
+                assert!(told.contains("the credential gave one that is empty or holds"), "{told}");
+                assert!(!told.contains("SeCr"), "{told}");
+            }
         }
     }
 
