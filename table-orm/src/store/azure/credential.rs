@@ -23,11 +23,13 @@ pub struct SharedKey {
 }
 
 impl SharedKey {
-    /// The account's name, and one of its two keys as base64 text.
+    /// The account's name, and one of its two keys as base64 text; spaces and line breaks around
+    /// them, as of files, are left out.
     ///
     /// # Errors
     /// A name with other characters than names have, or a key that is not base64 text.
     pub fn new(account: &str, key: &str) -> Result<Self, ConnectError> {
+        let account = account.trim();
         if !is_account_name(account) {
             return Err(ConnectError::AccountName);
         }
@@ -213,6 +215,14 @@ impl fmt::Debug for Credential {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_files_are_names_and_keys() {
+        let key = SharedKey::new("acc\n", " c2VjcmV0\r\n").unwrap();
+        assert_eq!(key, SharedKey::new("acc", "c2VjcmV0").unwrap());
+        let broken = SharedKey::new("acc", "c2Vj\ncmV0");
+        assert!(matches!(broken, Err(ConnectError::AccountKey)));
+    }
 
     #[test]
     fn of_a_url_with_a_signature_the_signature_is_used() {
