@@ -186,6 +186,7 @@ fn dialect(endpoint: &Url) -> Dialect {
 
 /// The policy that authorizes each try of a request to that service, with tokens that come in the
 /// usual time.
+#[cfg(feature = "azure-queue")]
 pub(crate) fn authorization(
     service: AccountService,
     endpoint: &Url,
