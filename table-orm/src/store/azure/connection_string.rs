@@ -1,6 +1,7 @@
 //! Connection strings, as the Azure portal shows them.
 
 use super::account_service::AccountService;
+use super::connect::parse_endpoint;
 use super::credential::{Kind, is_account_name};
 use super::{ConnectError, Credential, SharedKey};
 use std::str::FromStr;
@@ -14,11 +15,13 @@ const AZURITE_KEY: &str =
 /// The endpoint and credential that a connection string names.
 ///
 /// Parsed, it is that of the table service; [`queues`](Self::queues) reads that of the queue
-/// service. Settings for the service are read, all others passed over:
+/// service. Settings for the service are read, those for others passed over, and names that are
+/// neither refused:
 /// `UseDevelopmentStorage=true` with or without `DevelopmentStorageProxyUri`; or `AccountName` and
 /// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint` or `QueueEndpoint`, or with
 /// `EndpointSuffix` and `DefaultEndpointsProtocol` where these are not `core.windows.net` and
-/// `https`. Names in any case.
+/// `https`. Names in any case. Quotes around the whole, as in files of environment variables, are
+/// left out.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
     /// The URL of the service.
@@ -31,9 +34,14 @@ pub struct ConnectionString {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionStringError {
-    /// A part without `=`, by its place from 1.
+    /// A part without `=`, or with no name before it, by its place from 1.
     #[error("part {0} of the connection string is not `Name=value`")]
     NoSetting(usize),
+    /// A setting that connection strings of Azure Storage do not have.
+    #[error(
+        "`{0}` is no setting of Azure Storage's connection strings; correct its name or leave it out"
+    )]
+    Unknown(String),
     /// A setting given twice.
     #[error("the connection string gives `{0}` twice")]
     Twice(&'static str),
@@ -46,7 +54,26 @@ pub enum ConnectionStringError {
     /// A setting whose value cannot be used.
     #[error("the connection string gives `{0}` a value that cannot be used")]
     Invalid(&'static str),
+    /// A setting whose value is no endpoint.
+    #[error(
+        "the connection string gives `{0}` a value that is not an http or https URL without user, \
+         query and fragment; a signature has a setting of its own, `SharedAccessSignature`"
+    )]
+    Endpoint(&'static str),
 }
+
+/// The settings that are passed over.
+const OTHERS: [&str; 9] = [
+    "AccountKeyName",
+    "BlobEndpoint",
+    "BlobSecondaryEndpoint",
+    "DfsEndpoint",
+    "FileEndpoint",
+    "FileSecondaryEndpoint",
+    "QueueSecondaryEndpoint",
+    "TableSecondaryEndpoint",
+    "WebEndpoint",
+];
 
 /// The settings that matter for tables and queues.
 const NAMES: [&str; 9] = [
@@ -68,6 +95,30 @@ impl ConnectionString {
     /// Text that cannot be read, or that gives no endpoint or no credential.
     pub fn queues(text: &str) -> Result<Self, ConnectionStringError> {
         Self::read(text, AccountService::Queues)
+    }
+
+    /// The account's key, where the connection string gives it and not a signature: what signs a
+    /// [`TableSas`](super::TableSas) to hand out.
+    ///
+    /// ```
+    /// use table_orm::TableName;
+    /// use table_orm::store::azure::{ConnectionString, Permissions, TableSas};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "AccountName=account;AccountKey=a2V5;EndpointSuffix=core.windows.net";
+    /// let account: ConnectionString = text.parse()?;
+    /// let key = account.shared_key().ok_or("the connection string gives no account key")?;
+    /// let until = time::OffsetDateTime::now_utc() + time::Duration::minutes(15);
+    /// let results = TableSas::new(TableName::new("results")?, Permissions::READ, until);
+    /// assert!(results.sign(key)?.contains("&sig="));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn shared_key(&self) -> Option<&SharedKey> {
+        match &self.credential.0 {
+            Kind::SharedKey(key) => Some(key),
+            Kind::Sas(_) | Kind::Token(_) => None,
+        }
     }
 
     fn read(text: &str, service: AccountService) -> Result<Self, ConnectionStringError> {
@@ -93,6 +144,7 @@ struct Settings<'s>([Option<&'s str>; NAMES.len()]);
 
 impl<'s> Settings<'s> {
     fn read(text: &'s str) -> Result<Self, ConnectionStringError> {
+        let text = unquoted(text.trim());
         let mut values = [None; NAMES.len()];
         for (index, part) in text.split(';').enumerate() {
             if part.trim().is_empty() {
@@ -100,11 +152,16 @@ impl<'s> Settings<'s> {
             }
             let (name, value) =
                 part.split_once('=').ok_or(ConnectionStringError::NoSetting(index + 1))?;
-            let known = NAMES.iter().position(|known| known.eq_ignore_ascii_case(name.trim()));
-            if let Some(known) = known
-                && values[known].replace(value.trim()).is_some()
-            {
-                return Err(ConnectionStringError::Twice(NAMES[known]));
+            let name = name.trim();
+            let is_name = |known: &&str| known.eq_ignore_ascii_case(name);
+            if let Some(known) = NAMES.iter().position(is_name) {
+                if values[known].replace(value.trim()).is_some() {
+                    return Err(ConnectionStringError::Twice(NAMES[known]));
+                }
+            } else if !could_be_name(name) {
+                return Err(ConnectionStringError::NoSetting(index + 1));
+            } else if !OTHERS.iter().any(is_name) {
+                return Err(ConnectionStringError::Unknown(name.to_owned()));
             }
         }
         Ok(Self(values))
@@ -118,17 +175,15 @@ impl<'s> Settings<'s> {
 
     fn azurite(&self, service: AccountService) -> Result<ConnectionString, ConnectionStringError> {
         let host = self.get("DevelopmentStorageProxyUri").unwrap_or("http://127.0.0.1");
-        if !(host.starts_with("http://") || host.starts_with("https://")) {
-            return Err(ConnectionStringError::Invalid("DevelopmentStorageProxyUri"));
-        }
         let host = host.trim_end_matches('/');
         let endpoint = format!("{host}:{}/{AZURITE_ACCOUNT}", service.azurite_port());
+        let endpoint = checked(endpoint, "DevelopmentStorageProxyUri")?;
         Ok(ConnectionString { endpoint, credential: shared_key(AZURITE_ACCOUNT, AZURITE_KEY)? })
     }
 
     fn endpoint(&self, service: AccountService) -> Result<String, ConnectionStringError> {
         if let Some(endpoint) = self.get(service.endpoint_setting()) {
-            return Ok(endpoint.to_owned());
+            return checked(endpoint.to_owned(), service.endpoint_setting());
         }
         let account =
             self.get("AccountName").ok_or(ConnectionStringError::Missing(match service {
@@ -165,6 +220,26 @@ impl<'s> Settings<'s> {
                 Err(ConnectionStringError::Missing("`AccountKey` or `SharedAccessSignature`"))
             }
         }
+    }
+}
+
+/// The text without one pair of quotes around it.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
+    within('"').or_else(|| within('\'')).unwrap_or(text)
+}
+
+/// Whether the text may be shown as a name: a key whose own name is missing has `=` at its end too.
+fn could_be_name(text: &str) -> bool {
+    (1..=30).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The endpoint that a setting gives, unless it holds more: that may be a secret, and `Debug` output
+/// shows endpoints.
+fn checked(endpoint: String, setting: &'static str) -> Result<String, ConnectionStringError> {
+    match parse_endpoint(&endpoint) {
+        Ok(_) => Ok(endpoint),
+        Err(_) => Err(ConnectionStringError::Endpoint(setting)),
     }
 }
 
@@ -205,6 +280,23 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_other_services_are_passed_over() {
+        let blobs = "BlobEndpoint=https://b/;fileendpoint=https://f/;DfsEndpoint=https://d/";
+        assert_eq!(
+            endpoint(&format!("{blobs};AccountName=acc;AccountKey=c2VjcmV0")),
+            "https://acc.table.core.windows.net"
+        );
+    }
+
+    #[test]
+    fn quotes_around_the_whole_are_left_out() {
+        for quote in ['"', '\''] {
+            let text = format!(" {quote}AccountName=acc;AccountKey=c2VjcmV0{quote}\n");
+            assert_eq!(endpoint(&text), "https://acc.table.core.windows.net");
+        }
+    }
+
+    #[test]
     fn development_storage_is_azurite() {
         assert_eq!(
             endpoint("UseDevelopmentStorage=true"),
@@ -234,12 +326,26 @@ mod tests {
     }
 
     #[test]
+    fn the_account_key_can_be_had_where_one_is_given() {
+        let account = |text: &str| {
+            let parsed: ConnectionString = text.parse().unwrap();
+            parsed.shared_key().map(|key| key.account().to_owned())
+        };
+        assert_eq!(account("AccountName=acc;AccountKey=c2VjcmV0").as_deref(), Some("acc"));
+        assert_eq!(account("UseDevelopmentStorage=true").as_deref(), Some(AZURITE_ACCOUNT));
+        assert_eq!(account("AccountName=acc;SharedAccessSignature=sig=1"), None);
+    }
+
+    #[test]
     fn errors_name_the_setting_and_never_its_value() {
         use ConnectionStringError as E;
         for (text, expected) in [
             ("", E::Missing("`AccountName` or `TableEndpoint`")),
             ("AccountName=secret", E::Missing("`AccountKey` or `SharedAccessSignature`")),
             ("AccountName=a;secret", E::NoSetting(2)),
+            ("AccountName=a;c2VjcmV0secret==", E::NoSetting(2)),
+            ("\"AccountName=a;AccountKey=secret", E::NoSetting(1)),
+            ("AccountName=a;TableEndpiont=secret", E::Unknown("TableEndpiont".to_owned())),
             ("AccountName=a;AccountKey=secret!", E::NotBase64("AccountKey")),
             ("AccountName=se/cret;AccountKey=c2VjcmV0", E::Invalid("AccountName")),
             ("AccountName=a;AccountName=secret", E::Twice("AccountName")),
@@ -251,6 +357,14 @@ mod tests {
             ("AccountName=a;SharedAccessSignature=secret", E::Invalid("SharedAccessSignature")),
             ("UseDevelopmentStorage=secret", E::Invalid("UseDevelopmentStorage")),
             ("TableEndpoint=https://a.b;AccountKey=c2VjcmV0", E::Missing("`AccountName`")),
+            ("TableEndpoint=https://a.b?sv=1&sig=secret", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=https://user:secret@a.b", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=https://a.b/#secret", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=secret", E::Endpoint("TableEndpoint")),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://a:secret@b",
+                E::Endpoint("DevelopmentStorageProxyUri"),
+            ),
         ] {
             let error = text.parse::<ConnectionString>().unwrap_err();
             assert_eq!(error, expected);

@@ -1,12 +1,19 @@
 //! What a request is authorized with.
 
 use super::ConnectError;
-use azure_core::credentials::{Secret, TokenCredential};
+use super::connect::parse_endpoint;
+use async_trait::async_trait;
+use azure_core::credentials::{Secret, TokenCredential, TokenRequestOptions};
+use azure_core::error::{Error, ErrorKind};
 use azure_core::hmac::hmac_sha256;
-use azure_core::http::Url;
+use azure_core::http::headers::AUTHORIZATION;
+use azure_core::http::policies::auth::{Authorizer, OnRequest};
+use azure_core::http::{ClientMethodOptions, Context, Request, Url};
 use base64::Engine as _;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// An account's name and key: full access to the account. `Debug` shows the name only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +23,13 @@ pub struct SharedKey {
 }
 
 impl SharedKey {
-    /// The account's name, and one of its two keys as base64 text.
+    /// The account's name, and one of its two keys as base64 text; spaces and line breaks around
+    /// them, as of files, are left out.
     ///
     /// # Errors
     /// A name with other characters than names have, or a key that is not base64 text.
     pub fn new(account: &str, key: &str) -> Result<Self, ConnectError> {
+        let account = account.trim();
         if !is_account_name(account) {
             return Err(ConnectError::AccountName);
         }
@@ -63,17 +72,33 @@ pub(super) enum Kind {
 
 impl Credential {
     /// The query string of a shared access signature, of the account, one table or one queue,
-    /// with or without the `?` in front.
+    /// with or without the `?` in front, or the URL that ends with it, as the portal's "SAS URL".
+    ///
+    /// Over plain `http` it goes to this machine only, as to Azurite, for whoever sees it could use
+    /// it. To another host, such as an Azurite in a container, it has to allow `http` itself, with
+    /// `spr=https,http`: [`TableSas::allow_http`](super::TableSas::allow_http).
     ///
     /// # Errors
-    /// Text without a parameter `sig`, or that no URL can hold.
+    /// Text without a parameter `sig` or with an empty one, with more than parameters, or that no
+    /// URL can hold.
     pub fn sas(signature: &str) -> Result<Self, ConnectError> {
-        let text = signature.trim().trim_start_matches('?');
-        let signed = text.split('&').any(|parameter| parameter.starts_with("sig="));
-        let query =
+        let text = signature.trim();
+        let query = match text.split_once('?') {
+            Some((url, query)) if url.is_empty() || parse_endpoint(url).is_ok() => query,
+            _ => text,
+        };
+        let in_query =
             |byte: u8| matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'"' | b'<' | b'>');
-        if signed && text.bytes().all(query) {
-            Ok(Self(Kind::Sas(Secret::new(text.to_owned()))))
+        // A URL without scheme or a connection string starts otherwise.
+        let parameter = |text: &str| {
+            let name = text.split_once('=').map_or(text, |(name, _)| name);
+            let name = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+            name && !text.contains("SharedAccessSignature=")
+        };
+        let signed = |text: &str| text.strip_prefix("sig=").is_some_and(|value| !value.is_empty());
+        let parameters = || query.split('&');
+        if query.bytes().all(in_query) && parameters().all(parameter) && parameters().any(signed) {
+            Ok(Self(Kind::Sas(Secret::new(query.to_owned()))))
         } else {
             Err(ConnectError::SharedAccessSignature)
         }
@@ -105,10 +130,56 @@ impl Credential {
 /// an app's data.
 fn granted(signature: &str) -> String {
     const BOUNDS: [&str; 9] = ["tn", "ss", "srt", "sp", "st", "se", "sip", "spr", "si"];
-    let query = Url::parse(&format!("sas:?{signature}"));
-    let bounds = query.iter().flat_map(Url::query_pairs);
-    let bounds = bounds.filter(|(name, _)| BOUNDS.contains(&&**name));
+    let bounds = parameters(signature);
+    let bounds = bounds.iter().filter(|(name, _)| BOUNDS.contains(&&**name));
     bounds.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether the signature says itself that it may be used over plain http.
+pub(super) fn allows_http(signature: &str) -> bool {
+    let http = |protocols: &str| protocols.split(',').any(|protocol| protocol == "http");
+    parameters(signature).iter().any(|(name, value)| name == "spr" && http(value))
+}
+
+/// The parameters of a signature, decoded.
+fn parameters(signature: &str) -> Vec<(String, String)> {
+    let query = Url::parse(&format!("sas:?{signature}"));
+    query.iter().flat_map(Url::query_pairs).map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
+}
+
+/// Has each request carry a token, of that scope, that came in a time.
+#[derive(Debug)]
+pub(super) struct TokenInTime {
+    pub(super) scope: &'static str,
+    pub(super) limit: Duration,
+}
+
+#[async_trait]
+impl OnRequest for TokenInTime {
+    async fn on_request(
+        &self,
+        context: &mut Context,
+        request: &mut Request,
+        authorizer: &dyn Authorizer,
+    ) -> azure_core::Result<()> {
+        let unavailable = |why: String| Error::with_message(ErrorKind::Credential, why);
+        let method_options = ClientMethodOptions { context: context.clone() };
+        let options = TokenRequestOptions { method_options };
+        // The wait for a token that another request has asked for counts too.
+        timeout(self.limit, authorizer.authorize(request, &[self.scope], options)).await.map_err(
+            |_| unavailable(format!("the credential gave none within {:?}", self.limit)),
+        )??;
+        let token = request.headers().get_str(&AUTHORIZATION)?.strip_prefix("Bearer ");
+        if token
+            .is_some_and(|token| !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()))
+        {
+            Ok(())
+        } else {
+            let why = "the credential gave one that is empty or holds spaces, line breaks or other \
+                       characters than tokens have";
+            Err(unavailable(why.to_owned()))
+        }
+    }
 }
 
 impl From<SharedKey> for Credential {
@@ -137,6 +208,57 @@ impl fmt::Debug for Credential {
             Kind::SharedKey(key) => key.fmt(f),
             Kind::Sas(_) => f.write_str("SharedAccessSignature"),
             Kind::Token(_) => f.write_str("TokenCredential"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_files_are_names_and_keys() {
+        let key = SharedKey::new("acc\n", " c2VjcmV0\r\n").unwrap();
+        assert_eq!(key, SharedKey::new("acc", "c2VjcmV0").unwrap());
+        let broken = SharedKey::new("acc", "c2Vj\ncmV0");
+        assert!(matches!(broken, Err(ConnectError::AccountKey)));
+    }
+
+    #[test]
+    fn of_a_url_with_a_signature_the_signature_is_used() {
+        for text in [
+            "sv=1&sig=c2ln%3D",
+            "?sv=1&sig=c2ln%3D",
+            "https://acc.table.core.windows.net/?sv=1&sig=c2ln%3D",
+            " HTTPS://acc.table.core.windows.net/results?sv=1&sig=c2ln%3D\n",
+            "http://127.0.0.1:10002/devstoreaccount1?sv=1&sig=c2ln%3D",
+        ] {
+            let Ok(Credential(Kind::Sas(signature))) = Credential::sas(text) else {
+                panic!("{text} is refused");
+            };
+            assert_eq!(signature.secret(), "sv=1&sig=c2ln%3D", "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_signature_is_refused_and_not_shown() {
+        for text in [
+            "",
+            "secret",
+            "sv=1",
+            "sv=secret&sig=",
+            "sv=1&sig",
+            "sv=1&sig=sec\nret",
+            "https://acc.table.core.windows.net/",
+            "https://user:secret@acc.table.core.windows.net/?sv=1&sig=secret",
+            "acc.table.core.windows.net/?sv=1&sig=secret",
+            "TableEndpoint=https://a.b/;SharedAccessSignature=sv=1&sig=secret",
+            "SharedAccessSignature=sv=1&sig=secret",
+            "sv=1&sig=secret#here",
+        ] {
+            let error = Credential::sas(text).unwrap_err();
+            assert!(matches!(error, ConnectError::SharedAccessSignature), "{text}");
+            assert!(!format!("{error}{error:?}").contains("secret"), "{error}");
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use super::{Credential, SharedKey};
 use crate::entity::TableName;
-use crate::key::order;
+use crate::key::{KeyFault, MAX_KEY_UNITS, is_forbidden, order};
 use crate::protocol::{API_VERSION, percent_encode};
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::ops::BitOr;
 use time::OffsetDateTime;
 
 /// What the holder of a signature may do; joined with `|`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Permissions(u8);
 
 impl Permissions {
@@ -38,6 +39,12 @@ impl fmt::Display for Permissions {
             [(Self::READ, "r"), (Self::ADD, "a"), (Self::UPDATE, "u"), (Self::DELETE, "d")];
         let granted = letters.into_iter().filter(|(permission, _)| self.0 & permission.0 != 0);
         granted.map(|(_, letter)| letter).try_for_each(|letter| f.write_str(letter))
+    }
+}
+
+impl fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Permissions({self})")
     }
 }
 
@@ -86,6 +93,21 @@ pub enum SasError {
     /// A range whose end is before its start.
     #[error("the end of the key range lies before its start")]
     EmptyRange,
+    /// A key range whose end is an empty key, which would bound nothing.
+    #[error(
+        "the key range ends with an empty key, which the service takes for no end at all; name a \
+         key, or grant more on purpose"
+    )]
+    NoEnd,
+    /// A key of the range that no row can have.
+    #[error("a key of the range {0}")]
+    Key(KeyFault),
+    /// Addresses in another form.
+    #[error(
+        "the addresses are not an IPv4 address, such as `168.1.5.60`, or a range of them in order, \
+         such as `168.1.5.60-168.1.5.70`"
+    )]
+    Addresses,
     /// A validity whose end is not after its start.
     #[error("the signature expires before it starts")]
     NeverValid,
@@ -200,10 +222,15 @@ impl TableSas {
             Err(SasError::NoPermission)
         } else if self.start.is_some_and(|start| start >= self.expiry) {
             Err(SasError::NeverValid)
+        } else if !self.addresses.as_deref().is_none_or(are_addresses) {
+            Err(SasError::Addresses)
+        } else if [to_partition, to_row].into_iter().flatten().any(String::is_empty) {
+            Err(SasError::NoEnd)
         } else if before(to_partition, from_partition) || before(to_row, from_row) {
             Err(SasError::EmptyRange)
         } else {
-            Ok(())
+            let keys = [from_partition, from_row, to_partition, to_row].into_iter().flatten();
+            keys.map(String::as_str).try_for_each(check_key).map_err(SasError::Key)
         }
     }
 
@@ -249,6 +276,25 @@ impl TableSas {
             value("erk"),
         ];
         lines.join("\n")
+    }
+}
+
+/// Whether some row could have that key.
+fn check_key(key: &str) -> Result<(), KeyFault> {
+    let units = order::len(key);
+    match key.chars().find(|&c| is_forbidden(c)) {
+        Some(c) => Err(KeyFault::Forbidden(c)),
+        None if units > MAX_KEY_UNITS => Err(KeyFault::TooLong(units)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the text is an IPv4 address, or two with `-` between, the first not above the last.
+fn are_addresses(text: &str) -> bool {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse::<Ipv4Addr>(), last.parse::<Ipv4Addr>()) {
+        (Ok(first), Ok(last)) => first <= last,
+        _ => false,
     }
 }
 
@@ -307,5 +353,46 @@ mod tests {
         assert!(matches!(refused(sas(Permissions::READ).starting(late)), SasError::NeverValid));
         let range = sas(Permissions::READ).partitions("b", "a");
         assert!(matches!(refused(range), SasError::EmptyRange));
+    }
+
+    #[test]
+    fn keys_that_no_row_has_are_refused() {
+        let fault = |sas: TableSas| match sas.sign(&key()) {
+            Err(SasError::Key(fault)) => Some(fault),
+            _ => None,
+        };
+        let sas = || sas(Permissions::READ);
+        assert_eq!(fault(sas().partition("a/b")), Some(KeyFault::Forbidden('/')));
+        assert_eq!(fault(sas().rows("p", "a", "b?")), Some(KeyFault::Forbidden('?')));
+        let long = "é".repeat(MAX_KEY_UNITS);
+        assert_eq!(fault(sas().partition(format!("{long}é"))), Some(KeyFault::TooLong(513)));
+        assert!(sas().partition(long).sign(&key()).is_ok());
+        assert!(sas().rows("p", "", "a\u{10FFFF}").sign(&key()).is_ok());
+    }
+
+    #[test]
+    fn a_range_without_end_is_refused() {
+        let sas = || sas(Permissions::READ);
+        for range in [sas().partition(""), sas().rows("", "a", "b"), sas().rows("p", "", "")] {
+            assert!(matches!(range.sign(&key()), Err(SasError::NoEnd)), "{range:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_one_or_a_range_in_order() {
+        let signed =
+            |addresses: &str| sas(Permissions::READ).from_addresses(addresses).sign(&key());
+        assert!(signed("168.1.5.60").is_ok());
+        assert!(signed("168.1.5.60-168.1.5.70").is_ok());
+        for addresses in
+            ["", "300.1.1.1 or so&x=1", "1.2.3.4-", "1.2.3.9-1.2.3.4", "1.2.3.0/24", "::1"]
+        {
+            assert!(matches!(signed(addresses), Err(SasError::Addresses)), "{addresses}");
+        }
+    }
+
+    #[test]
+    fn permissions_show_their_letters() {
+        assert_eq!(format!("{:?}", Permissions::ADD | Permissions::READ), "Permissions(ra)");
     }
 }

@@ -4,6 +4,7 @@ mod connector;
 mod message;
 mod tls;
 
+use super::connect::is_this_machine;
 use super::{ConnectError, ConnectOptions};
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
@@ -38,8 +39,11 @@ impl Http {
         options: &ConnectOptions,
     ) -> std::result::Result<Self, ConnectError> {
         let secure = endpoint.scheme() == "https";
-        let local = matches!(endpoint.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
-        let proxies = if local { Matcher::builder().build() } else { Matcher::from_env() };
+        let proxies = if is_this_machine(endpoint) {
+            Matcher::builder().build()
+        } else {
+            Matcher::from_env()
+        };
         let connections = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(if secure { IDLE_TIMEOUT } else { PLAIN_IDLE_TIMEOUT })
