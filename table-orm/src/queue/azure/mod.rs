@@ -96,8 +96,12 @@ impl AzureQueues {
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty();
         }
-        let authorization =
-            connect::authorization(AccountService::Queues, &url, credential.into())?;
+        let authorization = connect::authorization(
+            options.request_timeout,
+            AccountService::Queues,
+            &url,
+            credential.into(),
+        )?;
         let mut client_options = connect::client_options(&url, options)?;
         // Behind the app's own policies, whose headers are signed too.
         client_options.per_try_policies.push(authorization);

@@ -111,7 +111,7 @@ pub(super) fn connect(
     let url = parse_endpoint(endpoint)?;
     let advice = credential.advice().into();
     let limit = options.request_timeout;
-    let authorize = authorization_within(limit, AccountService::Tables, &url, credential)?;
+    let authorize = authorization(limit, AccountService::Tables, &url, credential)?;
     Ok(AzureStore { advice, ..start(&url, vec![authorize], options)? })
 }
 
@@ -184,21 +184,9 @@ fn dialect(endpoint: &Url) -> Dialect {
     }
 }
 
-/// The policy that authorizes each try of a request to that service, with tokens that come in the
-/// usual time.
-#[cfg(feature = "azure-queue")]
-pub(crate) fn authorization(
-    service: AccountService,
-    endpoint: &Url,
-    credential: Credential,
-) -> Result<Arc<dyn Policy>, ConnectError> {
-    let limit = ConnectOptions::default().request_timeout;
-    authorization_within(limit, service, endpoint, credential)
-}
-
 /// The policy that authorizes each try of a request to that service, with tokens that come in that
 /// time.
-fn authorization_within(
+pub(crate) fn authorization(
     limit: Duration,
     service: AccountService,
     endpoint: &Url,

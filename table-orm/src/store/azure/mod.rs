@@ -62,8 +62,8 @@ impl AzureStore {
     /// shared access signature, or a credential of Entra ID.
     ///
     /// # Errors
-    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, or an HTTP client
-    /// that cannot start.
+    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, a signature over the
+    /// network's plain `http` that does not allow it, or an HTTP client that cannot start.
     pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
         Self::with_options(endpoint, credential, ConnectOptions::default())
     }
@@ -80,7 +80,7 @@ impl AzureStore {
     /// The store at `endpoint`, with other timeouts or another HTTP client.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// As [`new`](Self::new), or options that no request could be sent with.
     pub fn with_options(
         endpoint: &str,
         credential: impl Into<Credential>,
