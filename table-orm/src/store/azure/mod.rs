@@ -6,6 +6,9 @@
 //! Invariants: every method of the store sends one request (`list_tables` one a page) and never
 //! retries by itself; keys, signatures and tokens are in no error, log or `Debug` output.
 //!
+//! The guide's chapter [Connecting to the service](crate::guide::service) says what an app needs to know
+//! to run against it.
+//!
 //! ```
 //! use table_orm::Tables;
 //! let tables = Tables::from_connection_string("UseDevelopmentStorage=true")?;
