@@ -8,8 +8,10 @@
 //! 6. [Reading everything, on purpose](scans): when a scan is right, and what it costs.
 //! 7. [When the service says no](faults): retries, lost answers, limits, and a store that fails on
 //!    purpose.
-//! 8. [Connecting to the service](service): settings, credentials, layers, logs, and stopping.
-//! 9. [Direct access without a proxy](direct_access): signatures for an app's clients.
+//! 8. [Connecting to the service](service), with the feature `azure`: settings, credentials, layers,
+//!    logs, and stopping.
+//! 9. [Direct access without a proxy](direct_access), with the same feature: signatures for an app's
+//!    clients.
 //! 10. [Adopting an existing table](adopting): rows that other programs wrote, and go on writing.
 //!
 //! All chapters are shown whatever features are on. An item that a feature adds has its page only with
