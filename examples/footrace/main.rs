@@ -5,9 +5,12 @@
 //! cargo run --example footrace
 //! cargo run --release --example footrace -- --csv results.csv --db race.redb
 //! cargo run --example footrace --features azure -- --azure "UseDevelopmentStorage=true"
+//! cargo run --example footrace --features azure -- --azure env:STORAGE
 //! ```
 
 mod entity;
+#[path = "../from_env.rs"]
+mod from_env;
 mod load;
 mod office;
 mod report;
@@ -34,7 +37,8 @@ usage: cargo run --example footrace -- [options]
   --csv FILE     the results to load; without it, a small sample
   --db PATH      the database file to keep them in, created if it is not there; without it, memory
   --azure TEXT   keep them in the storage account of this connection string instead; Azurite's is
-                 UseDevelopmentStorage=true
+                 UseDevelopmentStorage=true. env:NAME is the one that the environment variable
+                 NAME has: it has the account's key, and a command line is shown to everyone
   --event NAME   what to call the race of FILE; without it, the file's name
   --bib BIB      the runner to ask for: 1234 (the default), W1, F3
   --help         this text
@@ -180,7 +184,7 @@ impl Arguments {
                 }
                 lexopt::Arg::Long("azure") => {
                     let text = parser.value().and_then(|text| text.string());
-                    arguments.azure = Some(text.map_err(wrong)?);
+                    arguments.azure = Some(connection_string(&text.map_err(wrong)?)?);
                 }
                 lexopt::Arg::Long("event") => {
                     let event = parser.value().and_then(|event| event.string());
@@ -204,6 +208,17 @@ impl Arguments {
         }
         Ok(Some(arguments))
     }
+}
+
+/// A connection string, or with `env:NAME` the one that the environment variable has.
+fn connection_string(text: &str) -> Result<String, Failure> {
+    let text = from_env::text(text, |name| std::env::var(name).ok());
+    text.map(Into::into).map_err(|from_env::NoText(name)| {
+        let message = format!(
+            "`env:{name}`: the environment variable has no connection string; set it to one"
+        );
+        Failure::Arguments(message)
+    })
 }
 
 /// The results to load.
@@ -277,12 +292,16 @@ mod tests {
             "--bib 123456",
             "--event X",
             "--db x --azure y",
+            "--azure env:FOOTRACE_NO_SUCH_VARIABLE",
         ] {
             let line = arguments(wrong).unwrap_err().one_line();
             assert!(line.ends_with("; --help lists the options"), "{line}");
             assert!(!line.contains('\n'), "{line}");
         }
         assert!(arguments("--db x --help").unwrap().is_none());
+        let azurite = "UseDevelopmentStorage=true";
+        let given = arguments(&format!("--azure {azurite}")).unwrap().unwrap();
+        assert_eq!(given.azure.as_deref(), Some(azurite));
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! Where a table is, as the command line names it.
 
+use crate::from_env::{self, NoText};
 use std::path::PathBuf;
 use table_orm::{DynamicEntity, Error, TableName, Tables};
-
-/// What the name of an environment variable is written behind.
-const VARIABLE: &str = "env:";
 
 /// A store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,14 +45,8 @@ impl Location {
         text: &str,
         variable: impl FnOnce(&str) -> Option<String>,
     ) -> Result<Self, LocationError> {
-        let Some(name) = text.strip_prefix(VARIABLE) else { return Self::read_plain(text) };
-        match variable(name) {
-            // A variable that names a variable might go round in circles.
-            Some(text) if !text.is_empty() && !text.starts_with(VARIABLE) => {
-                Self::read_plain(&text)
-            }
-            _ => Err(LocationError::Variable(name.to_owned())),
-        }
+        let text = from_env::text(text, variable);
+        Self::read_plain(&text.map_err(|NoText(name)| LocationError::Variable(name))?)
     }
 
     fn read_plain(text: &str) -> Result<Self, LocationError> {

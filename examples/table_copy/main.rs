@@ -11,6 +11,8 @@
 mod arguments;
 mod content;
 mod copy;
+#[path = "../from_env.rs"]
+mod from_env;
 mod location;
 mod progress;
 #[cfg(any(test, feature = "azure"))]

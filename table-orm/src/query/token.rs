@@ -13,6 +13,48 @@ use std::str::FromStr;
 const VERSION: u8 = 1;
 
 /// The end of a page: URL-safe text, bound to its query.
+///
+/// `Display` gives the text, `FromStr` reads it, and [`Pages::resume`](crate::repo::Pages::resume)
+/// goes on there:
+///
+/// ```
+/// use table_orm::query::{PageToken, TokenError};
+/// use table_orm::{Error, TableEntity, Tables};
+///
+/// #[derive(Debug, TableEntity)]
+/// #[table(name = "readings", partition = "{sensor}", row = "{day:05}")]
+/// struct Reading { sensor: String, day: u32 }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let readings = Tables::in_memory()?.repo::<Reading>();
+/// # readings.create_table().await?;
+/// # let days = (0..5).map(|day| Reading { sensor: "roof".into(), day });
+/// # readings.insert_many(days).await.all()?;
+/// let mut pages = readings.list(Reading::partition("roof").row()).pages(3);
+/// let page = pages.next().await?.ok_or("no page")?;
+/// assert_eq!(page.items.len(), 3);
+/// let text = page.token.map(|token| token.to_string()).ok_or("no more pages")?;
+///
+/// // The client asks for the next page, with the text in its request:
+/// let token: PageToken = text.parse()?;
+/// let mut pages = readings.list(Reading::partition("roof").row()).pages(3).resume(token);
+/// let page = pages.next().await?.ok_or("no page")?;
+/// assert_eq!((page.items.len(), page.token), (2, None));
+///
+/// // With another query it is refused, before anything is sent.
+/// let mut pages = readings.list(Reading::partition("cellar").row()).pages(3).resume(text.parse()?);
+/// assert!(matches!(pages.next().await, Err(Error::Token(TokenError::OtherQuery))));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It holds the keys at which the next page starts, as the store gave them, in base64 that everybody
+/// can read: where keys are nobody's business, encrypt the text. Its checks are against accidents, a text
+/// cut short or a token of another query. It is not signed: who knows its form can make one that starts
+/// elsewhere. Such a token reaches no other rows, for the table, keys and filter of the request are those
+/// of the query that it resumes: of a query in one partition, it stays in that. An app lets a client see
+/// no more with a token than with the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     query: u64,
