@@ -145,6 +145,7 @@ impl Arguments {
         let to = if shared { from.clone() } else { self.to.open(&self.to_table, false).await? };
         create(&to, &self.to_table).await?;
         // The scan answers the source's 503s itself.
+        let from = from.layer(Retry::interactive().leave_throttling())?;
         let to: Tables = to.layer(Retry::interactive())?;
         Ok((from.table(self.table.clone()), to.table(self.to_table.clone())))
     }
