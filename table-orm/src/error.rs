@@ -307,6 +307,8 @@ impl Error {
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::TableBeingDeleted,
             409 => Self::AlreadyExists,
             412 => Self::Conflict,
+            // The list of tables is always there, at an account's endpoint.
+            404 if refusal.table.is_empty() => Self::Refused,
             404 if *code == ErrorCode::TABLE_NOT_FOUND || refusal.names_no_row() => {
                 Self::TableNotFound
             }
@@ -390,6 +392,10 @@ mod tests {
             crate::tables::refused(table, cause).to_string()
         };
         assert_eq!(of_table("", 403, "X"), "not authorized: list of tables: X");
+        assert_eq!(
+            of_table("", 404, "ResourceNotFound"),
+            "refused: list of tables: ResourceNotFound"
+        );
         let deleted = of_table("orders", 404, "TableNotFound");
         assert_eq!(deleted, "there is no such table: in table `orders`: TableNotFound");
         let written = refused(404, ErrorCode::TABLE_NOT_FOUND).to_string();
