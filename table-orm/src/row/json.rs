@@ -28,6 +28,7 @@ impl<'de> Json<'de> {
     }
 
     /// Takes a value. After an error it is still there.
+    #[inline(always)]
     pub fn value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> serde_json::Result<S::Value> {
         let mut reader = Deserializer::from_str(self.rest);
         let value = seed.deserialize(&mut reader)?;
