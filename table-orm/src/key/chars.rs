@@ -1,5 +1,7 @@
 //! The characters and the length the service allows in a key.
 
+use super::{KeyFault, order};
+
 /// The most UTF-16 units of a PartitionKey or RowKey: 1 KiB (service documentation,
 /// "Understanding the Table service data model").
 pub const MAX_KEY_UNITS: usize = 512;
@@ -10,9 +12,26 @@ pub const fn is_forbidden(c: char) -> bool {
     matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}')
 }
 
-/// Whether the text is ASCII without such characters, as most is: one pass over the bytes.
+/// The first such character of the text.
 #[must_use]
-pub(crate) fn is_plain(text: &str) -> bool {
+pub(crate) fn forbidden_in(text: &str) -> Option<char> {
+    // ASCII, as most is, takes one pass over the bytes.
     let plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'/' | b'\\' | b'#' | b'?');
-    text.bytes().all(plain)
+    if text.bytes().all(plain) { None } else { text.chars().find(|&c| is_forbidden(c)) }
+}
+
+/// Whether a key can have that length.
+pub(super) fn check_length(key: &str) -> Result<(), KeyFault> {
+    // UTF-8 never takes fewer bytes than UTF-16 takes units.
+    let units = if key.len() > MAX_KEY_UNITS { order::len(key) } else { 0 };
+    if units > MAX_KEY_UNITS { Err(KeyFault::TooLong(units)) } else { Ok(()) }
+}
+
+/// Whether some row can have that key.
+#[cfg(any(feature = "azure", feature = "embedded"))]
+pub(crate) fn check_key(key: &str) -> Result<(), KeyFault> {
+    match forbidden_in(key) {
+        Some(c) => Err(KeyFault::Forbidden(c)),
+        None => check_length(key),
+    }
 }

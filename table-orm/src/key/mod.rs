@@ -27,7 +27,8 @@ mod value;
 mod writer;
 
 #[cfg(any(feature = "azure", feature = "embedded"))]
-pub(crate) use chars::is_plain;
+pub(crate) use chars::check_key;
+pub(crate) use chars::forbidden_in;
 pub use chars::{MAX_KEY_UNITS, is_forbidden};
 pub use error::{KeyError, KeyFault};
 #[doc(hidden)]

@@ -3,8 +3,8 @@
 //! Invariants: the text holds no character that the service forbids; a component's text is followed
 //! by the first occurrence of the literal behind it, so that the key splits back in one way.
 
-use super::chars::{MAX_KEY_UNITS, is_forbidden, is_plain};
-use super::{KeyError, KeyFault, KeyPart, order};
+use super::chars::{check_length, forbidden_in, is_forbidden};
+use super::{KeyError, KeyFault, KeyPart};
 
 /// What happens to a text value with characters that a key cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,10 +63,7 @@ impl KeyText {
         match self.escape {
             Escape::Reject => {
                 self.text.push_str(text);
-                if is_plain(text) {
-                    return Ok(());
-                }
-                match text.chars().find(|&c| is_forbidden(c)) {
+                match forbidden_in(text) {
                     Some(c) => Err(KeyFault::Forbidden(c)),
                     None => Ok(()),
                 }
@@ -141,19 +138,12 @@ impl KeyText {
     /// # Errors
     /// When it is longer than 512 UTF-16 units.
     pub fn finish(self) -> Result<String, KeyError> {
-        // UTF-8 never takes fewer bytes than UTF-16 takes units.
-        if self.text.len() > MAX_KEY_UNITS {
-            let units = order::len(&self.text);
-            if units > MAX_KEY_UNITS {
-                return Err(KeyError {
-                    entity: self.entity,
-                    component: "",
-                    value: self.text,
-                    fault: KeyFault::TooLong(units),
-                });
+        match check_length(&self.text) {
+            Ok(()) => Ok(self.text),
+            Err(fault) => {
+                Err(KeyError { entity: self.entity, component: "", value: self.text, fault })
             }
         }
-        Ok(self.text)
     }
 
     /// The text so far.

@@ -226,7 +226,7 @@ impl Around for Pacing {
                     self.buckets().take(more, request.partition());
                 }
             }
-            Err(error) if matches!(error.status, 429 | 503) => {
+            Err(error) if error.is_throttling() => {
                 self.buckets().cut(error.retry_after, request.partition());
             }
             Err(_) => {}

@@ -1,6 +1,7 @@
 //! The promises of the module, for every type that one property can store.
 
 use super::*;
+use crate::__private::Stored;
 use crate::edm::{DateTime, EdmType};
 use crate::entity::DynamicEntity;
 use crate::row::{Members, ReadRow, body, read_row};
@@ -25,7 +26,7 @@ impl<T: Property> ReadRow for One<T> {
                 other => members.other(other)?,
             }
         }
-        slot.or_else(T::absent).map(One).ok_or_else(|| RowFault::new("P", PropertyFault::Missing))
+        <T as Stored>::finish(slot, "P").map(One)
     }
 }
 

@@ -15,7 +15,7 @@ use std::mem;
 
 /// What a row says of itself.
 #[derive(Debug)]
-pub struct RowContext<'de> {
+pub(crate) struct RowContext<'de> {
     pub(crate) entity: &'static str,
     pub(crate) partition_key: Cow<'de, str>,
     pub(crate) row_key: Cow<'de, str>,

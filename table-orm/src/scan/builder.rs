@@ -8,7 +8,7 @@ use super::splitter::Splitter;
 use super::state::Rules;
 use crate::entity::{DynamicEntity, TableEntity, TableName};
 use crate::error::{Error, Invalid, Result};
-use crate::key::{is_forbidden, order};
+use crate::key::{forbidden_in, order};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{
@@ -336,7 +336,7 @@ impl<T, R> Scan<T, R> {
         {
             query.top = Some(rows);
         }
-        if let Some(character) = self.prefix.chars().find(|c| is_forbidden(*c)) {
+        if let Some(character) = forbidden_in(&self.prefix) {
             return Err(ScanError::PrefixCharacter { prefix: self.prefix, character }.into());
         }
         if let Splitter::Keys(keys) = &self.splitter

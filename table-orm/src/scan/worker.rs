@@ -171,7 +171,7 @@ pub(super) async fn fetch<T: Send>(
         drop(under_way);
         let refused = match answer {
             Ok(page) => return Ok(page),
-            Err(refused) if matches!(refused.status, 429 | 503) => refused,
+            Err(refused) if refused.is_throttling() => refused,
             Err(refused) => return Err(error(shared, request, refused)),
         };
         let wait = {

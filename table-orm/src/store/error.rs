@@ -136,6 +136,12 @@ impl StoreError {
         matches!(self.status, 401 | 403) && self.code != ErrorCode::NO_ERROR_CODE
     }
 
+    /// Whether the service asks to come later, at a lower rate: status 429 or 503.
+    #[must_use]
+    pub const fn is_throttling(&self) -> bool {
+        matches!(self.status, 429 | 503)
+    }
+
     /// What is known of a write that may or may not have taken effect, when that is the error.
     #[must_use]
     pub fn ambiguity(&self) -> Option<&Ambiguity> {

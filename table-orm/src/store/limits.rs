@@ -1,28 +1,24 @@
 //! The service's limits on keys and requests, which every store checks before it does anything.
 
 use super::{ErrorCode, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, StoreError};
-use crate::key::{MAX_KEY_UNITS, is_forbidden, is_plain, order};
+use crate::key::{self, KeyFault, MAX_KEY_UNITS, order};
 use std::collections::HashSet;
 
 /// Checks one key.
 pub(crate) fn check_key(name: &str, key: &str) -> Result<(), StoreError> {
-    if key.len() <= MAX_KEY_UNITS && is_plain(key) {
-        return Ok(());
-    }
-    if let Some(c) = key.chars().find(|&c| is_forbidden(c)) {
-        return Err(StoreError::new(
+    key::check_key(key).map_err(|fault| match fault {
+        KeyFault::Forbidden(c) => StoreError::new(
             ErrorCode::OUT_OF_RANGE_INPUT,
             format!("The {name} `{}` holds {c:?}, which no key can.", key.escape_debug()),
-        ));
-    }
-    let units = order::len(key);
-    if units > MAX_KEY_UNITS {
-        return Err(StoreError::new(
+        ),
+        _ => StoreError::new(
             ErrorCode::KEY_VALUE_TOO_LARGE,
-            format!("The {name} has {units} UTF-16 units; a key can have {MAX_KEY_UNITS}."),
-        ));
-    }
-    Ok(())
+            format!(
+                "The {name} has {} UTF-16 units; a key can have {MAX_KEY_UNITS}.",
+                order::len(key)
+            ),
+        ),
+    })
 }
 
 /// Checks that a transaction has operations, and not too many.

@@ -4,17 +4,17 @@
 //!
 //! Transport faults, timeouts, and the statuses 408, 429, 500, 502, 503 and 504, also where one
 //! operation of a transaction has them with 500 or more. Never another 4xx, 501 or 505, nor a
-//! credential that gives no token, which has tried again by itself. The wait
-//! is the [`Strategy`]'s, or the service's `Retry-After` where that is longer; a first fault of the
-//! transport is tried again at once. A call whose next wait would pass the deadline ends instead.
+//! credential that gives no token, which has tried again by itself. The wait is the [`Strategy`]'s,
+//! or the service's `Retry-After` where that is longer; a first fault of the transport is tried
+//! again at once. A call whose next wait would pass the deadline ends instead.
 //!
 //! # Ambiguous writes
 //!
 //! No answer, a timeout or a server error does not tell whether a write took effect; a connection
-//! that never came about, or throttling, tells that it did not. When it is
-//! sent again, an insert may then find its own row (409), a delete nothing (404), and an update
-//! its own new version (412). A caller must not see a conflict of a write with itself, and must
-//! not see success where another writer won. So after such a fault the outcome is
+//! that never came about, or throttling, tells that it did not. When a write that may have arrived
+//! is sent again, an insert may then find its own row (409), a delete nothing (404), and an update
+//! its own new version (412). A caller must not see a conflict of a write with itself, and must not
+//! see success where another writer won. So after such a fault the outcome is
 //!
 //! - success, when the write is known to have taken effect;
 //! - the store's refusal, when it is known not to have;
@@ -230,10 +230,6 @@ struct Retrying {
     random: Random,
 }
 
-const fn is_throttling(error: &StoreError) -> bool {
-    matches!(error.status, 429 | 503)
-}
-
 /// A call that failed for good.
 struct Failure {
     error: StoreError,
@@ -308,7 +304,7 @@ impl Retrying {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            if is_throttling(&error) {
+            if error.is_throttling() {
                 tally::throttled();
             }
             let Some(wait) = self.wait(&error, requests, &mut at_once, deadline) else {
@@ -346,7 +342,7 @@ impl Retrying {
         at_once: &mut bool,
         deadline: Option<Instant>,
     ) -> Option<Duration> {
-        if !fault::passes(error) || (self.leaves_throttling && is_throttling(error)) {
+        if !fault::passes(error) || (self.leaves_throttling && error.is_throttling()) {
             return None;
         }
         let mut wait = self.strategy.wait(retry, self.random.unit())?;

@@ -13,6 +13,7 @@ use super::rules::{check_most, check_name, check_text, check_time};
 use super::{Message, QueueError, QueueErrorKind, Queues, Receipt};
 use crate::protocol::API_VERSION;
 use crate::store::azure::account_service::AccountService;
+use crate::store::azure::endpoint::parse_endpoint;
 use crate::store::azure::{ConnectError, ConnectOptions, ConnectionString, Credential, connect};
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
@@ -92,7 +93,7 @@ impl AzureQueues {
         credential: impl Into<Credential>,
         options: ConnectOptions,
     ) -> Result<Self, ConnectError> {
-        let mut url = connect::parse_endpoint(endpoint)?;
+        let mut url = parse_endpoint(endpoint)?;
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty();
         }

@@ -4,14 +4,17 @@ use super::SharedKey;
 use super::account_service::AccountService;
 use crate::protocol::http_date;
 use async_trait::async_trait;
-use azure_core::credentials::Secret;
-use azure_core::error::Error;
+use azure_core::credentials::{Secret, TokenRequestOptions};
+use azure_core::error::{Error, ErrorKind};
 use azure_core::http::headers::{AUTHORIZATION, CONTENT_TYPE, HeaderName, MS_DATE};
+use azure_core::http::policies::auth::{Authorizer, OnRequest};
 use azure_core::http::policies::{Policy, PolicyResult};
-use azure_core::http::{Context, Request};
+use azure_core::http::{ClientMethodOptions, Context, Request};
 use azure_core::time::OffsetDateTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Signs with the account's key: `SharedKeyLite` (service documentation, "Authorize with Shared
 /// Key"). The date is new with each try, because the service refuses one that is 15 minutes old.
@@ -100,6 +103,41 @@ fn without_signature(error: Error) -> Error {
         Error::with_message(error.kind().clone(), "the request failed")
     } else {
         error
+    }
+}
+
+/// Has each request carry a token, of that scope, that came in a time.
+#[derive(Debug)]
+pub(super) struct TokenInTime {
+    pub(super) scope: &'static str,
+    pub(super) limit: Duration,
+}
+
+#[async_trait]
+impl OnRequest for TokenInTime {
+    async fn on_request(
+        &self,
+        context: &mut Context,
+        request: &mut Request,
+        authorizer: &dyn Authorizer,
+    ) -> azure_core::Result<()> {
+        let unavailable = |why: String| Error::with_message(ErrorKind::Credential, why);
+        let method_options = ClientMethodOptions { context: context.clone() };
+        let options = TokenRequestOptions { method_options };
+        // The wait for a token that another request has asked for counts too.
+        timeout(self.limit, authorizer.authorize(request, &[self.scope], options)).await.map_err(
+            |_| unavailable(format!("the credential gave none within {:?}", self.limit)),
+        )??;
+        let token = request.headers().get_str(&AUTHORIZATION)?.strip_prefix("Bearer ");
+        if token
+            .is_some_and(|token| !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()))
+        {
+            Ok(())
+        } else {
+            let why = "the credential gave one that is empty or holds spaces, line breaks or other \
+                       characters than tokens have";
+            Err(unavailable(why.to_owned()))
+        }
     }
 }
 

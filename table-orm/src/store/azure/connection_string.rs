@@ -1,8 +1,8 @@
 //! Connection strings, as the Azure portal shows them.
 
 use super::account_service::AccountService;
-use super::connect::parse_endpoint;
 use super::credential::{Kind, is_account_name};
+use super::endpoint::parse_endpoint;
 use super::{ConnectError, Credential, SharedKey};
 use std::str::FromStr;
 

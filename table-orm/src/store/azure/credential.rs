@@ -1,19 +1,13 @@
 //! What a request is authorized with.
 
 use super::ConnectError;
-use super::connect::parse_endpoint;
-use async_trait::async_trait;
-use azure_core::credentials::{Secret, TokenCredential, TokenRequestOptions};
-use azure_core::error::{Error, ErrorKind};
+use super::endpoint::parse_endpoint;
+use azure_core::credentials::{Secret, TokenCredential};
 use azure_core::hmac::hmac_sha256;
-use azure_core::http::headers::AUTHORIZATION;
-use azure_core::http::policies::auth::{Authorizer, OnRequest};
-use azure_core::http::{ClientMethodOptions, Context, Request, Url};
+use azure_core::http::Url;
 use base64::Engine as _;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::timeout;
 
 /// An account's name and key: full access to the account. `Debug` shows the name only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,41 +139,6 @@ pub(super) fn allows_http(signature: &str) -> bool {
 fn parameters(signature: &str) -> Vec<(String, String)> {
     let query = Url::parse(&format!("sas:?{signature}"));
     query.iter().flat_map(Url::query_pairs).map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
-}
-
-/// Has each request carry a token, of that scope, that came in a time.
-#[derive(Debug)]
-pub(super) struct TokenInTime {
-    pub(super) scope: &'static str,
-    pub(super) limit: Duration,
-}
-
-#[async_trait]
-impl OnRequest for TokenInTime {
-    async fn on_request(
-        &self,
-        context: &mut Context,
-        request: &mut Request,
-        authorizer: &dyn Authorizer,
-    ) -> azure_core::Result<()> {
-        let unavailable = |why: String| Error::with_message(ErrorKind::Credential, why);
-        let method_options = ClientMethodOptions { context: context.clone() };
-        let options = TokenRequestOptions { method_options };
-        // The wait for a token that another request has asked for counts too.
-        timeout(self.limit, authorizer.authorize(request, &[self.scope], options)).await.map_err(
-            |_| unavailable(format!("the credential gave none within {:?}", self.limit)),
-        )??;
-        let token = request.headers().get_str(&AUTHORIZATION)?.strip_prefix("Bearer ");
-        if token
-            .is_some_and(|token| !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()))
-        {
-            Ok(())
-        } else {
-            let why = "the credential gave one that is empty or holds spaces, line breaks or other \
-                       characters than tokens have";
-            Err(unavailable(why.to_owned()))
-        }
-    }
 }
 
 impl From<SharedKey> for Credential {

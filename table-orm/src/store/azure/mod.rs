@@ -20,6 +20,7 @@ mod authorize;
 pub(crate) mod connect;
 mod connection_string;
 mod credential;
+pub(crate) mod endpoint;
 mod sas;
 mod transport;
 

@@ -2,7 +2,7 @@
 
 use super::{Credential, SharedKey};
 use crate::entity::TableName;
-use crate::key::{KeyFault, MAX_KEY_UNITS, is_forbidden, order};
+use crate::key::{KeyFault, check_key, order};
 use crate::protocol::{API_VERSION, percent_encode};
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -279,16 +279,6 @@ impl TableSas {
     }
 }
 
-/// Whether some row could have that key.
-fn check_key(key: &str) -> Result<(), KeyFault> {
-    let units = order::len(key);
-    match key.chars().find(|&c| is_forbidden(c)) {
-        Some(c) => Err(KeyFault::Forbidden(c)),
-        None if units > MAX_KEY_UNITS => Err(KeyFault::TooLong(units)),
-        None => Ok(()),
-    }
-}
-
 /// Whether the text is an IPv4 address, or two with `-` between, the first not above the last.
 fn are_addresses(text: &str) -> bool {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -314,6 +304,7 @@ fn instant(instant: OffsetDateTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::MAX_KEY_UNITS;
     use time::Duration;
 
     fn key() -> SharedKey {

@@ -23,6 +23,7 @@
 mod passage;
 
 use super::azure::connect::{self, ConnectError, ConnectOptions};
+use super::azure::endpoint::parse_endpoint;
 use super::azure::{AzureStore, ClientOptions};
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
@@ -76,7 +77,7 @@ impl DataTablesStore {
     pub async fn new(client: TableServiceClient) -> Result<Self, ConnectError> {
         let passage = Passage::new(client);
         let endpoint = passage.endpoint().await.ok_or(ConnectError::ClientOptions)?;
-        let url = connect::parse_endpoint(&endpoint)?;
+        let url = parse_endpoint(&endpoint)?;
         let transport = Some(Transport::new(Arc::new(passage)));
         let client = ClientOptions { transport, ..ClientOptions::default() };
         let options = ConnectOptions { client, ..ConnectOptions::default() };

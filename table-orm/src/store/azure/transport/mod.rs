@@ -4,7 +4,7 @@ mod connector;
 mod message;
 mod tls;
 
-use super::connect::is_this_machine;
+use super::endpoint::is_this_machine;
 use super::{ConnectError, ConnectOptions};
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
