@@ -161,6 +161,17 @@ mod tests {
         assert!(plain_host.call(plain.parse().unwrap()).await.is_ok());
     }
 
+    #[tokio::test]
+    async fn what_is_written_is_sent_at_once() {
+        let host = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}/", host.local_addr().unwrap());
+        let connected = connector(&endpoint, "").unwrap().call(endpoint.parse().unwrap()).await;
+        let Ok(MaybeHttpsStream::Http(MaybeHttpsStream::Http(stream))) = connected else {
+            panic!("no connection without TLS")
+        };
+        assert!(stream.inner().nodelay().unwrap());
+    }
+
     #[test]
     fn a_proxy_of_another_kind_is_refused() {
         let refused = connector("https://acc.example", "socks5://127.0.0.1:1");
