@@ -6,6 +6,7 @@ pub mod azurite;
 pub mod history;
 pub mod linear;
 pub mod meddler;
+pub mod recorder;
 pub mod worker;
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};

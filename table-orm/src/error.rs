@@ -120,7 +120,7 @@ pub enum Error {
     /// More than 15 comparisons in one filter, key comparisons included.
     #[error("the filter holds {0} comparisons, key comparisons included; the service allows 15")]
     FilterTooLong(usize),
-    /// A page size or limit of zero rows, or of more than 1000 for one page.
+    /// A page of no rows, or of more than 1000.
     #[error("{0} is no page size: use 1 to 1000")]
     PageSize(usize),
     /// A layer whose limits make no sense.
@@ -164,6 +164,7 @@ impl From<Invalid> for Error {
      of its keys be `key_only` and the others have a `default`",
     missing_text(missing)
 )]
+#[non_exhaustive]
 pub struct NotWhole {
     /// The entity's type name.
     pub entity: &'static str,
@@ -182,6 +183,7 @@ fn missing_text(missing: &str) -> String {
 /// One result was asked for, and there were none or several.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected exactly one `{entity}`, found {}", found_text(*.found))]
+#[non_exhaustive]
 pub struct Unexpected {
     /// The type that was read.
     pub entity: &'static str,
@@ -215,6 +217,7 @@ fn found_text(found: usize) -> String {
 
 /// A request that the store did not carry out: which entity and key, and the service's words.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The entity's type name; empty for a table operation.
     pub entity: &'static str,
@@ -230,12 +233,6 @@ pub struct Refusal {
     pub operation: Option<(usize, &'static str)>,
     /// What the store answered: code, status, message, request id.
     pub cause: StoreError,
-}
-
-impl Refusal {
-    const fn names_no_row(&self) -> bool {
-        self.partition_key.is_empty() && self.row_key.is_empty()
-    }
 }
 
 impl fmt::Display for Refusal {
@@ -289,8 +286,7 @@ macro_rules! refusal_of {
 
 impl Error {
     /// Sorts a store's refusal by what a caller can do about it.
-    #[must_use]
-    pub fn refused(refusal: Refusal) -> Self {
+    pub(crate) fn refused(refusal: Refusal) -> Self {
         let code = &refusal.cause.code;
         let too_large = [
             ErrorCode::ENTITY_TOO_LARGE,
@@ -309,7 +305,7 @@ impl Error {
             412 => Self::Conflict,
             // The list of tables is always there, at an account's endpoint.
             404 if refusal.table.is_empty() => Self::Refused,
-            404 if *code == ErrorCode::TABLE_NOT_FOUND || refusal.names_no_row() => {
+            404 if *code == ErrorCode::TABLE_NOT_FOUND || refusal.entity.is_empty() => {
                 Self::TableNotFound
             }
             404 => Self::NotFound,
@@ -347,12 +343,37 @@ impl Error {
         self
     }
 
-    /// The same error, of an entity of that type.
-    pub(crate) fn of_entity(mut self, entity: &'static str) -> Self {
+    /// The same error, of an entity of that type, whose index rows are told by their RowKeys.
+    pub(crate) fn of_entity(
+        mut self,
+        entity: &'static str,
+        index_row: impl FnOnce(&str) -> Option<&'static str>,
+    ) -> Self {
         if let Some(refusal) = self.refusal_mut() {
             refusal.entity = entity;
+            refusal.index_row = index_row(&refusal.row_key).filter(|_| !refusal.row_key.is_empty());
         }
         self
+    }
+
+    /// Whether it says nothing of the next entity: that one may well be written.
+    pub(crate) fn is_of_one_entity(&self) -> bool {
+        match self {
+            Self::Key(_)
+            | Self::Property(_)
+            | Self::AlreadyExists(_)
+            | Self::UniqueViolation { .. }
+            | Self::Conflict(_)
+            | Self::NotFound(_)
+            | Self::TooLarge(_)
+            | Self::PartitionChanged { .. }
+            | Self::NotWhole(_)
+            | Self::Misplaced(_) => true,
+            Self::Refused(refusal) => {
+                refusal.cause.status == 400 && refusal.cause.code != ErrorCode::NO_ERROR_CODE
+            }
+            _ => false,
+        }
     }
 
     const fn refusal_mut(&mut self) -> Option<&mut Refusal> {

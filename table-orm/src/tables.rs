@@ -195,7 +195,7 @@ impl Tables {
     /// Creates a table. Typed tables are created with [`Repo::create_table`].
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`]; [`Error::Unavailable`] while one of that name is being deleted.
+    /// [`Error::AlreadyExists`]; [`Error::TableBeingDeleted`] while one of that name is being deleted.
     pub async fn create(&self, table: &TableName) -> Result<()> {
         self.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
     }

@@ -278,3 +278,17 @@ async fn however_many_there_are_few_are_in_memory() {
     assert!(most <= bound, "{most} at a time, of {bound}");
     assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
 }
+
+#[tokio::test]
+async fn a_write_that_continues_ends_where_every_entity_would_fail() {
+    let values = Tables::in_memory().unwrap().repo::<Value>();
+    let endless = (0..).map(|key| Value { space: (key % 256) as u8, key, version: 0 });
+    let mut report = values.insert_many(endless).continue_on_failure().parallelism(4).await;
+    assert!(report.failures.iter().all(|failed| matches!(failed.error, Error::TableNotFound(_))));
+    assert!((1..=4).contains(&report.failures.len()), "{}", report.failures.len());
+    assert_eq!(
+        (report.written.entities, report.written.requests),
+        (0, report.failures.len() as u64)
+    );
+    assert!(report.remainder.next().is_some());
+}

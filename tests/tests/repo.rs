@@ -6,10 +6,12 @@
 #![allow(clippy::duplicated_attributes)]
 
 use std::collections::BTreeMap;
+use table_orm::plan::Step;
 use table_orm::query::QueryClass;
 use table_orm::{
     Error, KeyPart, Loaded, Projection, Repo, ScanPermit, TableEntity, TableName, Tables,
 };
+use tests::recorder::recorded;
 use time::OffsetDateTime;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
@@ -589,4 +591,104 @@ async fn the_version_in_a_field_is_that_of_the_canonical_row_and_follows_a_save(
     let updated = repo.update(ann.by_id().id(1), |note| note.color = "red".to_owned()).await;
     let updated = updated.unwrap();
     assert_eq!(updated.version.as_ref(), Some(updated.etag()));
+}
+
+#[tokio::test]
+async fn a_key_of_another_entity_is_refused_at_once_and_not_tried_again() {
+    let (tables, record) = recorded();
+    let repo = tables.repo::<Event>();
+    repo.create_table().await.unwrap();
+    let event = |id, kind: &str| Event { day: 1, id, kind: kind.to_owned() };
+    repo.insert(&event(1, "a")).await.unwrap();
+    repo.insert(&event(2, "b")).await.unwrap();
+    record.take();
+    let mut calls = 0;
+    let key = Event::partition(1).by_id().id(2);
+    let change = |event: &mut Event| {
+        calls += 1;
+        event.kind = "a".to_owned();
+    };
+    for refused in [
+        repo.upsert(&event(3, "a")).await.map(drop),
+        repo.upsert(&event(2, "a")).await.map(drop),
+        repo.update(key, change).await.map(drop),
+    ] {
+        let Err(Error::AlreadyExists(refusal)) = refused else { panic!("{refused:?}") };
+        assert_eq!(refusal.index_row, Some("by_kind"));
+    }
+    assert_eq!((record.take().writes.len(), calls), (3, 1));
+}
+
+#[tokio::test]
+async fn an_entity_under_empty_keys_is_not_taken_for_a_table() {
+    #[derive(Debug, TableEntity)]
+    #[table(name = "singles", partition = "{space}", row = "{name}")]
+    struct Single {
+        space: String,
+        name: String,
+    }
+    let repo = Tables::in_memory().unwrap().repo::<Single>();
+    let single = Single { space: String::new(), name: String::new() };
+    let without_table = repo.force_replace(&single).await.unwrap_err();
+    assert!(matches!(without_table, Error::TableNotFound(_)), "{without_table}");
+    repo.create_table().await.unwrap();
+    let absent = repo.force_replace(&single).await.unwrap_err();
+    assert!(matches!(absent, Error::NotFound(_)), "{absent}");
+    repo.insert(&single).await.unwrap();
+    repo.force_replace(&single).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_update_keeps_what_is_not_stored_with_the_entity() {
+    #[derive(Debug, TableEntity)]
+    #[table(name = "counters", partition = "{space}", row = "{name}")]
+    struct Counter {
+        space: String,
+        name: String,
+        count: u32,
+        #[table(timestamp)]
+        written: Option<OffsetDateTime>,
+        #[table(skip)]
+        seen: u32,
+    }
+    let repo = Tables::in_memory().unwrap().repo::<Counter>();
+    repo.create_table().await.unwrap();
+    let (space, name) = ("s".to_owned(), "n".to_owned());
+    repo.insert(&Counter { space, name, count: 0, written: None, seen: 0 }).await.unwrap();
+    let key = Counter::partition("s").row().name("n");
+    let stored = repo.get(&key).await.unwrap().unwrap().written;
+    assert!(stored.is_some());
+    let unchanged = repo.update(&key, |_| {}).await.unwrap();
+    assert_eq!(unchanged.written, stored);
+    let changed = repo.update(&key, |counter| (counter.count, counter.seen) = (1, 7)).await;
+    let mut changed = changed.unwrap();
+    assert_eq!((changed.count, changed.seen), (1, 7));
+    // It can be saved again.
+    changed.count = 2;
+    repo.save(&mut changed).await.unwrap();
+    assert_eq!(repo.get(&key).await.unwrap().unwrap().count, 2);
+}
+
+#[tokio::test]
+async fn a_page_that_reaches_the_limit_is_the_last() {
+    let (tables, record) = recorded();
+    let repo = tables.repo::<Registration>();
+    repo.create_table().await.unwrap();
+    repo.insert_many((0..10).map(|bib| runner(bib, "Ann", 30))).await.all().unwrap();
+    let race = Registration::partition("Race");
+    let mut pages = repo.list(race.by_bib()).take(3).pages(5);
+    let planned = pages.plan();
+    record.take();
+    let page = pages.next().await.unwrap().unwrap();
+    assert_eq!((page.items.len(), page.token), (3, None));
+    assert!(pages.next().await.unwrap().is_none());
+    let sent = record.take().queries;
+    assert_eq!(sent.len(), 1);
+    let [Step::Read { query, .. }] = &planned.steps[..] else { panic!("{planned}") };
+    assert_eq!((query, query.top), (&sent[0], Some(3)));
+    let mut pages = repo.list(race.by_bib()).take(7).pages(5);
+    let first = pages.next().await.unwrap().unwrap();
+    assert_eq!((first.items.len(), first.token.is_some()), (5, true));
+    let second = pages.next().await.unwrap().unwrap();
+    assert_eq!((second.items.len(), second.token), (2, None));
 }

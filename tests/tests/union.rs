@@ -5,6 +5,7 @@
 use table_orm::query::QueryClass;
 use table_orm::repo::Table;
 use table_orm::{DynamicEntity, Error, TableEntity, TableUnion, Tables};
+use tests::recorder::recorded;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "staff", partition = "{department}", row = "{number:05}")]
@@ -173,9 +174,32 @@ async fn take_counts_entities_and_not_rows() {
         }
         assert_eq!(found, expected);
     }
-    // Where there are no index rows, the store is asked for no more.
-    let two = tables.union::<Directory>(Employee::partition("Marketing")).take(2);
-    assert_eq!(two.collect().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn few_entities_are_few_rows_and_never_many_requests() {
+    let (tables, record) = recorded();
+    let staff = tables.repo::<Employee>();
+    let department = Department { name: "Marketing".to_owned(), employees: 20 };
+    staff.create_table().await.unwrap();
+    staff.insert_many((1..=20).map(employee)).await.all().unwrap();
+    let directory = || tables.union::<Directory>(Employee::partition("Marketing"));
+    record.take();
+    assert_eq!(directory().take(2).collect().await.unwrap().len(), 2);
+    let tops: Vec<_> = record.take().queries.iter().map(|query| query.top).collect();
+    assert_eq!(tops, [Some(2)], "the store is asked for no more");
+    // Rows of a third type stand between those of the union.
+    let rows = tables.table(staff.table().clone());
+    let others = (0..2500).map(|n| DynamicEntity::new("Marketing", format!("0a{n:05}")));
+    rows.insert_or_replace_many(others).await.all().unwrap();
+    tables.repo::<Department>().insert(&department).await.unwrap();
+    for number in 1..=20 {
+        staff.force_delete(&employee(number)).await.unwrap();
+    }
+    record.take();
+    let found = directory().take(2).collect().await.unwrap();
+    assert_eq!(found, [Directory::Department(department)]);
+    assert_eq!(record.take().queries.len(), 4, "two rows, then whole pages");
 }
 
 #[tokio::test]

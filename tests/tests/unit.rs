@@ -3,7 +3,9 @@
 #![allow(missing_docs)]
 
 use table_orm::key::KeyFault;
+use table_orm::plan::Step;
 use table_orm::repo::UnitError;
+use table_orm::store::{MAX_TRANSACTION_BYTES, Operation};
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
@@ -172,7 +174,7 @@ async fn what_no_transaction_can_write_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn over_4_mib_is_refused_before_anything_is_sent() {
+async fn over_4_mib_is_refused_to_the_byte() {
     #[derive(Debug, TableEntity)]
     #[table(name = "offices", partition = "{office}", row = "DOC:{id:05}")]
     struct Document {
@@ -182,19 +184,30 @@ async fn over_4_mib_is_refused_before_anything_is_sent() {
         pages: Vec<String>,
     }
     let (tables, _, _) = tables().await;
-    let documents: Vec<_> = (0..5)
-        .map(|id| Document { office: "Oslo".to_owned(), id, pages: vec!["x".repeat(30_000); 15] })
-        .collect();
-    let oslo = Office::partition("Oslo");
-    let fold = |documents: &[Document]| {
-        documents.iter().fold(tables.unit(&oslo), |unit, document| unit.insert(document))
+    let document = |id, last| Document {
+        office: "Oslo".to_owned(),
+        id,
+        pages: (0..15).map(|page| "x".repeat(if page < 14 { 20_000 } else { last })).collect(),
     };
-    fold(&documents).commit().await.unwrap();
-    let more: Vec<_> = (5..16)
-        .map(|id| Document { office: "Oslo".to_owned(), id, pages: vec!["x".repeat(30_000); 15] })
-        .collect();
-    assert!(matches!(fold(&more).commit().await, Err(Error::TooLarge(_))));
-    assert_eq!(keys(&tables).await.len(), 5);
+    let oslo = Office::partition("Oslo");
+    let unit = |last| {
+        (0..14).fold(tables.unit(&oslo), |unit, id| {
+            unit.insert(&document(id, if id < 13 { 20_000 } else { last }))
+        })
+    };
+    // The embedded store counts keys and bodies.
+    let plan = unit(0).plan().unwrap();
+    let [Step::Commit { transaction, .. }] = &plan.steps[..] else { panic!("{plan}") };
+    let bytes = |operation: &Operation| {
+        let body = operation.action.body().map_or(0, |body| body.len());
+        transaction.partition_key.len() + operation.row_key.len() + body
+    };
+    let rest = MAX_TRANSACTION_BYTES - transaction.operations.iter().map(bytes).sum::<usize>();
+    let refused = unit(rest + 1).commit().await;
+    assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
+    assert_eq!(keys(&tables).await, [""; 0]);
+    unit(rest).commit().await.unwrap();
+    assert_eq!(keys(&tables).await.len(), 14);
 }
 
 #[tokio::test]
@@ -237,4 +250,27 @@ async fn a_unit_of_a_repo_writes_that_repos_table() {
     offices.unit(Office::partition("Oslo")).insert(&employee(1)).commit().await.unwrap();
     let rows = tables.table(other).scan(ScanPermit::because("test")).collect().await.unwrap();
     assert_eq!(rows.len(), 3);
+}
+
+#[tokio::test]
+async fn a_refused_index_row_is_named() {
+    #[derive(Debug, TableEntity)]
+    #[table(name = "Offices", partition = "{office}")]
+    #[row(by_id, key = "CAR:{id:05}")]
+    #[row(by_plate, key = "PLATE:{plate}")]
+    struct Car {
+        office: String,
+        id: u32,
+        plate: String,
+    }
+    let (tables, _, _) = tables().await;
+    let car = |id| Car { office: "Oslo".to_owned(), id, plate: "EL 1".to_owned() };
+    let oslo = Office::partition("Oslo");
+    // Names of tables differ in nothing but their case: it is one table.
+    tables.unit(&oslo).insert(&office()).insert(&car(1)).commit().await.unwrap();
+    let refused = tables.unit(&oslo).insert(&employee(1)).insert(&car(2)).commit().await;
+    let Err(error @ Error::AlreadyExists(_)) = refused else { panic!("{refused:?}") };
+    let refusal = error.refusal().unwrap();
+    assert_eq!((refusal.entity, refusal.index_row), ("Car", Some("by_plate")));
+    assert!(error.to_string().contains("end its template with what tells entities apart"));
 }

@@ -101,3 +101,19 @@ async fn a_scan_from_a_complete_checkpoint_says_that_nothing_was_left() {
     let second = scan().count().await.unwrap();
     assert_eq!((second.rows, second.already_complete), (0, true));
 }
+
+#[tokio::test]
+async fn an_entity_is_measured_in_utf_16_units() {
+    let (tables, name) = (Tables::in_memory().unwrap(), TableName::new("sizes").unwrap());
+    tables.create(&name).await.unwrap();
+    let rows = tables.table(name);
+    // 408 bytes for each name and its property, 4 and twice as many as units for each value.
+    let row = |units: usize| {
+        let names = (0..250).map(|n| format!("{}{n:03}", "名".repeat(197)));
+        names.fold(DynamicEntity::new("p", "r"), |row, name| row.with(name, "x".repeat(units)))
+    };
+    let units = (1024 * 1024 - 8) / 250 / 2 - 206;
+    rows.insert(&row(units)).await.unwrap();
+    let refused = rows.insert_or_replace(&row(units + 1)).await;
+    assert!(matches!(refused, Err(Error::Property(_))), "{refused:?}");
+}

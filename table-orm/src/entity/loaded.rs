@@ -127,7 +127,7 @@ impl<E: ReadRow> LoadedSet<E> {
     /// # Errors
     /// [`Error::Unexpected`] when there is none, or more than one.
     pub fn one(self) -> Result<Loaded<E>, Error> {
-        let found = self.0.len();
+        let found = self.0.len().min(2);
         let mut entities = self.0.into_iter();
         match (entities.next(), found) {
             (Some(entity), 1) => Ok(entity),

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// A table name the service accepts: 3 to 63 ASCII letters and digits, the first a letter, and not
-/// `tables`. The service compares names without regard to case.
+/// `tables`. The service compares names without regard to case, Cosmos DB with; two of these are equal
+/// when they are spelled alike.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableName(Arc<str>);
 

@@ -14,7 +14,7 @@ pub fn compare(left: &str, right: &str) -> Ordering {
 /// Length as the service counts it: in UTF-16 code units.
 #[must_use]
 pub fn len(text: &str) -> usize {
-    text.chars().map(char::len_utf16).sum()
+    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
 /// The smallest text above every text that starts with `prefix`, or `None` when there is none

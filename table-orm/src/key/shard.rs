@@ -42,7 +42,9 @@ impl<const N: u32> KeyPart<Plain> for Shard<N> {
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {
-        let number = text.parse().ok().filter(|number| *number < N);
+        // A parser of numbers would take a sign.
+        let written = text.len() == Self::DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| written && *number < N);
         number.map(Self).ok_or(KeyFault::Malformed)
     }
 }
@@ -80,8 +82,9 @@ mod tests {
         for shard in Shard::<16>::all() {
             assert_eq!(Shard::decode(&text(shard)), Ok(shard));
         }
-        assert_eq!(Shard::<16>::decode("16"), Err(KeyFault::Malformed));
-        assert_eq!(Shard::<16>::decode("x1"), Err(KeyFault::Malformed));
+        for text in ["16", "x1", "+1", "1", "001", ""] {
+            assert_eq!(Shard::<16>::decode(text), Err(KeyFault::Malformed), "{text}");
+        }
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Places {
         let mut partitions = self.partitions();
         let semaphore =
             partitions.entry(partition.clone()).or_insert_with(|| Arc::new(Semaphore::new(places)));
-        Some(Queue { places: self, partition, semaphore: Arc::clone(semaphore) })
+        Some(Queue { places: self, partition, semaphore: Some(Arc::clone(semaphore)) })
     }
 }
 
@@ -98,14 +98,18 @@ impl Places {
 struct Queue<'p> {
     places: &'p Places,
     partition: Partition,
-    semaphore: Arc<Semaphore>,
+    /// There until it is dropped.
+    semaphore: Option<Arc<Semaphore>>,
 }
 
 /// The last one out forgets the partition.
 impl Drop for Queue<'_> {
     fn drop(&mut self) {
         let mut partitions = self.places.partitions();
-        if Arc::strong_count(&self.semaphore) == 2 {
+        // Under the lock, so that of two that leave together one is the last.
+        self.semaphore = None;
+        let last = partitions.get(&self.partition).is_some_and(|it| Arc::strong_count(it) == 1);
+        if last {
             partitions.remove(&self.partition);
         }
     }
@@ -120,11 +124,47 @@ impl Around for Places {
         // The partition's place first, so that who waits for it takes none from others. The
         // semaphores are never closed.
         let queue = self.enter(&request);
-        let _at_partition = match &queue {
-            Some(queue) => queue.semaphore.acquire().await.ok(),
+        let _at_partition = match queue.as_ref().and_then(|queue| queue.semaphore.as_ref()) {
+            Some(semaphore) => semaphore.acquire().await.ok(),
             None => None,
         };
         let _place = self.all.acquire().await.ok();
         answer.await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::TableName;
+    use crate::layer::through::on_table;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    #[test]
+    fn a_partition_without_requests_is_forgotten_whoever_leaves_last() {
+        let places =
+            Places { all: Semaphore::new(2), per_partition: Some(2), partitions: Mutex::default() };
+        let table = TableName::new("orders").unwrap();
+        let arrived = AtomicUsize::new(0);
+        let stay = || {
+            for round in 1..=100_000 {
+                let key = round.to_string();
+                let request =
+                    Request { partition_key: Some(&key), ..on_table("get", Some(&table)) };
+                let queue = places.enter(&request);
+                arrived.fetch_add(1, Ordering::SeqCst);
+                // Both leave at the same time, which waiting for each other asleep would not do.
+                while arrived.load(Ordering::SeqCst) < 2 * round {
+                    thread::yield_now();
+                }
+                drop(queue);
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(stay);
+            scope.spawn(stay);
+        });
+        assert_eq!(places.partitions().len(), 0);
     }
 }

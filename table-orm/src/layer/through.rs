@@ -104,7 +104,7 @@ pub(super) struct Through<A> {
     pub(super) around: A,
 }
 
-fn on_table<'r>(operation: &'static str, table: Option<&'r TableName>) -> Request<'r> {
+pub(super) fn on_table<'r>(operation: &'static str, table: Option<&'r TableName>) -> Request<'r> {
     Request { operation, table, partition_key: None, class: None, entities: 0, bytes: 0 }
 }
 

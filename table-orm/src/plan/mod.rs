@@ -1,7 +1,8 @@
 //! What a call will send: made before anything is sent, readable by people.
 //!
-//! A read or write on a [`Repo`](crate::Repo) can be asked for its plan instead of being awaited. A
-//! write of many entities reads its whole input for that.
+//! A read or write on a [`Repo`](crate::Repo) can be asked for its plan instead of being awaited, but
+//! for [`delete_partition`](crate::Repo::delete_partition). A write of many entities reads its whole
+//! input for that.
 
 mod changes;
 mod display;
@@ -18,6 +19,7 @@ use crate::store::{Operation, Transaction};
 ///
 /// `Display` lists them with their query class, keys, filter and operations.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
     /// The requests.
     pub steps: Vec<Step>,

@@ -40,6 +40,7 @@ pub(crate) use writer::is_property_name;
 pub(crate) use writer::write_string;
 
 use crate::edm::Edm;
+use crate::key::order;
 use serde::Deserializer;
 
 /// The most properties of an entity besides its keys and timestamp (service documentation).
@@ -50,8 +51,18 @@ pub const MAX_STRING_UNITS: usize = 32 * 1024;
 pub const MAX_BINARY_BYTES: usize = 64 * 1024;
 /// The most bytes of an entity: 1 MiB, as the service counts them.
 pub const MAX_ENTITY_BYTES: usize = 1024 * 1024;
-/// The longest property name.
+/// The most UTF-16 units of a property name.
 pub const MAX_NAME_CHARS: usize = 255;
+
+/// What a property adds to the size of its entity, in bytes (service documentation).
+pub(crate) fn property_size(name: &str, value: usize) -> usize {
+    8 + 2 * order::len(name) + value
+}
+
+/// The size of an entity in bytes, by the UTF-16 units of its keys and the sizes of its properties.
+pub(crate) const fn entity_size(key_units: usize, properties: usize) -> usize {
+    4 + 2 * key_units + properties
+}
 
 /// A type that one property can store.
 ///

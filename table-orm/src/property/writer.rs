@@ -6,7 +6,10 @@
 use super::declared::{Declared, declares};
 use super::marks::Marks;
 use super::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_STRING_UNITS, Property, PropertyFault};
-use super::{MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series, json};
+use super::{
+    MAX_ENTITY_BYTES, MAX_PROPERTIES, Properties, PropertyError, Series, entity_size, json,
+    property_size,
+};
 use crate::edm::{DateTime, Edm, EdmType};
 use crate::key::order;
 use base64::Engine as _;
@@ -182,7 +185,7 @@ impl PropertiesWriter {
             return Err(self.error(last, PropertyFault::TooManyProperties(count)));
         }
         self.check_names()?;
-        let size = 4 + 2 * key_units + self.size;
+        let size = entity_size(key_units, self.size);
         if size > MAX_ENTITY_BYTES {
             return Err(self.error("", PropertyFault::EntityTooLarge(size)));
         }
@@ -362,7 +365,7 @@ impl PropertyWriter<'_> {
         if !is_property_name(name) {
             return Err(PropertyFault::Name);
         }
-        out.size += 8 + 2 * name.len() + size;
+        out.size += property_size(name, size);
         out.json.extend_from_slice(b",\"");
         out.marks.add(name.as_bytes());
         out.names.push(out.json.len()..out.json.len() + name.len());

@@ -5,7 +5,7 @@
 use super::Repo;
 use super::bulk::{DEFAULT_PARALLELISM, bytes};
 use super::channel::Channel;
-use super::repair::{RepairFailure, SkipReason, Skipped, came_between, guard, is_of_the_row, mend};
+use super::repair::{RepairFailure, SkipReason, Skipped, came_between, guard, mend};
 use super::verify::{Finding, Found, Problem, canonical, index_rows, name_of, told_rows};
 use crate::entity::TableEntity;
 use crate::error::{Error, Result};
@@ -20,7 +20,8 @@ use crate::store::{
     Transaction,
 };
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, stream};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -47,6 +48,7 @@ type OnProgress<'a> = Box<dyn FnMut(&BackfillProgress) + Send + 'a>;
 
 /// How far a backfill has come: whole pages.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct BackfillProgress {
     /// Entities whose rows are there now.
     pub entities: u64,
@@ -60,6 +62,7 @@ pub struct BackfillProgress {
 /// What became of a backfill.
 #[derive(Debug, Default)]
 #[must_use = "it may hold failures"]
+#[non_exhaustive]
 pub struct BackfillReport {
     /// How far it came.
     pub progress: BackfillProgress,
@@ -251,17 +254,26 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
                 }
             }
         }
-        let sent = stream::iter(chunks).map(|chunk| chunk.send::<E>(&self.channel));
-        let mut sent = sent.buffer_unordered(self.parallelism);
-        let mut ended = Ok(());
-        while let Some(written) = sent.next().await {
-            report.progress.entities += written.entities;
-            report.progress.rows += written.rows;
+        let mut chunks = chunks.into_iter();
+        let mut under_way = FuturesUnordered::new();
+        let (mut entities, mut rows, mut ended) = (0, 0, Ok(()));
+        loop {
+            while ended.is_ok() && under_way.len() < self.parallelism {
+                let Some(chunk) = chunks.next() else { break };
+                under_way.push(chunk.send::<E>(&self.channel));
+            }
+            let Some(written) = under_way.next().await else { break };
+            entities += written.entities;
+            rows += written.rows;
             report.skipped.extend(written.skipped);
             report.failures.extend(written.failures);
             ended = ended.and(written.ended);
         }
-        ended
+        // A page that is not whole is gone through again.
+        ended?;
+        report.progress.entities += entities;
+        report.progress.rows += rows;
+        Ok(())
     }
 
     /// An entity with the operations that insert its index rows.
@@ -391,7 +403,7 @@ impl Chunk {
             written.skipped.extend(outcome.skipped.into_iter().filter(|skip| !there(skip)));
             match outcome.failure {
                 None => written.entities += 1,
-                Some(failure) if is_of_the_row(&failure.error) => written.failures.push(failure),
+                Some(failure) if failure.error.is_of_one_entity() => written.failures.push(failure),
                 Some(failure) => {
                     written.ended = Err(failure.error);
                     return;

@@ -2,9 +2,9 @@
 //!
 //! Invariants: the rows of one entity are never in two transactions; two entities that have a row
 //! in common are written in the order given, the second when the first is answered; an entity is in
-//! the report as written, as failed, or in the remainder, and in one of them only; no more than
-//! [`OPEN_PARTITIONS`] chunks and twice `parallelism` are in memory at a time, however long the input
-//! is.
+//! the report as written, as failed, or in the remainder, and in one of them only; no more entities
+//! are in memory at a time than fill [`OPEN_PARTITIONS`] chunks and twice `parallelism`, besides those
+//! that failed, however long the input is.
 
 use super::channel::Channel;
 use super::guarded::{CanonicalKey, MAX_ATTEMPTS};
@@ -60,6 +60,7 @@ type Sent<E> = (Chunk<E>, Result<()>);
 
 /// How far a bulk write has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct BulkProgress {
     /// Entities written.
     pub entities: u64,
@@ -71,6 +72,7 @@ pub struct BulkProgress {
 
 /// What became of a bulk write.
 #[must_use = "it may hold failures; `.all()?` gives the counts, or the first of them"]
+#[non_exhaustive]
 pub struct BulkReport<E, I> {
     /// What was written.
     pub written: BulkProgress,
@@ -84,6 +86,7 @@ pub struct BulkReport<E, I> {
 
 /// A bulk write that stopped.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct BulkFailure<E> {
     /// The entity the store refused; `None` when the whole request failed.
     pub entity: Option<E>,
@@ -161,8 +164,9 @@ impl<'a, E, I> Bulk<'a, E, I> {
     }
 
     /// Goes on after an entity that the store or a limit refuses: it is reported, and the others of
-    /// its transaction are sent without it. Only a store that is throttling, or gives no usable
-    /// answer, still ends the write.
+    /// its transaction are sent without it. What would meet the next entity too still ends the
+    /// write: a store that is throttling, gives no usable answer or does not know the credential, a
+    /// table that is not there.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -458,11 +462,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
                     Some((index, _)) => chunk.owner(index),
                     None => None,
                 };
-                let of_the_store = matches!(
-                    error,
-                    Error::Throttled(_) | Error::Unavailable(_) | Error::Ambiguous(_)
-                );
-                self.stopped |= of_the_store;
+                self.stopped |= !error.is_of_one_entity();
                 let nobodys = owner.is_none();
                 let entity = owner.map(|index| chunk.entities.remove(index));
                 if !nobodys || self.stopped || !self.bulk.continues {

@@ -1,10 +1,11 @@
 //! A table of a store, and the way its answers become the errors of calls.
 
+use super::guarded::CanonicalKey;
 use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, Row, RowQuery, Span};
 use crate::store::{
-    Action, ErrorCode, IfMatch, MAX_TRANSACTION_BYTES, Metadata, Operation, Page, Store,
+    Action, ErrorCode, IfMatch, MAX_TRANSACTION_OPERATIONS, Metadata, Operation, Page, Store,
     StoreError, StoredRow, Transaction,
 };
 use std::sync::Arc;
@@ -14,12 +15,35 @@ use std::sync::Arc;
 pub(crate) struct Channel {
     pub store: Arc<dyn Store>,
     pub table: TableName,
-    /// For error messages.
+    pub owner: Owner,
+}
+
+/// The entity type that rows are written for, by which a refusal tells whose row it was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner {
+    /// Its name.
     pub entity: &'static str,
     /// By which a refused insert is told from another entity's claim.
-    pub guards: &'static [GuardTemplate],
+    guards: &'static [GuardTemplate],
     /// Its rows other than the canonical one.
-    pub index_rows: fn(&str) -> Option<&'static str>,
+    index_row: fn(&str) -> Option<&'static str>,
+}
+
+impl Owner {
+    /// Entities of type `E`.
+    pub const fn of<E: TableEntity>() -> Self {
+        Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E> }
+    }
+
+    /// No type whose rows are known.
+    pub const fn untyped(entity: &'static str) -> Self {
+        Self { entity, guards: &[], index_row: |_| None }
+    }
+
+    /// The error of one of its operations.
+    pub fn claim(self, error: Error) -> Error {
+        error.of_entity(self.entity, self.index_row).guarded_by(self.guards)
+    }
 }
 
 /// The name of the index row that a RowKey belongs to.
@@ -32,7 +56,7 @@ fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
 impl Channel {
     /// That table, on behalf of `E`.
     pub fn new<E: TableEntity>(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { store, table, entity: E::NAME, guards: E::GUARDS, index_rows: index_row::<E> }
+        Self { store, table, owner: Owner::of::<E>() }
     }
 
     /// The store behind the pointer: the pointer is a store too, one that boxes each future again.
@@ -47,7 +71,7 @@ impl Channel {
 
     /// That table, on behalf of tools that know no entity of it.
     pub fn untyped(store: Arc<dyn Store>, table: TableName, entity: &'static str) -> Self {
-        Self { store, table, entity, guards: &[], index_rows: |_| None }
+        Self { store, table, owner: Owner::untyped(entity) }
     }
 
     pub async fn get(
@@ -78,7 +102,7 @@ impl Channel {
     /// Writes all operations or none: one write, or an entity group transaction. Returns the new
     /// ETags in order.
     pub async fn send(&self, mut transaction: Transaction) -> Result<Vec<Option<ETag>>> {
-        self.check_size(&transaction)?;
+        self.check_count(&transaction)?;
         let partition_key = transaction.partition_key.clone();
         // For a refusal; the row keys one behind the other, which costs less than a text for each.
         let mut row_keys = String::new();
@@ -150,21 +174,28 @@ impl Channel {
         }
     }
 
-    fn check_size(&self, transaction: &Transaction) -> Result<()> {
-        let bytes: usize = transaction
-            .operations
-            .iter()
-            .filter_map(|operation| operation.action.body())
-            .map(bytes::Bytes::len)
-            .sum();
-        if bytes <= MAX_TRANSACTION_BYTES {
+    /// Told here too, where it is known that the rows are an entity's or a unit's.
+    fn check_count(&self, transaction: &Transaction) -> Result<()> {
+        let operations = transaction.operations.len();
+        if operations <= MAX_TRANSACTION_OPERATIONS {
             return Ok(());
         }
         let message = format!(
-            "the entity's rows take {bytes} bytes; one entity group transaction takes 4 MiB"
+            "the rows that are written together take {operations} operations, two for each row that \
+             moves; one entity group transaction takes {MAX_TRANSACTION_OPERATIONS}"
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
         Err(self.refused(&transaction.partition_key, "", None, cause))
+    }
+
+    /// The version of a row that was written, which every store tells.
+    pub(super) fn version(&self, key: &CanonicalKey, etag: Option<ETag>) -> Result<ETag> {
+        etag.ok_or_else(|| {
+            let message =
+                "the row was written, but the answer does not tell its ETag: load it again";
+            let cause = StoreError::new(ErrorCode::NO_ANSWER, message);
+            self.refused(&key.partition_key, &key.row_key, None, cause)
+        })
     }
 
     /// The service's 404 for an update of a row that is not there.
@@ -189,15 +220,39 @@ impl Channel {
         operation: Option<(usize, &'static str)>,
         cause: StoreError,
     ) -> Error {
-        Error::refused(Refusal {
-            entity: self.entity,
+        self.owner.claim(Error::refused(Refusal {
+            entity: self.owner.entity,
             table: self.table.as_str().to_owned(),
             partition_key: partition_key.to_owned(),
             row_key: row_key.to_owned(),
-            index_row: (self.index_rows)(row_key).filter(|_| !row_key.is_empty()),
+            index_row: None,
             operation,
             cause,
-        })
-        .guarded_by(self.guards)
+        }))
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use super::*;
+    use crate::store::embedded::EmbeddedStore;
+
+    #[tokio::test]
+    async fn more_operations_than_a_transaction_takes_are_refused_before_they_are_sent() {
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let channel = Channel::untyped(store, TableName::new("orders").unwrap(), "Order");
+        let send = |count: usize| {
+            let delete = |row: usize| Operation {
+                row_key: row.to_string(),
+                action: Action::Delete(IfMatch::Any),
+            };
+            let operations = (0..count).map(delete).collect();
+            channel.send(Transaction { partition_key: "p".to_owned(), operations })
+        };
+        let refused = send(101).await.unwrap_err();
+        assert!(matches!(refused, Error::TooLarge(_)), "{refused}");
+        assert!(refused.to_string().contains("101 operations"), "{refused}");
+        // The store, which has no such table, is asked.
+        assert!(matches!(send(100).await, Err(Error::TableNotFound(_))));
     }
 }

@@ -52,8 +52,9 @@ pub(super) struct Decision {
     pub canonical: Option<EntityRow>,
 }
 
-/// The canonical row afterwards, with its version; `None` when it is gone.
-pub(super) type Outcome = Option<(EntityRow, ETag)>;
+/// What was read, as `decide` has left it; and the canonical row afterwards, with its version where
+/// the store has told it, or `None` when it is gone.
+pub(super) type Outcome<E> = (Option<Loaded<E>>, Option<(EntityRow, Option<ETag>)>);
 
 /// Reads the canonical row and writes what `decide` makes of it under its ETag.
 pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
@@ -61,7 +62,7 @@ pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
     key: &CanonicalKey,
     attempts: usize,
     mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
-) -> Result<Outcome, X> {
+) -> Result<Outcome<E>, X> {
     let CanonicalKey { partition_key, row_key } = key;
     let mut attempt = 0;
     loop {
@@ -72,18 +73,25 @@ pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
         };
         let Decision { transaction, canonical } = decide(stored.as_mut())?;
         if transaction.operations.is_empty() {
-            let etag = stored.map(|loaded| loaded.etag().clone());
-            return Ok(canonical.zip(etag));
+            let etag = stored.as_ref().map(|loaded| loaded.etag().clone());
+            return Ok((stored, canonical.map(|row| (row, etag))));
         }
         let written = canonical.as_ref().and_then(|row| transaction.last_on(&row.row_key));
-        match channel.send_changes(transaction, row_key).await {
+        let error = match channel.send_changes(transaction, row_key).await {
             Ok(etags) => {
                 let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
-                return Ok(canonical.zip(etag));
+                return Ok((stored, canonical.map(|row| (row, etag))));
             }
-            Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
-                if attempt < attempts => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => error,
+        };
+        let came_between = match &error {
+            Error::Conflict(_) | Error::NotFound(_) => true,
+            // Another row that is there is another entity's, and stays so.
+            Error::AlreadyExists(refusal) => stored.is_none() && refusal.row_key == *row_key,
+            _ => false,
+        };
+        if !came_between || attempt >= attempts {
+            return Err(error.into());
         }
     }
 }

@@ -55,7 +55,7 @@ impl<R: Row, C, T> List<R, C, T> {
     pub fn filter(mut self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
         let condition = condition(R::COLUMNS).0.map_err(|(property, fault)| {
             Invalid::Property(PropertyError {
-                entity: self.channel.entity,
+                entity: self.channel.owner.entity,
                 property,
                 partition_key: String::new(),
                 row_key: String::new(),

@@ -1,7 +1,7 @@
 //! Writes that keep what they do not name: a patch of a stored entity, and a change of it.
 
 use super::channel::Channel;
-use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, Outcome, guarded};
+use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, guarded};
 use super::patch::Patch;
 use super::save::prepare;
 use crate::entity::{ETag, Loaded, TableEntity};
@@ -97,8 +97,7 @@ impl<E: TableEntity> Merge<E> {
         let key = self.key()?;
         if E::PATCHES_ONE_ROW {
             let etags = self.channel.send(self.one_row(&key)?).await?;
-            let etag = etags.into_iter().next().flatten();
-            return etag.ok_or_else(|| self.channel.not_found(&key.partition_key, &key.row_key));
+            return self.channel.version(&key, etags.into_iter().next().flatten());
         }
         let patch = self.body(&key)?;
         let absent = if self.insert { Some(self.whole(&key)?) } else { None };
@@ -115,7 +114,7 @@ pub(super) async fn merge_over<E: TableEntity>(
     absent: Option<&EntityRows>,
 ) -> Result<ETag> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let written = guarded::<E, Error>(channel, key, MAX_ATTEMPTS, |stored| {
+    let (_, written) = guarded::<E, Error>(channel, key, MAX_ATTEMPTS, |stored| {
         let Some(loaded) = stored else {
             let rows = absent.cloned();
             let rows = rows.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))?;
@@ -129,13 +128,7 @@ pub(super) async fn merge_over<E: TableEntity>(
         Ok(Decision { transaction, canonical: new.canonical().cloned() })
     })
     .await?;
-    etag(channel, key, written)
-}
-
-/// The version of a row that was written.
-pub(super) fn etag(channel: &Channel, key: &CanonicalKey, written: Outcome) -> Result<ETag> {
-    let etag = written.map(|(_, etag)| etag);
-    etag.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))
+    channel.version(key, written.and_then(|(_, etag)| etag))
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Merge<E> {
@@ -186,15 +179,16 @@ impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
         let Self { channel, keys, mut change, attempts } = self;
         let key = CanonicalKey::of(keys.map_err(Error::from)?);
         let absent = || channel.not_found(&key.partition_key, &key.row_key);
-        let written = guarded::<E, X>(&channel, &key, attempts, |stored| {
+        let (stored, written) = guarded::<E, X>(&channel, &key, attempts, |stored| {
             let loaded = stored.ok_or_else(absent)?;
             change(loaded)?;
             let (transaction, rows) = prepare(loaded)?;
             Ok(Decision { transaction, canonical: rows.canonical().cloned() })
         })
         .await?;
-        let (row, etag) = written.ok_or_else(absent)?;
-        Ok(Loaded::read(row.body, Some(etag))?)
+        let (mut loaded, (row, etag)) = stored.zip(written).ok_or_else(absent)?;
+        loaded.written(row.body, channel.version(&key, etag)?);
+        Ok(loaded)
     }
 }
 

@@ -63,7 +63,8 @@ use write::{Change, Then};
 /// The entities of type `E` in one table. Cheap to clone.
 ///
 /// Calls on entities return a value that sends nothing by itself: `.await` runs it, and `.plan()`
-/// says what it would send.
+/// says what it would send; all but [`delete_partition`](Self::delete_partition), which goes on by
+/// what it reads.
 ///
 /// Rows are replaced whole, but for [`merge`](Self::merge) and
 /// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, from a newer
@@ -330,7 +331,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
-    /// [`Error::PartitionChanged`]; [`Error::Misplaced`], as [`load`](Self::load).
+    /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has a key of the
+    /// changed one; [`Error::PartitionChanged`]; [`Error::Misplaced`], as [`load`](Self::load).
     pub fn update<'a, Q>(&self, key: Q, change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,

@@ -29,6 +29,9 @@ pub struct Pages<T> {
     left: Option<usize>,
     /// Whether rows that cannot be read are left out.
     skip: Option<SkipUnreadable>,
+    /// Whether the last page may have left rows out. A full page is asked for then, even where few
+    /// more are wanted: as many as there are rows to leave out would be read one by one.
+    left_out: bool,
 }
 
 /// What a page's rows are read into.
@@ -37,29 +40,31 @@ pub(super) struct PageReader<T> {
     /// The key template that the rows are written from.
     row: usize,
     read: ReadPage<T>,
-    /// Whether it leaves none out but those that cannot be read, so that no more rows are asked for
-    /// than are wanted.
+    /// Whether it leaves none out but those that cannot be read.
     every: bool,
 }
 
-type ReadPage<T> = fn(usize, &[u8], Option<&SkipUnreadable>) -> Result<Vec<T>>;
+/// Reads so many rows of a page at most.
+type ReadPage<T> = fn(usize, &[u8], Option<&SkipUnreadable>, usize) -> Result<Vec<T>>;
 
 impl<T> PageReader<T> {
-    /// Those that `read` makes of a page; not of `every` row, maybe.
-    pub const fn some(read: ReadPage<T>, every: bool) -> Self {
-        Self { row: 0, read, every }
+    /// What `read` makes of a page; not of every row, maybe.
+    pub const fn some(read: ReadPage<T>) -> Self {
+        Self { row: 0, read, every: false }
     }
 }
 
 impl<T: ReadRow> PageReader<T> {
     /// A `T` of each row.
     fn each(row: usize) -> Self {
-        Self { row, read: |row, page, skip| Ok(read_rows::<T>(row, page, skip)?), every: true }
+        let read: ReadPage<T> = |row, page, skip, most| Ok(read_rows(row, page, skip, most)?);
+        Self { row, read, every: true }
     }
 }
 
 /// One page.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RowPage<T> {
     /// The rows, in key order.
     pub items: Vec<T>,
@@ -113,7 +118,7 @@ impl<T> Pages<T> {
             Ok(query)
         });
         let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
-        Self { channel, reader, query, left: limit, skip: None }
+        Self { channel, reader, query, left: limit, skip: None, left_out: false }
     }
 
     /// The same, without rows that cannot be read.
@@ -138,49 +143,58 @@ impl<T> Pages<T> {
     pub fn plan(&self) -> Plan {
         let steps = match &self.query {
             Some(Ok(query)) => {
-                vec![Step::Read { query: query.clone(), limit: self.left, reason: None }]
+                vec![Step::Read { query: self.request(query), limit: self.left, reason: None }]
             }
             _ => Vec::new(),
         };
         Plan { steps }
     }
 
-    /// The next page: one request. `None` after the last one. A page that a limit has cut short has
-    /// no token.
+    /// Asks for no more rows than are wanted.
+    fn request(&self, query: &RowQuery) -> RowQuery {
+        let mut request = query.clone();
+        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
+            && !self.left_out
+        {
+            request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
+        }
+        request
+    }
+
+    /// The next page: one request. `None` after the last one. The page that reaches a limit is the
+    /// last one, and has no token.
     ///
     /// # Errors
     /// A value that a key or filter cannot hold, or a row that cannot be read, after which there are
     /// no pages: it would be the same row again. The store's refusal; the next call asks for the same
     /// page again then.
     pub async fn next(&mut self) -> Result<Option<RowPage<T>>> {
-        let query = match &mut self.query {
-            Some(Ok(query)) => query,
-            ended => return ended.take().map_or(Ok(None), |failed| failed.map(|_| None)),
+        let request = match &self.query {
+            Some(Ok(query)) => self.request(query),
+            _ => return self.query.take().map_or(Ok(None), |failed| failed.map(|_| None)),
         };
-        let mut request = query.clone();
-        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
-            && self.reader.every
-        {
-            request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
-        }
         let page = self.channel.page(&request).await?;
-        let read = (self.reader.read)(self.reader.row, &page.body, self.skip.as_ref());
-        let Ok(mut items) = read else {
+        let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
+        let read = (reader.read)(reader.row, &page.body, self.skip.as_ref(), most);
+        let Ok(items) = read else {
             self.query = None;
             return read.map(|_| None);
         };
-        let mut token = page.continuation.clone().map(|next| PageToken::new(query, next));
-        query.continuation = page.continuation;
+        self.left_out = !self.reader.every || self.skip.is_some();
         if let Some(left) = &mut self.left {
-            if items.len() > *left {
-                items.truncate(*left);
-                token = None;
-            }
             *left -= items.len();
         }
-        if token.is_none() || self.left == Some(0) {
-            self.query = None;
-        }
+        let next = page.continuation.filter(|_| self.left != Some(0));
+        let token = match (&mut self.query, next) {
+            (Some(Ok(query)), Some(next)) => {
+                query.continuation = Some(next.clone());
+                Some(PageToken::new(query, next))
+            }
+            (ended, _) => {
+                *ended = None;
+                None
+            }
+        };
         Ok(Some(RowPage { items, token }))
     }
 
@@ -221,7 +235,7 @@ fn page_size(size: usize) -> Result<u16> {
     }
 }
 
-/// The rows of a query one after another; pages are read ahead of need only by one.
+/// The rows of a query one after another; a page is asked for when the one before has been given.
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {

@@ -3,6 +3,7 @@
 use super::Repo;
 use super::bulk::{Bulk, Grouping};
 use super::channel::Channel;
+use super::guarded::CanonicalKey;
 use super::pages::{Pages, RowStream};
 use crate::entity::{DynamicEntity, ETag, TableEntity, TableName};
 use crate::error::Result;
@@ -51,11 +52,11 @@ impl Table {
         }
     }
 
-    /// Inserts a row. Returns its ETag, as all writes do.
+    /// Inserts a row. Returns its ETag, as all writes but a delete do.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`](crate::Error::AlreadyExists).
-    pub async fn insert(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+    pub async fn insert(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, Action::Insert).await
     }
 
@@ -63,7 +64,7 @@ impl Table {
     ///
     /// # Errors
     /// A value the service would refuse, or the store's refusal.
-    pub async fn insert_or_replace(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+    pub async fn insert_or_replace(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, Action::InsertOrReplace).await
     }
 
@@ -100,7 +101,7 @@ impl Table {
     ///
     /// # Errors
     /// A value the service would refuse, or the store's refusal.
-    pub async fn insert_or_merge(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+    pub async fn insert_or_merge(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, Action::InsertOrMerge).await
     }
 
@@ -108,7 +109,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
-    pub async fn replace(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+    pub async fn replace(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, |body| Action::Replace(body, condition(row))).await
     }
 
@@ -117,7 +118,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
-    pub async fn merge(&self, row: &DynamicEntity) -> Result<Option<ETag>> {
+    pub async fn merge(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, |body| Action::Merge(body, condition(row))).await
     }
 
@@ -126,7 +127,7 @@ impl Table {
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
     pub async fn delete(&self, row: &DynamicEntity) -> Result<()> {
-        self.write(row, |_| Action::Delete(condition(row))).await.map(drop)
+        self.send(row, |_| Action::Delete(condition(row))).await.map(drop)
     }
 
     /// The rows of one partition whose RowKeys lie in a range of stored text; `..` for all.
@@ -145,6 +146,16 @@ impl Table {
     }
 
     async fn write(
+        &self,
+        row: &DynamicEntity,
+        action: impl FnOnce(Bytes) -> Action,
+    ) -> Result<ETag> {
+        let etag = self.send(row, action).await?;
+        let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
+        self.channel.version(&CanonicalKey { partition_key, row_key }, etag)
+    }
+
+    async fn send(
         &self,
         row: &DynamicEntity,
         action: impl FnOnce(Bytes) -> Action,

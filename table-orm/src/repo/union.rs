@@ -108,17 +108,23 @@ impl<U: TableUnion> UnionList<U> {
     }
 
     fn ask(self, size: Option<usize>) -> Pages<U> {
-        let only_canonical = U::MEMBERS.iter().all(|member| member.rows.len() == 1);
-        let reader = PageReader::some(|_, page, skip| read_union(page, skip), only_canonical);
+        let reader = PageReader::some(|_, page, skip, most| read_union(page, skip, most));
         let query = self.query.map_err(Error::from);
         Pages::read_by(self.channel, reader, query, self.limit, size).skipping(self.skip)
     }
 }
 
 /// The entities of a page, without rows that are of none of the types or none canonical.
-fn read_union<U: TableUnion>(page: &[u8], skip: Option<&SkipUnreadable>) -> Result<Vec<U>> {
+fn read_union<U: TableUnion>(
+    page: &[u8],
+    skip: Option<&SkipUnreadable>,
+    most: usize,
+) -> Result<Vec<U>> {
     let mut entities = Vec::new();
     for row in split_page(page)? {
+        if entities.len() == most {
+            break;
+        }
         let row = Found::read(row.get().as_bytes())?;
         let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
         if let Some(member) = member {

@@ -3,11 +3,11 @@
 //! Invariants: all operations are of one table and one partition, no row stands in two of them,
 //! and there are at most 100; a unit that breaks a rule sends nothing.
 
-use super::channel::Channel;
+use super::channel::{Channel, Owner};
 use super::merge::Merge;
 use super::patch::EntityPatch;
 use super::save::{Delete, prepare};
-use crate::entity::{AsLoaded, ETag, GuardTemplate, Loaded, TableEntity};
+use crate::entity::{AsLoaded, ETag, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, insert_all, merge_all, upsert_all};
 use crate::query::{CanonicalKeyOf, CompleteKey, Row, Span, WholePartition};
@@ -63,8 +63,7 @@ pub struct Unit<'a> {
 
 /// One entity of a unit.
 struct Member<'a> {
-    entity: &'static str,
-    guards: &'static [GuardTemplate],
+    owner: Owner,
     operations: Range<usize>,
     /// The operation that gives its version; for none, the version it keeps.
     version: Result<usize, Option<ETag>>,
@@ -128,7 +127,7 @@ pub enum UnitError {
 
 impl fmt::Debug for Unit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entities: Vec<_> = self.members.iter().map(|member| member.entity).collect();
+        let entities: Vec<_> = self.members.iter().map(|member| member.owner.entity).collect();
         f.debug_struct("Unit")
             .field("transaction", &self.transaction)
             .field("entities", &entities)
@@ -139,7 +138,7 @@ impl fmt::Debug for Unit<'_> {
 
 impl<'a> Unit<'a> {
     /// A unit of that partition.
-    pub(crate) fn new<Q>(mut channel: Channel, partition: Q) -> Self
+    pub(crate) fn new<Q>(channel: Channel, partition: Q) -> Self
     where
         Q: WholePartition,
     {
@@ -154,9 +153,8 @@ impl<'a> Unit<'a> {
                 String::new()
             }
         };
-        // Told for each operation by its owner.
-        channel.guards = &[];
-        channel.index_rows = |_| None;
+        // Each operation has an owner of its own.
+        let channel = Channel { owner: Owner::untyped(channel.owner.entity), ..channel };
         Self {
             channel,
             table: <Q::Row as Row>::Entity::TABLE,
@@ -275,7 +273,7 @@ impl<'a> Unit<'a> {
                 members.iter().find(|member| member.operations.contains(&index))
             });
             match owner {
-                Some(member) => error.of_entity(member.entity).guarded_by(member.guards),
+                Some(member) => member.owner.claim(error),
                 None => error,
             }
         })?;
@@ -323,7 +321,7 @@ impl<'a> Unit<'a> {
         version: Result<usize, Option<ETag>>,
         written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
     ) {
-        if E::TABLE != self.table {
+        if !E::TABLE.eq_ignore_ascii_case(self.table) {
             let (expected, found) = (self.table, E::TABLE);
             return self.fail(UnitError::OtherTable { entity: E::NAME, expected, found });
         }
@@ -348,8 +346,8 @@ impl<'a> Unit<'a> {
         let start = here.len();
         here.extend(new.operations);
         let end = here.len();
-        let (entity, guards) = (E::NAME, E::GUARDS);
-        self.members.push(Member { entity, guards, operations: start..end, version, written });
+        let owner = Owner::of::<E>();
+        self.members.push(Member { owner, operations: start..end, version, written });
         if end > MAX_TRANSACTION_OPERATIONS {
             self.fail(UnitError::TooManyOperations(end));
         }

@@ -64,14 +64,17 @@ impl<E: TableEntity, T> Write<E, T> {
     }
 
     /// Sends it. Returns the canonical row's new ETag, `None` after a delete.
-    async fn run(self) -> Result<Option<ETag>> {
+    async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
         match self.change? {
             Change::Blind(transaction) => {
                 let canonical = transaction.operations.first();
-                let canonical = canonical.map(|operation| operation.row_key.clone());
-                let canonical = canonical.unwrap_or_default();
-                let etags = self.channel.send_changes(transaction, &canonical).await?;
-                Ok(etags.into_iter().next().flatten())
+                let row_key = canonical.map(|operation| operation.row_key.clone());
+                let key = CanonicalKey {
+                    partition_key: transaction.partition_key.clone(),
+                    row_key: row_key.unwrap_or_default(),
+                };
+                let etags = self.channel.send_changes(transaction, &key.row_key).await?;
+                Ok((key, etags.into_iter().next().flatten()))
             }
             Change::OverStored { rows, then } => over_stored::<E>(&self.channel, &rows, then).await,
         }
@@ -83,16 +86,17 @@ async fn over_stored<E: TableEntity>(
     channel: &Channel,
     rows: &EntityRows,
     then: Then,
-) -> Result<Option<ETag>> {
+) -> Result<(CanonicalKey, Option<ETag>)> {
     let canonical = <E::Canonical as Row>::INDEX;
     let Some(row) = rows.canonical() else {
         return Err(channel.not_found(&rows.partition_key, ""));
     };
     let key = CanonicalKey::in_partition(&rows.partition_key, row);
     if then == Then::Merge {
-        return merge_over::<E>(channel, &key, &row.body, Some(rows)).await.map(Some);
+        let etag = merge_over::<E>(channel, &key, &row.body, Some(rows)).await?;
+        return Ok((key, Some(etag)));
     }
-    let written = guarded::<E, Error>(channel, &key, MAX_ATTEMPTS, |stored| match stored {
+    let (_, written) = guarded::<E, Error>(channel, &key, MAX_ATTEMPTS, |stored| match stored {
         None if then == Then::Upsert => {
             Ok(Decision { transaction: insert_all(rows.clone()), canonical: Some(row.clone()) })
         }
@@ -112,7 +116,7 @@ async fn over_stored<E: TableEntity>(
         }
     })
     .await?;
-    Ok(written.map(|(_, etag)| etag))
+    Ok((key, written.and_then(|(_, etag)| etag)))
 }
 
 /// An upsert as one of many, where it cannot share a transaction.
@@ -134,10 +138,10 @@ impl<E: TableEntity + 'static> IntoFuture for Write<E, ETag> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let channel = self.channel.clone();
         Box::pin(async move {
-            // Every write but a delete has an ETag.
-            self.run().await?.ok_or_else(|| channel.not_found("", ""))
+            let channel = self.channel.clone();
+            let (key, etag) = self.run().await?;
+            channel.version(&key, etag)
         })
     }
 }

@@ -26,6 +26,7 @@ use crate::query::Row;
     made_text(self),
     advice(*.index_row)
 )]
+#[non_exhaustive]
 pub struct Misplaced {
     /// The entity's type name.
     pub entity: &'static str,

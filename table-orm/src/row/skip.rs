@@ -39,18 +39,21 @@ impl fmt::Debug for SkipUnreadable {
     }
 }
 
-/// Reads the rows of a page's `value` array.
+/// Reads the first `most` rows of a page's `value` array that are not left out, and looks at no others
+/// where one cannot be read.
 pub(crate) fn read_rows<T: ReadRow>(
     row: usize,
     json: &[u8],
     skip: Option<&SkipUnreadable>,
+    most: usize,
 ) -> Result<Vec<T>, PropertyError> {
-    if let Ok(rows) = read_page(row, json) {
+    if let Ok(mut rows) = read_page(row, json) {
+        rows.truncate(most);
         return Ok(rows);
     }
     let rows = split_page(json)?.into_iter();
     let taken = rows.map(|json| SkipUnreadable::take(skip, read_row(row, json.get().as_bytes())));
-    taken.filter_map(Result::transpose).collect()
+    taken.filter_map(Result::transpose).take(most).collect()
 }
 
 #[cfg(test)]
@@ -69,17 +72,20 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let keys = Arc::clone(&told);
         let skip = SkipUnreadable::new(move |error| keys.lock().unwrap().push(error.clone()));
-        let rows = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip)).unwrap();
+        let rows = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), usize::MAX).unwrap();
         assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["1", "3"]);
-        let refused = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), None).unwrap_err();
+        let refused = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), None, usize::MAX).unwrap_err();
         assert_eq!((&*refused.partition_key, &*refused.row_key), ("p", "2"));
         assert_eq!(*told.lock().unwrap(), [refused]);
+        told.lock().unwrap().clear();
+        let first = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), 1).unwrap();
+        assert_eq!((first.len(), told.lock().unwrap().len()), (1, 0));
     }
 
     #[test]
     fn a_page_that_is_none_is_an_error_whatever_may_be_left_out() {
         let skip = SkipUnreadable::new(|error| panic!("{error}"));
-        let read = read_rows::<DynamicEntity>(0, b"{\"value\":[{]}", Some(&skip));
+        let read = read_rows::<DynamicEntity>(0, b"{\"value\":[{]}", Some(&skip), 1);
         assert!(read.is_err());
     }
 }

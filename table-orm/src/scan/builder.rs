@@ -55,7 +55,7 @@ pub enum Untyped {}
 ///
 /// let mut rows = tables
 ///     .scan(results, ScanPermit::because("nightly export"))
-///     .range("B".to_owned().."D".to_owned())
+///     .partition_range("B".to_owned().."D".to_owned())
 ///     .split(Splitter::Keys(vec!["C".to_owned()]))
 ///     .concurrency(4)
 ///     .ordered(true)
@@ -174,7 +174,7 @@ impl<T, R> Scan<T, R> {
 
     /// Reads only the partitions in a range of stored PartitionKeys. One that no key lies in, as
     /// where its ends are swapped, is an error of the last method.
-    pub fn range(mut self, partitions: impl IntoSpan) -> Self {
+    pub fn partition_range(mut self, partitions: impl IntoSpan) -> Self {
         let span = partitions.into_span();
         self.query = self.query.map(|mut query| {
             query.keys.partition = span;
@@ -331,8 +331,10 @@ impl<T, R> Scan<T, R> {
             Some(_) => return Err(Error::PageSize(self.page_size.unwrap_or_default())),
         };
         let page = query.top.unwrap_or(MAX_PAGE_ROWS);
+        // Not where rows are left out: they would be read by as few.
         if let Some(rows @ 1..) = self.limit.and_then(|limit| u16::try_from(limit).ok())
             && rows < page
+            && self.skip.is_none()
         {
             query.top = Some(rows);
         }
@@ -455,11 +457,6 @@ impl<T, R: Row> Scan<T, R> {
         let mut scan = self.cast();
         scan.query = scan.query.map(|query| RowQuery { metadata: P::METADATA, ..query });
         scan
-    }
-
-    /// Reads only the partitions in a range of stored PartitionKeys, as [`range`](Self::range).
-    pub fn partition_range(self, partitions: impl IntoSpan) -> Self {
-        self.range(partitions)
     }
 }
 

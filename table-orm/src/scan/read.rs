@@ -13,7 +13,7 @@ pub(super) fn rows<T: ReadRow>(
     whole: bool,
 ) -> Result<Vec<T>> {
     if whole {
-        return Ok(read_rows::<T>(row, body, None)?);
+        return Ok(read_rows::<T>(row, body, None, usize::MAX)?);
     }
     kept.iter().map(|json| Ok(read_row::<T>(row, json.get().as_bytes())?)).collect()
 }

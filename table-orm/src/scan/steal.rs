@@ -2,7 +2,7 @@
 //!
 //! Only a range that has brought a page is split: its keys tell how much may be left. A split that
 //! finds nothing (a miss) costs a request, so the distance that thieves start ahead shrinks with
-//! each miss, and the misses of a scan are capped at one for each page.
+//! each miss, and the misses of a scan are capped at two for each worker and one for each page.
 
 use super::estimate::{ENDLESS, LEAST_PAGES};
 use super::place::Place;

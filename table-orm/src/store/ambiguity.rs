@@ -9,6 +9,7 @@ use std::fmt;
 /// It is the source of a [`StoreError`] with the code
 /// [`AMBIGUOUS_WRITE`](super::ErrorCode::AMBIGUOUS_WRITE).
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Ambiguity {
     /// How many times the write was sent.
     pub requests: u32,

@@ -5,7 +5,10 @@ use futures_util::TryStreamExt as _;
 use std::sync::{Arc, Mutex};
 use table_orm::property::PropertyError;
 use table_orm::repo::{Table, UnionList};
-use table_orm::{DynamicEntity, Error, Projection, Repo, TableEntity, TableUnion, Tables};
+use table_orm::{
+    DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity, TableUnion, Tables,
+};
+use tests::recorder::recorded;
 
 #[derive(Debug, PartialEq, Projection)]
 #[projection(of = Order)]
@@ -163,4 +166,20 @@ async fn a_union_leaves_out_entities_that_cannot_be_read() {
     assert_eq!(told.keys(), [&["NOTE|002".to_owned()][..], &bad].concat());
     let some = union.take(2).collect().await.unwrap();
     assert!(matches!(&some[..], [Paper::Note(_), Paper::Order(_)]), "{some:?}");
+}
+
+#[tokio::test]
+async fn a_limit_behind_many_unreadable_rows_takes_few_requests() {
+    let (tables, record) = recorded();
+    let (orders, rows) = orders_in(&tables).await;
+    let bad = (0..2500).map(|n| DynamicEntity::new("A", row_key(n)));
+    rows.insert_or_replace_many(bad).await.all().unwrap();
+    rows.insert(&order(&row_key(2500), 2500)).await.unwrap();
+    let first = orders.list(Order::partition("A")).skip_unreadable(|_| {});
+    record.take();
+    assert_eq!(first.first().await.unwrap().unwrap().n, 2500);
+    assert_eq!(record.take().queries.len(), 4, "one row, then whole pages");
+    let scan = orders.scan(ScanPermit::because("test")).skip_unreadable(|_| {});
+    assert_eq!(scan.take(1).collect().await.unwrap().len(), 1);
+    assert!(record.take().queries.len() < 10);
 }

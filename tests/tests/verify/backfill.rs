@@ -1,9 +1,15 @@
 //! Index rows for entities that were stored before they had them.
 
 use crate::{Runner, RunnerByAge, Subject, permit, runner, told};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use table_orm::query::QueryClass;
 use table_orm::repo::SkipReason;
-use table_orm::{DynamicEntity, Error, Tables};
+use table_orm::store::embedded::EmbeddedStore;
+use table_orm::store::{ErrorCode, Store, StoreError, Transaction};
+use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
+use tests::meddler::{Meddled, Meddler};
 
 /// Entities of which only the canonical rows are there.
 async fn bare(runners: &[Runner]) -> Subject {
@@ -116,4 +122,54 @@ struct Shirt {
     team: String,
     id: u32,
     size: String,
+}
+
+/// A store that is throttling from its second transaction on.
+#[derive(Debug)]
+struct SoonBusy {
+    inner: EmbeddedStore,
+    commits: AtomicUsize,
+    busy: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl Meddler for SoonBusy {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        if self.busy.load(Ordering::Relaxed) && self.commits.fetch_add(1, Ordering::Relaxed) > 0 {
+            return Err(StoreError::new(ErrorCode::SERVER_BUSY, "busy"));
+        }
+        self.inner.commit(table, transaction).await
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_was_not_written_whole_counts_once_and_ends_it() {
+    let busy = Arc::new(AtomicBool::new(false));
+    let inner = EmbeddedStore::in_memory().unwrap();
+    let store = SoonBusy { inner, commits: AtomicUsize::new(0), busy: Arc::clone(&busy) };
+    let store = Arc::new(Meddled(store));
+    let subject = Subject::of(Tables::new(Arc::clone(&store))).await;
+    for bib in 0..60 {
+        let runner = runner(&format!("R{bib:02}"), bib, 60);
+        subject.repo.insert(&runner).await.unwrap();
+        subject.lose(&runner.race, &format!("AGE:060__{bib:05}")).await;
+    }
+    busy.store(true, Ordering::Relaxed);
+    let backfill = || subject.repo.backfill_table(permit()).only::<RunnerByAge>();
+    let stopped = backfill().parallelism(2).await;
+    assert!(matches!(stopped.ended, Some(Error::Throttled(_))), "{stopped:?}");
+    assert_eq!((stopped.progress.entities, stopped.progress.rows), (0, 0));
+    assert_eq!(stopped.progress.token, None);
+    assert!(store.0.commits.load(Ordering::Relaxed) <= 3, "nothing is begun in vain");
+    busy.store(false, Ordering::Relaxed);
+    let rest = backfill().await.all().unwrap();
+    assert_eq!((rest.entities, rest.rows), (60, 59));
 }

@@ -141,7 +141,9 @@ impl Retry {
         retry
     }
 
-    /// [`Strategy::CLASSIC`]; 30 s for an attempt, no deadline: a call takes 6 minutes at most.
+    /// [`Strategy::CLASSIC`]; 30 s for an attempt, no deadline. A request with its retries takes 6
+    /// minutes at most, where the service asks for no longer waits; a write whose answers are lost
+    /// takes as long once more for each of its rows, to see what became of it.
     pub const fn classic() -> Self {
         let mut retry = Self::new(Strategy::CLASSIC);
         retry.attempt = Some(Duration::from_secs(30));

@@ -17,7 +17,7 @@ use super::bulk::{DEFAULT_PARALLELISM, Remainder};
 use super::channel::Channel;
 use super::verify::{Finding, Problem};
 use crate::entity::TableEntity;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::plan::Plan;
 use crate::store::Transaction;
 use futures_core::future::BoxFuture;
@@ -39,7 +39,7 @@ const BATCH: usize = 1000;
 /// transaction for 100 of them. At most 1000 findings of a partition are held at a time.
 ///
 /// Writing an entity's index rows gives its canonical row a new ETag, though nothing else of it
-/// changes: a writer that has loaded the entity gets [`Error::Conflict`], and loads it again.
+/// changes: a writer that has loaded the entity gets [`Error::Conflict`](crate::Error::Conflict), and loads it again.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Repair<E, I> {
     channel: Channel,
@@ -133,25 +133,12 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
             repaired.extend(outcome.repaired);
             skipped.extend(outcome.skipped);
             if let Some(failure) = outcome.failure {
-                going &= is_of_the_row(&failure.error);
+                going &= failure.error.is_of_one_entity();
                 failures.push(failure);
             }
         }
         RepairReport { repaired, skipped, failures, remainder: jobs.remainder() }
     }
-}
-
-/// Whether an error says nothing about the next row.
-pub(super) const fn is_of_the_row(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Key(_)
-            | Error::Property(_)
-            | Error::AlreadyExists(_)
-            | Error::UniqueViolation { .. }
-            | Error::Conflict(_)
-            | Error::TooLarge(_)
-    )
 }
 
 impl<E, I> IntoFuture for Repair<E, I>

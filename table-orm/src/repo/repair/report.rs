@@ -8,6 +8,7 @@ use std::fmt;
 
 /// What became of the findings given to a `repair`: each is in one of these.
 #[must_use = "it may hold failures"]
+#[non_exhaustive]
 pub struct RepairReport<I> {
     /// Mended: the row is now as the canonical row tells.
     pub repaired: Vec<Finding>,
@@ -21,6 +22,7 @@ pub struct RepairReport<I> {
 
 /// A finding that was left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Skipped {
     /// The finding.
     pub finding: Finding,
@@ -50,6 +52,7 @@ pub enum SkipReason {
 
 /// Findings that could not be repaired.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RepairFailure {
     /// Those of one request.
     pub findings: Vec<Finding>,

@@ -60,6 +60,7 @@ pub struct Verify<E> {
 /// What a `verify` found, of how much.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[must_use = "it may hold findings"]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// Entities read: canonical rows, those that cannot be read included.
     pub entities: u64,

@@ -65,10 +65,11 @@ impl CheckpointRow {
             None => self.table.insert(&row).await,
             Some(_) => self.table.replace(&row).await,
         };
-        self.etag = saved.map_err(|error| match error {
+        let etag = saved.map_err(|error| match error {
             Error::AlreadyExists(_) | Error::Conflict(_) | Error::NotFound(_) => self.taken(error),
             error => error,
         })?;
+        self.etag = Some(etag);
         Ok(())
     }
 

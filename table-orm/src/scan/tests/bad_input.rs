@@ -16,10 +16,10 @@ fn refused(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> E
 fn bad_scans_are_refused_before_the_first_request() {
     let text = str::to_owned;
     for (lo, hi) in [("b", "a"), ("b", "b"), ("\u{E000}", "\u{1F3C3}")] {
-        let error = refused(|scan| scan.range(text(lo)..text(hi)));
+        let error = refused(|scan| scan.partition_range(text(lo)..text(hi)));
         assert!(matches!(error, Error::Scan(ScanError::EmptyRange { .. })), "{error}");
     }
-    let error = refused(|scan| scan.prefix("A").range(text("B")..));
+    let error = refused(|scan| scan.prefix("A").partition_range(text("B")..));
     assert!(matches!(error, Error::Scan(ScanError::EmptyRange { .. })), "{error}");
     for prefix in ["a/b", "#", "a\n", "\\", "?", "\u{9F}"] {
         let error = refused(|scan| scan.prefix(prefix));
@@ -58,7 +58,7 @@ fn a_filter_may_hold_twelve_comparisons() {
 
 #[test]
 fn a_scan_says_why_it_cannot_be_run() {
-    let error = refused(|scan| scan.range("b".to_owned().."a".to_owned()));
+    let error = refused(|scan| scan.partition_range("b".to_owned().."a".to_owned()));
     assert_eq!(
         error.to_string(),
         "no PartitionKey lies from \"b\" up to \"a\"; check the range and the prefix"

@@ -109,7 +109,7 @@ proptest! {
             order::compare(pk, &lo).is_ge() && order::compare(pk, &hi).is_lt() && pk.starts_with(prefix)
         };
         let expected: Vec<_> = all(&service).into_iter().filter(|(pk, _)| inside(pk)).collect();
-        let scan = scan(&service).split(splitter).range(lo.clone()..hi.clone()).prefix(prefix);
+        let scan = scan(&service).split(splitter).partition_range(lo.clone()..hi.clone()).prefix(prefix);
         match run(scan.collect()) {
             Ok(found) => prop_assert_eq!(sorted(keys(&found)), expected),
             Err(crate::Error::Scan(crate::scan::ScanError::EmptyRange { .. })) => {

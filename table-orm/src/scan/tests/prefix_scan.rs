@@ -173,7 +173,7 @@ fn bounds_and_prefixes_cut_each_other() {
                 let mut expected = with_prefix(&service, prefix);
                 expected.retain(|(pk, _)| inside(pk));
                 let scan = prefix_scan(&service, *page).concurrency(workers).prefix(prefix);
-                match run(scan.range((open(lower), open(upper))).collect()) {
+                match run(scan.partition_range((open(lower), open(upper))).collect()) {
                     Ok(rows) => assert_eq!(keys(&rows), expected, "{prefix} {lower:?} {upper:?}"),
                     Err(Error::Scan(ScanError::EmptyRange { .. })) => {
                         assert_eq!(expected, [], "{prefix} {lower:?} {upper:?}");

@@ -61,7 +61,7 @@ fn partition_keys_cost_at_most_a_request_for_each_partition_and_range() {
 fn split_keys_start_the_workers_at_once() {
     let service = service((0..4000).map(|row| (format!("{row:04}"), String::new())), 1000);
     let keys = ["1000", "2000", "3000", "9999", "1000"].map(str::to_owned).to_vec();
-    let scan = scan(&service).split(Splitter::Keys(keys)).range("0500".to_owned()..);
+    let scan = scan(&service).split(Splitter::Keys(keys)).partition_range("0500".to_owned()..);
     let report = run(scan.count()).unwrap();
     assert_eq!((report.rows, report.requests), (3500, 5));
     let first = service.queries()[1].filter_text();

@@ -69,7 +69,7 @@ impl<'a> Property<'a> {
     /// documentation, "Understanding the Table service data model" and its size formula).
     pub(super) fn size(&self) -> usize {
         match self {
-            Self::String(text) => 4 + 2 * utf16_len(text),
+            Self::String(text) => 4 + 2 * order::len(text),
             Self::Int32(_) => 4,
             Self::Int64(_) | Self::Double(_) | Self::DateTime(_) => 8,
             Self::Boolean(_) => 1,
@@ -109,10 +109,6 @@ impl<'a> Property<'a> {
 }
 
 /// Length in UTF-16 units.
-pub(super) fn utf16_len(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { order::len(text) }
-}
-
 /// The type of a value without annotation, by its JSON form.
 fn plain_type(value: &str) -> EdmType {
     match value.as_bytes().first() {

@@ -4,21 +4,15 @@
 //! properties only, ready to be stored behind a Timestamp. No database code here.
 
 use super::members::{self, ByName, Member, Members};
-use super::property::{Fault, Property, utf16_len};
+use super::property::{Fault, Property};
 use super::stored;
+use crate::key::order;
+use crate::property::{
+    MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
+    entity_size, property_size,
+};
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
-
-/// Characters of a property name.
-const MAX_NAME_UNITS: usize = 255;
-/// Properties of an entity, keys and Timestamp aside.
-const MAX_PROPERTIES: usize = 252;
-/// UTF-16 units of a String: 64 KiB.
-const MAX_STRING_UNITS: usize = 32 * 1024;
-/// Bytes of a Binary.
-const MAX_BINARY_BYTES: usize = 64 * 1024;
-/// Bytes of an entity, as the service counts them.
-const MAX_ENTITY_BYTES: usize = 1024 * 1024;
 
 /// Checks a row and gives it the keys of its address. Null properties, the Timestamp and `odata.*`
 /// members are left out; a body that holds none of them is not copied.
@@ -122,7 +116,7 @@ impl Totals {
 
     fn add_property(&mut self, name: &str, value: &Property<'_>) {
         self.properties += 1;
-        self.property_bytes += 8 + 2 * utf16_len(name) + value.size();
+        self.property_bytes += property_size(name, value.size());
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -135,7 +129,7 @@ impl Totals {
                 ),
             ));
         }
-        let bytes = 4 + 2 * self.key_units + self.property_bytes;
+        let bytes = entity_size(self.key_units, self.property_bytes);
         if bytes > MAX_ENTITY_BYTES {
             return Err(StoreError::new(
                 ErrorCode::ENTITY_TOO_LARGE,
@@ -160,7 +154,7 @@ struct Row<'r, 'a> {
 
 impl<'r, 'a> Row<'r, 'a> {
     fn addressed(partition_key: &'r str, row_key: &'r str) -> Self {
-        let key_units = utf16_len(partition_key) + utf16_len(row_key);
+        let key_units = order::len(partition_key) + order::len(row_key);
         let totals = Totals { key_units, ..Totals::default() };
         Self {
             partition_key,
@@ -261,10 +255,10 @@ fn read_property<'a>(
 }
 
 fn check_name(name: &str) -> Result<(), StoreError> {
-    if utf16_len(name) > MAX_NAME_UNITS {
+    if order::len(name) > MAX_NAME_CHARS {
         return Err(StoreError::new(
             ErrorCode::PROPERTY_NAME_TOO_LONG,
-            format!("The property name `{name}` has more than {MAX_NAME_UNITS} characters."),
+            format!("The property name `{name}` has more than {MAX_NAME_CHARS} characters."),
         ));
     }
     let starts = name.starts_with(|c: char| c == '_' || c.is_alphabetic());
@@ -279,7 +273,7 @@ fn check_name(name: &str) -> Result<(), StoreError> {
 
 fn check_length(name: &str, value: &Property<'_>) -> Result<(), StoreError> {
     let (length, limit, unit) = match value {
-        Property::String(text) => (utf16_len(text), MAX_STRING_UNITS, "UTF-16 units"),
+        Property::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
         Property::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
         _ => return Ok(()),
     };

@@ -71,7 +71,7 @@ fn options_of_one_process_are_refused() {
             };
             assert_eq!(*option, name);
         }
-        let scan = world.plain().range("b".to_owned().."a".to_owned());
+        let scan = world.plain().partition_range("b".to_owned().."a".to_owned());
         let error = refused(&world, &world.distribute(scan)).await;
         assert!(matches!(error, Error::Scan(ScanError::EmptyRange { .. })));
         let plain = world.plain().concurrency(0);

@@ -127,7 +127,8 @@ fn a_range_a_prefix_and_a_filter_limit_the_rows() {
     run(async {
         let world = World::new(numbered(2000), 50).await;
         let filter = Filter::compare("N", Comparison::GreaterOrEqual, 1200);
-        let plain = world.plain().prefix("001").filter(filter).range(.."001500".to_owned());
+        let plain =
+            world.plain().prefix("001").filter(filter).partition_range(.."001500".to_owned());
         let scan = world.distribute(plain.select(["N"]).page_size(20));
         scan.start().await.unwrap();
         join_all((0..3).map(|_| world.work_on(&scan, seconds(1)))).await;

@@ -1,0 +1,69 @@
+//! A store that remembers what was asked of it.
+
+use crate::meddler::{Meddled, Meddler};
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex};
+use table_orm::query::RowQuery;
+use table_orm::store::{Operation, Page, Store, StoreError, Transaction};
+use table_orm::{ETag, TableName, Tables};
+
+/// Queries, and writes by the number of their operations.
+#[derive(Debug, Default)]
+pub struct Requests {
+    pub queries: Vec<RowQuery>,
+    pub writes: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Recorder {
+    inner: Arc<dyn Store>,
+    requests: Arc<Mutex<Requests>>,
+}
+
+/// What was asked so far; forgotten then.
+pub struct Record(Arc<Mutex<Requests>>);
+
+impl Record {
+    pub fn take(&self) -> Requests {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// Tables in memory that remember.
+pub fn recorded() -> (Tables, Record) {
+    let inner = Arc::new(table_orm::store::embedded::EmbeddedStore::in_memory().unwrap());
+    let requests = Arc::<Mutex<Requests>>::default();
+    let store = Meddled(Recorder { inner, requests: Arc::clone(&requests) });
+    (Tables::new(store), Record(requests))
+}
+
+#[async_trait]
+impl Meddler for Recorder {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.requests.lock().unwrap().queries.push(query.clone());
+        self.inner.query(query).await
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        self.requests.lock().unwrap().writes.push(1);
+        self.inner.write(table, partition_key, operation).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Transaction,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        self.requests.lock().unwrap().writes.push(transaction.operations.len());
+        self.inner.commit(table, transaction).await
+    }
+}
