@@ -79,7 +79,8 @@ use std::fmt;
 use std::iter::successors;
 use std::sync::Arc;
 
-/// A [`Store`] in an Azure account. Clones share its connections.
+/// A [`Store`] in an Azure account. Clones share its connections, those of each runtime by
+/// themselves: it may be used in several.
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
