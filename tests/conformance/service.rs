@@ -47,6 +47,7 @@ cases! {
     each_request_is_signed_and_dated,
     each_request_has_an_id_of_its_own,
     a_redirect_is_an_error_and_not_followed,
+    every_request_goes_to_the_endpoint,
     typed_reads_ask_for_no_metadata,
     what_is_over_a_limit_is_not_sent,
     what_no_row_can_hold_is_not_sent,
@@ -335,6 +336,24 @@ async fn a_redirect_is_an_error_and_not_followed() {
     let (store, stub) = answered(moved).await;
     assert_eq!(store.query(&all_rows()).await.unwrap_err().status, 307);
     assert_eq!((stub.requests().len(), elsewhere.connections()), (1, 0));
+}
+
+async fn every_request_goes_to_the_endpoint() {
+    for (path, sent) in [
+        ("", ""),
+        ("/", ""),
+        ("/acc", "/acc"),
+        ("/acc/", "/acc"),
+        ("//acc", "//acc"),
+        ("/a%2Fc%20c", "/a%2Fc%20c"),
+    ] {
+        let stub = Stub::start([page(&[])]).await;
+        let endpoint = format!("{}{path}", stub.endpoint());
+        let store = AzureStore::new(&endpoint, SharedKey::new("acc", KEY).unwrap()).unwrap();
+        store.query(&RowQuery { top: Some(1), ..all_rows() }).await.unwrap();
+        let request = &stub.requests()[0];
+        assert!(request.starts_with(&format!("GET {sent}/People()?$top=1 HTTP/1.1")), "{request}");
+    }
 }
 
 async fn typed_reads_ask_for_no_metadata() {
