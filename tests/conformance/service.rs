@@ -30,6 +30,7 @@ pub(crate) use cases;
 cases! {
     an_empty_page_with_a_token_is_not_the_end,
     a_page_may_continue_at_the_start_of_a_partition,
+    a_page_may_continue_at_text_that_is_not_ascii,
     a_page_with_a_foreign_continuation_is_not_sent,
     tables_are_listed_over_pages,
     codes_are_read_from_the_body,
@@ -110,6 +111,14 @@ async fn a_page_may_continue_at_the_start_of_a_partition() {
     assert_eq!(rows.len(), 2);
     let second = &stub.requests()[1];
     assert!(second.contains("NextPartitionKey=q ") && !second.contains("NextRowKey"));
+}
+
+async fn a_page_may_continue_at_text_that_is_not_ascii() {
+    let first = page(&["a"]).with("x-ms-continuation-NextPartitionKey", "Zürich");
+    let stub = Stub::start([first, page(&["b"])]).await;
+    let rows = Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(stub.requests()[1].contains("NextPartitionKey=Z%C3%BCrich "));
 }
 
 async fn a_page_with_a_foreign_continuation_is_not_sent() {

@@ -116,7 +116,10 @@ impl Response {
             }
             return;
         };
-        *slot = Some(value.to_owned());
+        // An empty one tells nothing, as Microsoft's clients have it.
+        if !value.is_empty() {
+            *slot = Some(value.to_owned());
+        }
     }
 
     /// Whether the status says success.
