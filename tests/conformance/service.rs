@@ -30,6 +30,7 @@ pub(crate) use cases;
 cases! {
     an_empty_page_with_a_token_is_not_the_end,
     a_page_may_continue_at_the_start_of_a_partition,
+    a_page_may_continue_at_text_that_is_not_ascii,
     a_page_with_a_foreign_continuation_is_not_sent,
     tables_are_listed_over_pages,
     codes_are_read_from_the_body,
@@ -47,6 +48,7 @@ cases! {
     each_request_is_signed_and_dated,
     each_request_has_an_id_of_its_own,
     a_redirect_is_an_error_and_not_followed,
+    every_request_goes_to_the_endpoint,
     typed_reads_ask_for_no_metadata,
     what_is_over_a_limit_is_not_sent,
     what_no_row_can_hold_is_not_sent,
@@ -109,6 +111,14 @@ async fn a_page_may_continue_at_the_start_of_a_partition() {
     assert_eq!(rows.len(), 2);
     let second = &stub.requests()[1];
     assert!(second.contains("NextPartitionKey=q ") && !second.contains("NextRowKey"));
+}
+
+async fn a_page_may_continue_at_text_that_is_not_ascii() {
+    let first = page(&["a"]).with("x-ms-continuation-NextPartitionKey", "Zürich");
+    let stub = Stub::start([first, page(&["b"])]).await;
+    let rows = Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(stub.requests()[1].contains("NextPartitionKey=Z%C3%BCrich "));
 }
 
 async fn a_page_with_a_foreign_continuation_is_not_sent() {
@@ -335,6 +345,24 @@ async fn a_redirect_is_an_error_and_not_followed() {
     let (store, stub) = answered(moved).await;
     assert_eq!(store.query(&all_rows()).await.unwrap_err().status, 307);
     assert_eq!((stub.requests().len(), elsewhere.connections()), (1, 0));
+}
+
+async fn every_request_goes_to_the_endpoint() {
+    for (path, sent) in [
+        ("", ""),
+        ("/", ""),
+        ("/acc", "/acc"),
+        ("/acc/", "/acc"),
+        ("//acc", "//acc"),
+        ("/a%2Fc%20c", "/a%2Fc%20c"),
+    ] {
+        let stub = Stub::start([page(&[])]).await;
+        let endpoint = format!("{}{path}", stub.endpoint());
+        let store = AzureStore::new(&endpoint, SharedKey::new("acc", KEY).unwrap()).unwrap();
+        store.query(&RowQuery { top: Some(1), ..all_rows() }).await.unwrap();
+        let request = &stub.requests()[0];
+        assert!(request.starts_with(&format!("GET {sent}/People()?$top=1 HTTP/1.1")), "{request}");
+    }
 }
 
 async fn typed_reads_ask_for_no_metadata() {

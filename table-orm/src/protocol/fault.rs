@@ -199,6 +199,21 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_to_be_waited_for_longer_than_an_hour() {
+        for header in [
+            ("Retry-After", "86400"),
+            ("Retry-After", "18446744073709551615"),
+            ("x-ms-retry-after-ms", "18446744073709551615"),
+        ] {
+            let wait = fault(503, &[header], "").retry_after;
+            assert_eq!(wait, Some(Duration::from_secs(3600)), "{header:?}");
+        }
+        for header in [("Retry-After", "-1"), ("Retry-After", "18446744073709551616")] {
+            assert_eq!(fault(503, &[header], "").retry_after, None, "{header:?}");
+        }
+    }
+
+    #[test]
     fn the_index_of_a_failed_operation_is_optional() {
         let part = |value: &str| {
             let body =

@@ -34,6 +34,10 @@ impl Method {
     }
 }
 
+/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask for
+/// days or centuries, which nobody sits out.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
 /// A header's name, in lower case, and its value.
 pub(super) type Header = (&'static str, Cow<'static, str>);
 
@@ -88,7 +92,7 @@ impl Response {
             let now = now.and_then(http_date::parse)?;
             Some((at - now).try_into().unwrap_or_default())
         });
-        response.retry_after = response.retry_after.or(wait);
+        response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
         response
     }
 
@@ -116,7 +120,10 @@ impl Response {
             }
             return;
         };
-        *slot = Some(value.to_owned());
+        // An empty one tells nothing, as Microsoft's clients have it.
+        if !value.is_empty() {
+            *slot = Some(value.to_owned());
+        }
     }
 
     /// Whether the status says success.

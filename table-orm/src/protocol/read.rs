@@ -188,8 +188,14 @@ mod tests {
     fn continuation_headers_are_independent() {
         let page = answer(200, &[("x-ms-continuation-NextPartitionKey", "p")], "{}").page();
         let expected = Continuation { next_partition_key: Some("p".into()), next_row_key: None };
-        assert_eq!(page.unwrap().continuation, Some(expected));
+        assert_eq!(page.unwrap().continuation.as_ref(), Some(&expected));
         assert_eq!(answer(200, &[], "{}").page().unwrap().continuation, None);
+        let [partition, row] =
+            ["x-ms-continuation-NextPartitionKey", "x-ms-continuation-NextRowKey"];
+        let page = answer(200, &[(partition, "p"), (row, "")], "{}").page();
+        assert_eq!(page.unwrap().continuation, Some(expected));
+        let page = answer(200, &[(partition, ""), (row, "")], "{}").page();
+        assert_eq!(page.unwrap().continuation, None);
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub struct StoreError {
     pub operation: Option<usize>,
     /// The service's request id.
     pub request_id: Option<Box<str>>,
-    /// How long the service asks to wait.
+    /// How long the service asks to wait, an hour at most.
     pub retry_after: Option<Duration>,
     /// What lies below, such as an I/O error.
     pub source: Option<Box<dyn Error + Send + Sync>>,

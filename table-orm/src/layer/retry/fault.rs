@@ -3,13 +3,13 @@
 use crate::store::{ErrorCode, StoreError};
 
 /// Whether it makes sense to send the same request again: transport faults, 408, 429, 500, 502,
-/// 503 and 504, but no other status, and no refusal of one operation of a transaction. A credential
-/// without a token has tried again itself.
+/// 503 and 504, but no other status, and no refusal of one operation of a transaction but throttling:
+/// Cosmos DB answers 429 there. A credential without a token has tried again itself.
 pub(super) fn passes(error: &StoreError) -> bool {
     match error.status {
         0 => ![ErrorCode::AMBIGUOUS_WRITE, ErrorCode::CREDENTIAL_UNAVAILABLE].contains(&error.code),
-        500 | 502 | 503 | 504 => true,
-        408 | 429 => error.operation.is_none(),
+        429 | 500 | 502 | 503 | 504 => true,
+        408 => error.operation.is_none(),
         _ => false,
     }
 }
@@ -70,11 +70,11 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_of_a_transaction_is_tried_again_after_server_faults_only() {
-        for status in [500, 503] {
+    fn an_operation_of_a_transaction_is_tried_again_after_server_faults_and_throttling() {
+        for status in [429, 500, 503] {
             assert!(passes(&error(status, Some(3))), "{status}");
         }
-        for status in [400, 404, 408, 409, 412, 429] {
+        for status in [400, 404, 408, 409, 412] {
             assert!(!passes(&error(status, Some(3))), "{status}");
         }
     }

@@ -3,10 +3,10 @@
 //! # What is tried again
 //!
 //! Transport faults, timeouts, and the statuses 408, 429, 500, 502, 503 and 504, also where one
-//! operation of a transaction has them with 500 or more. Never another 4xx, 501 or 505, nor a
+//! operation of a transaction has them, but for 408. Never another 4xx, 501 or 505, nor a
 //! credential that gives no token, which has tried again by itself. The wait is the [`Strategy`]'s,
-//! or the service's `Retry-After` where that is longer; a first fault of the transport is tried
-//! again at once. A call whose next wait would pass the deadline ends instead.
+//! or the service's `Retry-After` where that is longer, up to an hour; a first fault of the
+//! transport is tried again at once. A call whose next wait would pass the deadline ends instead.
 //!
 //! # Ambiguous writes
 //!

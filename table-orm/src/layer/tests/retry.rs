@@ -109,18 +109,19 @@ async fn refusals_are_not_tried_again() {
         assert_eq!(get(fixed(5), &script).await.unwrap_err().status, refused);
         assert_eq!(script.times(), [0]);
     }
-    let inner = StoreError { status: 429, ..StoreError::new(ErrorCode::new("Code"), "") };
+    let inner = StoreError { status: 408, ..StoreError::new(ErrorCode::new("Code"), "") };
     let script = Script::new([Answer::Failed(inner.at(1))]);
     let error = commit(fixed(5), &script, vec![insert("a"), insert("b")]).await.unwrap_err();
-    assert_eq!((error.status, error.operation, script.times().len()), (429, Some(1), 1));
+    assert_eq!((error.status, error.operation, script.times().len()), (408, Some(1), 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_transaction_is_sent_again_after_an_inner_server_fault() {
+async fn a_transaction_is_sent_again_after_an_inner_server_fault_or_throttling() {
     let busy = StoreError::new(ErrorCode::SERVER_BUSY, "").at(1);
-    let script = Script::new([Answer::Failed(busy)]);
+    let inner = StoreError { status: 429, ..StoreError::new(ErrorCode::new("Code"), "") };
+    let script = Script::new([Answer::Failed(busy), Answer::Failed(inner.at(1))]);
     commit(fixed(5), &script, vec![insert("a"), insert("b")]).await.unwrap();
-    assert_eq!(script.times(), [0, 1000]);
+    assert_eq!(script.times(), [0, 1000, 2000]);
 }
 
 #[tokio::test(start_paused = true)]

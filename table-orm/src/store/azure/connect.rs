@@ -81,7 +81,7 @@ pub struct ConnectOptions {
     /// most for one request; never zero. As long at most is waited for a token of Entra ID, where
     /// one is needed first.
     pub request_timeout: Duration,
-    /// The most idle connections that are kept for later requests. 64 unless told.
+    /// The most idle connections that are kept for later requests of a runtime. 64 unless told.
     pub max_idle_connections: usize,
     /// Certificates, as PEM text, of authorities that are trusted beside the system's, such as that
     /// of a company's proxy or of an Azurite with `--cert`. Empty unless told.

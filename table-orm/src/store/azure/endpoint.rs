@@ -25,12 +25,16 @@ pub(super) fn is_this_machine(endpoint: &Url) -> bool {
         || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, and other last labels in other clouds.
+/// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
+const COSMOS_EMULATOR_PORT: u16 = 8902;
+
+/// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, those of old accounts
+/// `{account}.table.cosmosdb.azure.com`, and other last labels in other clouds.
 pub(super) fn dialect(endpoint: &Url) -> Dialect {
-    match endpoint.host_str() {
-        Some(host) if host.contains(".table.cosmos.") => Dialect::Cosmos,
-        _ => Dialect::Storage,
-    }
+    let host = endpoint.host_str().unwrap_or_default();
+    let is_account = host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.");
+    let is_emulator = is_this_machine(endpoint) && endpoint.port() == Some(COSMOS_EMULATOR_PORT);
+    if is_account || is_emulator { Dialect::Cosmos } else { Dialect::Storage }
 }
 
 #[cfg(test)]
@@ -56,10 +60,13 @@ mod tests {
     }
 
     #[test]
-    fn cosmos_is_known_by_its_host() {
+    fn cosmos_is_known_by_its_host_and_its_emulator_by_its_port() {
         let dialect = |endpoint: &str| dialect(&parse_endpoint(endpoint).unwrap());
         assert_eq!(dialect("https://a.table.cosmos.azure.com:443/"), Dialect::Cosmos);
+        assert_eq!(dialect("https://a.table.cosmosdb.azure.com:443/"), Dialect::Cosmos);
+        assert_eq!(dialect("http://localhost:8902/"), Dialect::Cosmos);
         assert_eq!(dialect("https://a.table.core.windows.net"), Dialect::Storage);
         assert_eq!(dialect("http://127.0.0.1:10002/devstoreaccount1"), Dialect::Storage);
+        assert_eq!(dialect("http://azurite:8902/devstoreaccount1"), Dialect::Storage);
     }
 }

@@ -79,7 +79,8 @@ use std::fmt;
 use std::iter::successors;
 use std::sync::Arc;
 
-/// A [`Store`] in an Azure account. Clones share its connections.
+/// A [`Store`] in an Azure account. Clones share its connections, those of each runtime by
+/// themselves: it may be used in several.
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
@@ -140,12 +141,11 @@ impl AzureStore {
     }
 
     async fn send(&self, request: Request) -> Result<Response, StoreError> {
-        // Joined, the host is not parsed again.
-        let path = self.endpoint.path().trim_end_matches('/');
-        let url = self.endpoint.join(&format!("{path}{}", request.target)).map_err(|error| {
-            StoreError::new(ErrorCode::INVALID_INPUT, "the request has no valid URL")
-                .caused_by(error)
-        })?;
+        let (path, query) = request.target.split_once('?').unzip();
+        let path = path.unwrap_or(&request.target);
+        let mut url = self.endpoint.clone();
+        url.set_path(&format!("{}{path}", self.endpoint.path().trim_end_matches('/')));
+        url.set_query(query);
         let method = match request.method {
             Method::Get => http::Method::Get,
             Method::Post => http::Method::Post,

@@ -43,16 +43,17 @@ pub(super) fn outgoing(request: &Request) -> Result<http::Request<Full<Bytes>>> 
     Ok(outgoing)
 }
 
-/// The headers of an answer, but for those that are no text.
+/// The headers of an answer. What is no text in them is made some: without the token of its next
+/// page, a page would seem to be the last.
 pub(super) fn incoming(headers: &http::HeaderMap) -> Headers {
     let mut incoming = HashMap::with_capacity(headers.len());
     for (name, value) in headers {
-        let (name, Ok(value)) = (name.as_str(), value.to_str()) else { continue };
+        let (name, value) = (name.as_str(), String::from_utf8_lossy(value.as_bytes()));
         let name = match USUAL.binary_search(&name) {
             Ok(usual) => HeaderName::from_static(USUAL[usual]),
             Err(_) => HeaderName::from(name.to_owned()),
         };
-        incoming.insert(name, HeaderValue::from(value.to_owned()));
+        incoming.insert(name, HeaderValue::from(value.into_owned()));
     }
     incoming.into()
 }

@@ -2,6 +2,7 @@
 
 mod connector;
 mod message;
+mod runtimes;
 mod tls;
 
 use super::endpoint::is_this_machine;
@@ -9,12 +10,12 @@ use super::{ConnectError, ConnectOptions};
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
 use azure_core::http::{AsyncRawResponse, HttpClient, Request, Url};
-use bytes::Bytes;
 use connector::Connector;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use runtimes::Runtimes;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -25,11 +26,11 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Azurite closes them after 5 s; a request must not meet the closing.
 const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// A pool of connections to one service, through the proxy that the environment wants for it, but
+/// Pools of connections to one service, through the proxy that the environment wants for it, but
 /// to this machine directly. Follows no redirects, which would carry the authorization to another
 /// host, and sends nothing again once it has begun to.
 pub(super) struct Http {
-    connections: Client<Connector, Full<Bytes>>,
+    runtimes: Runtimes,
     timeout: Duration,
 }
 
@@ -44,16 +45,18 @@ impl Http {
         } else {
             Matcher::from_env()
         };
-        let connections = Client::builder(TokioExecutor::new())
+        let mut client = Client::builder(TokioExecutor::new());
+        client
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(if secure { IDLE_TIMEOUT } else { PLAIN_IDLE_TIMEOUT })
-            .pool_max_idle_per_host(options.max_idle_connections)
-            .build(Connector::new(endpoint, options, &proxies)?);
-        Ok(Self { connections, timeout: options.request_timeout })
+            .pool_max_idle_per_host(options.max_idle_connections);
+        let connector = Connector::new(endpoint, options, &proxies)?;
+        Ok(Self { runtimes: Runtimes::new(client, connector), timeout: options.request_timeout })
     }
 
     async fn answer(&self, request: &Request) -> Result<AsyncRawResponse> {
-        let answer = self.connections.request(message::outgoing(request)?).await;
+        let connections = self.runtimes.connections();
+        let answer = connections.request(message::outgoing(request)?).await;
         let (parts, body) = answer.map_err(unsent)?.into_parts();
         let body = body.collect().await.map_err(broken)?.to_bytes();
         let headers = message::incoming(&parts.headers);
