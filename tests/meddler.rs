@@ -39,6 +39,10 @@ pub struct Meddled<M>(pub M);
 
 #[async_trait]
 impl<M: Meddler> Store for Meddled<M> {
+    fn hidden_property(&self) -> Option<&str> {
+        self.0.inner().hidden_property()
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         self.0.inner().create_table(table).await
     }

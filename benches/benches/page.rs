@@ -46,6 +46,10 @@ struct OnePage(Bytes);
 
 #[async_trait]
 impl Store for OnePage {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     async fn query(&self, _: &RowQuery) -> Result<Page, StoreError> {
         Ok(Page { body: self.0.clone(), continuation: None, scanned: None })
     }

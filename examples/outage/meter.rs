@@ -91,6 +91,10 @@ impl Meter {
 
 #[async_trait]
 impl Store for Meter {
+    fn hidden_property(&self) -> Option<&str> {
+        self.inner.hidden_property()
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         self.watch(self.inner.create_table(table)).await
     }

@@ -224,3 +224,37 @@ async fn typed_calls_do_not_see_the_other_types_of_their_partition() {
     let left = tables.union::<Office>(&partition).collect().await.unwrap();
     assert_eq!(left, marketing()[2..]);
 }
+
+#[tokio::test]
+async fn the_end_of_one_types_partition_spares_rows_that_end_otherwise() {
+    #[derive(Debug, TableEntity)]
+    #[table(name = "orders", partition = "{shop}", row = "{order}__HEAD")]
+    struct Order {
+        shop: String,
+        order: u32,
+        note: Option<String>,
+    }
+    #[derive(Debug, TableEntity)]
+    #[table(name = "orders", partition = "{shop}", row = "{order}__LINE{line:03}")]
+    struct Line {
+        shop: String,
+        order: u32,
+        line: u16,
+    }
+    let tables = Tables::in_memory().unwrap();
+    let (orders, lines) = (tables.repo::<Order>(), tables.repo::<Line>());
+    orders.create_table().await.unwrap();
+    let (shop, order) = ("A".to_owned(), 7);
+    orders.insert(&Order { shop: shop.clone(), order, note: None }).await.unwrap();
+    lines
+        .insert_many((1..4).map(|line| Line { shop: shop.clone(), order, line }))
+        .await
+        .all()
+        .unwrap();
+    let verified = orders.verify(Order::partition("A")).await.unwrap();
+    assert_eq!((verified.entities, verified.rows, verified.findings.len()), (1, 4, 0));
+    let deleted = orders.delete_partition(Order::partition("A")).await.unwrap();
+    assert_eq!((deleted.entities, deleted.rows), (1, 1));
+    let left = lines.list(Line::partition("A")).collect().await.unwrap();
+    assert!(left.iter().map(|line| (line.order, line.line)).eq([(7, 1), (7, 2), (7, 3)]));
+}

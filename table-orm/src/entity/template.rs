@@ -1,9 +1,10 @@
-//! Which RowKeys a template writes, as far as its start tells.
+//! Which RowKeys a template writes, as far as its literals tell.
 //!
 //! Invariant: what a template writes it also [takes](RowTemplate::takes), and it lies in its span.
 
 use super::{GuardTemplate, RowTemplate};
 use crate::query::Span;
+use std::borrow::Cow;
 use std::ops::Bound;
 
 impl RowTemplate {
@@ -31,8 +32,8 @@ impl RowTemplate {
         true
     }
 
-    /// Whether a stored RowKey looks like one of this template: by its start, and by the digits
-    /// behind it.
+    /// Whether a stored RowKey looks like one of this template: by its literals, and by the digits
+    /// behind the first.
     ///
     /// ```
     /// use table_orm::entity::RowTemplate;
@@ -40,6 +41,8 @@ impl RowTemplate {
     /// let department = RowTemplate::full("row", "Department", "Department");
     /// assert!(employee.takes("00001") && !employee.takes("Department"));
     /// assert!(department.takes("Department") && !department.takes("Departments"));
+    /// let order = RowTemplate::full("row", "{order}__HEAD", "");
+    /// assert!(order.takes("7__HEAD") && !order.takes("7__LINE"));
     /// ```
     #[must_use]
     pub fn takes(&self, row_key: &str) -> bool {
@@ -47,10 +50,29 @@ impl RowTemplate {
             Some(rest) if self.is_literal() => rest.is_empty(),
             Some(rest) => {
                 let digits = rest.bytes().take(self.digits);
-                rest.len() >= self.digits && { digits }.all(|byte| byte.is_ascii_digit())
+                rest.len() >= self.digits
+                    && { digits }.all(|byte| byte.is_ascii_digit())
+                    && self.takes_behind_start(rest)
             }
             None => false,
         }
+    }
+
+    /// Whether the literals behind the first one stand in `rest` in their order, the last at its end.
+    fn takes_behind_start(&self, mut rest: &str) -> bool {
+        let (_, mut template) = literal(self.key);
+        while let Some(behind) = template {
+            let (text, next) = literal(behind);
+            match next {
+                None => return rest.ends_with(&*text),
+                Some(_) => match rest.split_once(&*text) {
+                    Some((_, behind)) => rest = behind,
+                    None => return false,
+                },
+            }
+            template = next;
+        }
+        true
     }
 
     /// Whether the ranges overlap that queries of the two templates read. Of digits a range tells
@@ -90,6 +112,26 @@ impl RowTemplate {
             Span::prefix(self.start)
         }
     }
+}
+
+/// The literal that a template begins with, and what follows the placeholder behind it.
+fn literal(template: &str) -> (Cow<'_, str>, Option<&str>) {
+    let mut from = 0;
+    let end = loop {
+        match template[from..].find('{') {
+            None => break None,
+            Some(at) if template[from + at..].starts_with("{{") => from += at + 2,
+            Some(at) => break Some(from + at),
+        }
+    };
+    let text = &template[..end.unwrap_or(template.len())];
+    let text = if text.contains(['{', '}']) {
+        Cow::Owned(text.replace("{{", "{").replace("}}", "}"))
+    } else {
+        Cow::Borrowed(text)
+    };
+    let behind = end.and_then(|at| template[at..].split_once('}'));
+    (text, behind.map(|(_, behind)| behind))
 }
 
 impl GuardTemplate {
@@ -156,6 +198,20 @@ mod tests {
         assert!(full("{{x}}", "{x}").is_literal());
         assert!(!full("{{{x}", "{").is_literal());
         assert!(full("{{x}}", "{x}").takes("{x}"));
+    }
+
+    #[test]
+    fn the_literals_between_placeholders_tell_keys_apart() {
+        let line = full("{order}__LINE{line:03}", "");
+        assert!(line.takes("a__LINE001") && line.takes("__LINE"));
+        assert!(!line.takes("a__HEAD") && !line.takes("a"));
+        let braces = full("{{{x}}}__{y}", "{");
+        assert!(braces.takes("{a}__b") && braces.takes("{}__}__"));
+        assert!(!braces.takes("{a__b") && !braces.takes("a}__b"));
+        let end = full("A:{x}:{y}:Z", "A:");
+        assert!(end.takes("A:1:2:Z") && end.takes("A:Z:Z:Z:Z"));
+        // The literals may not overlap.
+        assert!(!end.takes("A:1:Z") && !end.takes("A:1:2:Z ") && !end.takes("A::Z"));
     }
 
     #[test]

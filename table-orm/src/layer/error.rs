@@ -53,6 +53,9 @@ pub enum LayerError {
          starting with a digit, and none of the service's own names"
     )]
     WriteIdName(String),
+    /// What a layer of an app's own has to say.
+    #[error("{0}")]
+    Own(String),
     /// A probability that is none, or that makes all of them exceed 1.
     #[error("{name} has the probability {given}; each is 0 to 1, and their sum at most 1")]
     Probability {

@@ -45,11 +45,12 @@ pub(crate) use writes::Writes;
 use crate::store::Store;
 use std::sync::Arc;
 
-/// Settings that become a store around a store.
+/// Settings that become a store around a store. The guide shows
+/// [one of an app's own](crate::guide::faults#a-layer-of-your-own).
 pub trait Layer {
     /// Puts the layer around a store.
     ///
     /// # Errors
-    /// When a setting makes no sense.
+    /// When a setting makes no sense; a layer of an app's own says so by [`LayerError::Own`].
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError>;
 }

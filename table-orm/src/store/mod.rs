@@ -41,6 +41,9 @@ pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// Every method is one request. Implementations keep the service's rules: rows ordered by
 /// PartitionKey, then RowKey, by UTF-16 code unit; an entity group transaction takes effect whole
 /// or not at all; an ETag changes with every write of its row.
+///
+/// The trait is one of `async_trait`, as its implementations are: the guide shows
+/// [a layer of an app's own](crate::guide::faults#a-layer-of-your-own).
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Creates a table.
@@ -63,10 +66,8 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// The property that the store itself adds to the rows it writes, if it does: no difference
     /// between rows where they are [verified](crate::Repo::verify). A store around a store passes
-    /// this on.
-    fn hidden_property(&self) -> Option<&str> {
-        None
-    }
+    /// this on; any other that adds none says `None`.
+    fn hidden_property(&self) -> Option<&str>;
 
     /// Point query: one row by its complete key. `None` when there is no such row.
     ///

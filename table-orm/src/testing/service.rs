@@ -439,6 +439,10 @@ impl Drop for UnderWay<'_> {
 
 #[async_trait]
 impl Store for FakeService {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     async fn create_table(&self, _table: &TableName) -> Result<(), StoreError> {
         Err(read_only())
     }

@@ -166,6 +166,9 @@ impl Retry {
     /// Leaves an id in this property of every row written, to recognise lost answers by. See the
     /// [module](self).
     ///
+    /// No entity may have a property of that name: a write of one is refused (`InvalidInput`), and an
+    /// `Option` that is `None` when written would be read back as the id.
+    ///
     /// It is one of the 252 properties that a row can have: an entity with 252 of its own is refused
     /// by every store ([`Error::TooLarge`](crate::Error::TooLarge), `TooManyProperties`). An entity with
     /// a map of all properties that no field has finds it there, as every reader of rows does; each
@@ -394,7 +397,7 @@ impl Retrying {
         let id = self.write_id.as_ref().map(|property| (property, WriteIdProperty::new_id()));
         let id = id.as_ref().map(|(property, id)| (*property, id.as_str()));
         if let Some((property, id)) = id {
-            property.stamp(id, &mut operations);
+            property.stamp(id, &mut operations)?;
         }
         let sent = Sent { id, at: DateTime::now() };
         let deadline = self.deadline();

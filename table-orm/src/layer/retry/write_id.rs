@@ -2,7 +2,7 @@
 
 use crate::entity::ETag;
 use crate::layer::LayerError;
-use crate::store::{Action, IfMatch, Operation};
+use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -37,8 +37,11 @@ impl WriteIdProperty {
     }
 
     /// Gives every row that the operations write the id, and the version it replaces.
-    pub(super) fn stamp(&self, id: &str, operations: &mut [Operation]) {
-        for Operation { action, .. } in operations {
+    ///
+    /// # Errors
+    /// A row with a property of that name which holds something else.
+    pub(super) fn stamp(&self, id: &str, operations: &mut [Operation]) -> Result<(), StoreError> {
+        for (index, Operation { action, .. }) in operations.iter_mut().enumerate() {
             let mark = match action.if_match() {
                 Some(IfMatch::ETag(etag)) => format!("{id}{OVER}{etag}"),
                 _ => id.to_owned(),
@@ -49,38 +52,63 @@ impl WriteIdProperty {
                 | Action::InsertOrMerge(body)
                 | Action::Replace(body, _)
                 | Action::Merge(body, _) => {
-                    if let Some(marked) = self.mark(body, &mark) {
+                    let marked = self.mark(body, &mark).map_err(|error| error.at(index))?;
+                    if let Some(marked) = marked {
                         *body = marked;
                     }
                 }
                 Action::Delete(_) => {}
             }
         }
+        Ok(())
     }
 
     /// The object with the property; `None` when it is no object, which the store will refuse.
-    fn mark(&self, body: &Bytes, mark: &str) -> Option<Bytes> {
-        let value = serde_json::to_string(mark).ok()?;
-        let text = std::str::from_utf8(body).ok()?.trim_ascii();
+    fn mark(&self, body: &Bytes, mark: &str) -> Result<Option<Bytes>, StoreError> {
+        let Ok(text) = std::str::from_utf8(body).map(str::trim_ascii) else { return Ok(None) };
+        let Ok(value) = serde_json::value::to_raw_value(mark) else { return Ok(None) };
         let name = &self.0;
         if text.contains(&**name) {
+            let Ok(mut members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
+                return Ok(None);
+            };
             // It may be there already, in a row that was read and is written back.
-            let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
-            members.remove(&**name);
+            if members.remove(&**name).is_some_and(|own| !is_mark(own)) {
+                return Err(self.taken());
+            }
             members.remove(&format!("{name}@odata.type"));
-            let value = serde_json::from_str(&value).ok()?;
-            members.insert(name.clone().into_owned(), value);
-            return serde_json::to_vec(&members).ok().map(Bytes::from);
+            members.insert(name.clone().into_owned(), &value);
+            return Ok(serde_json::to_vec(&members).ok().map(Bytes::from));
         }
-        let members = text.strip_suffix('}')?.trim_ascii_end();
+        let Some(members) = text.strip_suffix('}').map(str::trim_ascii_end) else {
+            return Ok(None);
+        };
         let comma = if members.ends_with('{') { "" } else { "," };
-        Some(format!("{members}{comma}\"{name}\":{value}}}").into())
+        Ok(Some(format!("{members}{comma}\"{name}\":{value}}}").into()))
+    }
+
+    fn taken(&self) -> StoreError {
+        let message = format!(
+            "the row has a property `{0}` of its own, where `Retry::write_id(\"{0}\")` would leave \
+             its id: give `write_id` a name that no entity uses",
+            self.0
+        );
+        StoreError::new(ErrorCode::INVALID_INPUT, message)
     }
 
     /// The mark that a row carries.
     pub(super) fn read(&self, row: &BTreeMap<String, &RawValue>) -> Option<Mark> {
         serde_json::from_str::<String>(row.get(&*self.0)?.get()).ok().map(Mark::new)
     }
+}
+
+/// Whether a value is what an earlier write has left.
+fn is_mark(value: &RawValue) -> bool {
+    let text = serde_json::from_str::<String>(value.get());
+    text.is_ok_and(|text| {
+        let id = text.split_once(OVER).map_or(&*text, |(id, _)| id);
+        id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// The mark of a row's last write.
@@ -119,7 +147,7 @@ mod tests {
 
     fn stamped(action: Action) -> String {
         let mut operations = [Operation { row_key: "r".into(), action }];
-        property().stamp("id", &mut operations);
+        property().stamp("id", &mut operations).unwrap();
         let [Operation { action, .. }] = operations;
         String::from_utf8(action.body().unwrap().to_vec()).unwrap()
     }
@@ -139,11 +167,31 @@ mod tests {
 
     #[test]
     fn the_id_of_an_earlier_write_is_replaced() {
-        let row = r#"{"A":1,"WriteId":"old","WriteId@odata.type":"Edm.String","B":"WriteId"}"#;
-        assert_eq!(
-            stamped(Action::InsertOrReplace(row.into())),
-            r#"{"A":1,"B":"WriteId","WriteId":"id"}"#
-        );
+        let old = WriteIdProperty::new_id();
+        for old in [old.clone(), format!("{old}{OVER}W/'1'")] {
+            let row = format!(
+                r#"{{"A":1,"WriteId":"{old}","WriteId@odata.type":"Edm.String","B":"WriteId"}}"#
+            );
+            assert_eq!(
+                stamped(Action::InsertOrReplace(row.into())),
+                r#"{"A":1,"B":"WriteId","WriteId":"id"}"#
+            );
+        }
+    }
+
+    #[test]
+    fn a_property_of_the_rows_own_is_never_replaced() {
+        for own in ["\"order 7\"", "7", "\"0123456789abcdef0123456789abcde\"", "null"] {
+            let insert = |body: String| Operation {
+                row_key: "r".into(),
+                action: Action::Insert(body.into()),
+            };
+            let row = format!("{{\"A\":1,\"WriteId\":{own}}}");
+            let mut operations = [insert("{\"A\":1}".to_owned()), insert(row)];
+            let refused = property().stamp("id", &mut operations).unwrap_err();
+            assert_eq!((&refused.code, refused.operation), (&ErrorCode::INVALID_INPUT, Some(1)));
+            assert!(refused.message.contains("`WriteId` of its own"), "{refused}");
+        }
     }
 
     #[test]

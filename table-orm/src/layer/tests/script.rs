@@ -91,6 +91,10 @@ pub(super) fn row(body: &str, etag: &str) -> Answer {
 
 #[async_trait]
 impl Store for Script {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     async fn create_table(&self, _: &TableName) -> Result<(), StoreError> {
         self.answer("create".into()).await.map(drop)
     }

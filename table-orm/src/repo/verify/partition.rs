@@ -127,18 +127,19 @@ impl<E: TableEntity> Partition<E> {
         Ok(())
     }
 
-    /// What is found by the partition's end: rows that were never met, or never told of.
-    pub fn finish(self, findings: &mut Vec<Finding>) {
+    /// What is found by the partition's end: rows that were never met, or never told of. Returns
+    /// how many rows it is not known of which they are.
+    pub fn finish(self, findings: &mut Vec<Finding>) -> u64 {
         let told = self.told.iter().map(|(row_key, told)| self.missing(row_key, told));
-        let orphans =
-            self.met.iter().filter(|(row_key, met)| !self.may_be_told_of(row_key, met)).map(
-                |(row_key, met)| {
-                    self.finding(met.index, row_key, None, Some(&met.etag), Problem::Orphan)
-                },
-            );
+        let (undecided, orphans): (Vec<_>, Vec<_>) =
+            self.met.iter().partition(|(row_key, met)| self.may_be_told_of(row_key, met));
+        let orphans = orphans.into_iter().map(|(row_key, met)| {
+            self.finding(met.index, row_key, None, Some(&met.etag), Problem::Orphan)
+        });
         let mut last: Vec<_> = told.chain(orphans).collect();
         last.sort_by(|left, right| order::compare(&left.row_key, &right.row_key));
         findings.append(&mut last);
+        undecided.len() as u64
     }
 
     /// Whether a row that was not told of may belong to a canonical row that could not be read.

@@ -230,6 +230,10 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
 
 #[async_trait]
 impl Store for AzureStore {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         self.send(self.service.create_table(table)).await?.done()
     }

@@ -88,6 +88,10 @@ impl DataTablesStore {
 
 #[async_trait]
 impl Store for DataTablesStore {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         self.0.create_table(table).await
     }

@@ -104,6 +104,10 @@ impl EmbeddedStore {
 
 #[async_trait]
 impl Store for EmbeddedStore {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         commit::submit(&self.inner, Request::CreateTable(table.clone())).await.map(drop)
     }
