@@ -2,6 +2,8 @@
 
 use super::get::MAX_PARALLEL_GETS;
 use super::list::List;
+use super::merged::merged;
+use super::pages::RowStream;
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::property::PropertyError;
@@ -12,8 +14,9 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 /// Several queries of rows of kind `R`, read as `T`: one list each, at most 16 under way at a time.
 ///
-/// Rows come query by query, in the order the queries were given.
-#[must_use = "nothing is sent until `collect` or `count`"]
+/// Rows come query by query, in the order the queries were given, but for
+/// [`merge_by`](Self::merge_by).
+#[must_use = "nothing is sent until `collect`, `stream`, `merge_by` or `count`"]
 #[derive(Debug)]
 pub struct ListMany<R, C, T>(pub(super) Vec<List<R, C, T>>);
 
@@ -32,6 +35,11 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
         let skip = SkipUnreadable::new(told);
         Self(self.0.into_iter().map(|list| list.skipping(skip.clone())).collect())
+    }
+
+    /// Reads at most `rows` rows of each query.
+    pub fn take_each(self, rows: usize) -> Self {
+        Self(self.0.into_iter().map(|list| list.take(rows)).collect())
     }
 
     /// What each query will send.
@@ -61,6 +69,56 @@ impl<R: Row, C, T> ListMany<R, C, T> {
             let rows: Vec<Vec<T>> = lists.buffered(MAX_PARALLEL_GETS).try_collect().await?;
             Ok(rows.into_iter().flatten().collect())
         })
+    }
+
+    /// The rows one after another, query by query, a page of at most 1000 in memory at a time.
+    #[must_use]
+    pub fn stream(self) -> RowStream<T>
+    where
+        R: 'static,
+        C: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
+        RowStream::new(stream::iter(self.0).flat_map(List::stream))
+    }
+
+    /// The rows of all queries in one order, which each query has by itself: such as the latest of
+    /// a load that is spread over shards. Of each query a page of at most 1000 rows is in memory;
+    /// [`take_each`](Self::take_each) makes it as small as what is wanted.
+    ///
+    /// ```
+    /// use std::cmp::Reverse;
+    /// use table_orm::{TableEntity, Tables};
+    /// use time::{Duration, OffsetDateTime};
+    ///
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "readings", partition = "{share}", row = "{newest}__{sensor}")]
+    /// #[component(share = shard(sensor, 8), newest = desc(at))]
+    /// struct Reading { sensor: u32, at: OffsetDateTime }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// # let at = |n: u32| OffsetDateTime::UNIX_EPOCH + Duration::minutes(n.into());
+    /// # readings.insert_many((0..100).map(|n| Reading { sensor: n, at: at(n) })).await.all()?;
+    /// // The three latest of all shards: three rows of each are read.
+    /// let shards = readings.list_many(Reading::partitions()).take_each(3);
+    /// let mut latest = shards.merge_by(|reading| Reverse(reading.at));
+    /// for sensor in [99, 98, 97] {
+    ///     assert_eq!(latest.next().await?.map(|reading| reading.sensor), Some(sensor));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub fn merge_by<K>(self, key: impl Fn(&T) -> K + Clone + Send + Sync + 'static) -> RowStream<T>
+    where
+        R: 'static,
+        C: 'static,
+        T: FromRow<R> + Send + 'static,
+        K: Ord + Send + 'static,
+    {
+        merged(self.0.into_iter().map(List::stream).collect(), key)
     }
 
     /// The number of rows: reads all of them, without their properties.

@@ -11,6 +11,7 @@ mod list;
 mod list_many;
 mod load;
 mod merge;
+mod merged;
 mod pages;
 mod patch;
 mod repair;

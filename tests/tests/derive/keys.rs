@@ -1,8 +1,10 @@
 //! Encoders, sparse rows, and what of a key depends on what.
 
 use super::{exact, keys, repo, row_keys};
+use futures_util::TryStreamExt as _;
 use std::ops::Bound;
 use table_orm::key::KeyFault;
+use table_orm::plan::Step;
 use table_orm::query::{QueryClass, Span};
 use table_orm::row::EntityRows;
 use table_orm::{Error, KeyPart, TableEntity, Tables};
@@ -313,6 +315,18 @@ async fn a_shard_is_found_from_its_value_and_all_shards_are_read_together() {
     found.sort_unstable();
     assert_eq!(found, (50..150).collect::<Vec<_>>());
     assert_eq!(repo.list_many(Sharded::partitions("other")).count().await.unwrap(), 0);
+    let ids = |rows: Vec<Sharded>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>();
+    let all = || repo.list_many(&partitions);
+    let merged = all().merge_by(|row| row.id).try_collect().await.unwrap();
+    assert_eq!(ids(merged), (0..200).collect::<Vec<_>>());
+    let streamed = all().stream().try_collect::<Vec<_>>().await.unwrap();
+    assert_eq!(streamed, all().collect().await.unwrap());
+    let first = all().take_each(2);
+    let two = |step: &Step| matches!(step, Step::Read { limit: Some(2), .. });
+    assert!(first.plan().unwrap().steps.iter().all(two));
+    assert_eq!(first.merge_by(|row| row.id).try_collect::<Vec<_>>().await.unwrap().len(), 32);
+    let missing = Tables::in_memory().unwrap().repo::<Sharded>().list_many(&partitions);
+    assert!(missing.merge_by(|row| row.id).try_collect::<Vec<_>>().await.is_err());
     let filtered = repo.list_many(&partitions).filter(|row| row.id.ge(190));
     assert_eq!(filtered.count().await.unwrap(), 10);
 }
