@@ -24,7 +24,8 @@ mod write;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use bulk::{
-    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
+    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
+    Remainder,
 };
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use guarded::MAX_ATTEMPTS;
@@ -493,7 +494,8 @@ impl<E: TableEntity> Repo<E> {
     }
 
     /// Inserts many entities, several of one partition in a transaction. The input may be endless:
-    /// it is read as it is needed.
+    /// it is read as it is needed. Sorted by partition it needs the fewest requests; in another order
+    /// not many more, as long as [`OPEN_OPERATIONS`] rows hold many of each partition.
     pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,
@@ -506,6 +508,10 @@ impl<E: TableEntity> Repo<E> {
     /// Inserts or replaces many entities: several of one partition in a transaction where
     /// [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else each by a read and a
     /// guarded write.
+    ///
+    /// An index key or a unique value that one entity of the input gives up and another takes over
+    /// needs two calls, the giver's first. What an entity gives up is known when its stored rows are
+    /// read, so that in one call the other may be written before it, and is refused then.
     pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,
