@@ -130,7 +130,7 @@ impl Given {
 }
 
 fn given() -> impl Strategy<Value = Given> {
-    let entities = prop_oneof![0..300, 6_000..12_000];
+    let entities = prop_oneof![0..300, 6_500..8_000];
     let spaces = prop_oneof![Just(1_u32), 2..10_u32, 60..70_u32, 100..2_000_u32];
     let keys = prop_oneof![1..10_u32, 100..100_000_u32];
     let rest = prop_oneof![3 => Just(0_usize), 1 => Just(30_000_usize)];
@@ -161,7 +161,7 @@ fn assert_in_order(input: &[Version], written: &[Transaction]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn what_is_planned_is_sent_in_order_with_few_in_memory(given in given()) {
