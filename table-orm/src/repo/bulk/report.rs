@@ -23,7 +23,7 @@ pub struct BulkReport<E, I> {
     /// What was written.
     pub written: BulkProgress,
     /// The entities that could not be written, each with the reason. After the first one nothing
-    /// more is sent, unless the write [continues](Bulk::continue_on_failure).
+    /// more is sent, unless the write [continues](super::Bulk::continue_on_failure).
     pub failures: Vec<BulkFailure<E>>,
     /// What was not written: entities that shared a transaction with a failed one, and the input
     /// that was not reached. Pass it to the same call again to go on.
