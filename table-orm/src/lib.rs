@@ -59,6 +59,7 @@ pub mod store;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod turns;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName, TableUnion};
 pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};
