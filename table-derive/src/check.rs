@@ -302,6 +302,11 @@ fn row_fields(entity: &Entity<'_>, errors: &mut Errors) {
             let stored = entity.fields.iter().filter(|field| field.is_stored());
             match entity.field(&unraw) {
                 Some(field) if field.is_stored() => {}
+                Some(field) if field.key_only.is_some() => errors.push(
+                    name,
+                    format!("field `{unraw}` is `key_only`, so no row stores it as a property"),
+                    "leave it out: a projection of the row reads it from the row's keys",
+                ),
                 Some(_) => errors.push(
                     name,
                     format!("field `{unraw}` is not stored as a property"),
@@ -655,15 +660,10 @@ fn key_only(model: &Model<'_>, errors: &mut Errors) {
     }
     for field in &model.entity.fields {
         let Some(at) = field.key_only else { continue };
-        let gives = |key: &Key<'_>| {
-            key.parts.iter().any(|part| {
-                part.is_recoverable() && part.field().is_some_and(|own| own.name == field.name)
-            })
-        };
-        if gives(&model.partition) {
+        if model.partition.gives(field) {
             continue;
         }
-        if let Some((row, _)) = model.rows().find(|(_, key)| !gives(key)) {
+        if let Some((row, _)) = model.rows().find(|(_, key)| !key.gives(field)) {
             errors.push(
                 Ident::new(KEY_ONLY, at),
                 format!(

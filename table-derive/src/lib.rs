@@ -76,7 +76,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `table(allow_append_only)` | lets the PartitionKey start with a clock or a counter |
 /// | `table(crate = path)` | where `table_orm` is, when renamed |
 /// | `row(name, key = "..")` | a row, with the template of its RowKey; the first one is canonical |
-/// | `row(.., include(a, b))` | stores those fields alone |
+/// | `row(.., include(a, b))` | stores those fields alone; `include()` none: a projection reads what the keys tell |
 /// | `row(.., exclude(a, b))` | stores all other fields |
 /// | `row(.., when = path)` | is there when `fn(&Entity) -> bool` says so, which may read stored fields only |
 /// | `row(.., canonical)` | is the row whose ETag guards the entity |
@@ -170,7 +170,9 @@ pub fn table_union(input: TokenStream) -> TokenStream {
 
 /// Lets a smaller struct be read from an entity's rows: `#[projection(of = Entity)]`.
 ///
-/// Its fields are named and typed as the entity's. `#[projection(default)]` and
+/// Its fields are named and typed as the entity's. One that the row does not store as a property, for
+/// it is `key_only` or left out of a partial row, is read from the row's keys, where a component of
+/// theirs gives it back; else the projection of that row does not compile. `#[projection(default)]` and
 /// `#[projection(default = path)]` on a field say what stands for a property that the row lacks;
 /// a field that the entity stores as JSON is `#[projection(json)]` here too.
 ///

@@ -225,21 +225,13 @@ pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) ->
 
 /// Reads the `key_only` fields out of the row's keys.
 fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
-    let wanted: Vec<(usize, &str)> = model
-        .entity
-        .fields
-        .iter()
-        .enumerate()
-        .filter(|(_, field)| field.key_only.is_some())
-        .map(|(index, field)| (index, field.name.as_str()))
-        .collect();
+    let fields = model.entity.fields.iter().enumerate();
+    let wanted: Vec<_> = fields.filter(|(_, field)| field.key_only.is_some()).collect();
     if wanted.is_empty() {
         return None;
     }
-    let in_partition: Vec<_> =
-        wanted.iter().copied().filter(|(_, name)| gives(&model.partition, name)).collect();
-    let in_rows: Vec<_> =
-        wanted.iter().copied().filter(|(_, name)| !gives(&model.partition, name)).collect();
+    let (in_partition, in_rows): (Vec<_>, Vec<_>) =
+        wanted.iter().copied().partition(|(_, field)| model.partition.gives(field));
     let slots = wanted.iter().map(|(index, _)| slot(*index));
     let partition = read_key(model, &model.partition, &in_partition, &quote!(partition_key));
     let rows: Vec<_> = model
@@ -276,22 +268,16 @@ fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
-fn gives(key: &Key<'_>, name: &str) -> bool {
-    key.parts
-        .iter()
-        .any(|part| part.is_recoverable() && part.field().is_some_and(|field| field.name == name))
-}
-
 /// Reads those fields out of one key, as far as the last of them.
 fn read_key(
     model: &Model<'_>,
     key: &Key<'_>,
-    wanted: &[(usize, &str)],
+    wanted: &[(usize, &Field<'_>)],
     text: &TokenStream,
 ) -> Option<TokenStream> {
     let wanted_slot = |part: &crate::model::Part<'_>| {
-        let name = part.field().filter(|_| part.is_recoverable())?.name.as_str();
-        wanted.iter().find(|(_, wanted)| *wanted == name).map(|(index, _)| slot(*index))
+        let field = part.field().filter(|_| part.is_recoverable())?;
+        wanted.iter().find(|(_, own)| own.name == field.name).map(|(index, _)| slot(*index))
     };
     let last = key.parts.iter().rposition(|part| wanted_slot(part).is_some())?;
     let entity = model.entity.input.ident.unraw().to_string();
