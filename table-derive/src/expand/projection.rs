@@ -66,8 +66,8 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
         })
     });
     let told = fields.iter().enumerate().map(|(index, field)| {
-        let (slot, told) = (codec::slot(index), field_of(field, quote!(told)));
-        quote!(m.tell(row, &mut #slot, #told)?;)
+        let (slot, tell) = (codec::slot(index), field_of(field, quote!(tell)));
+        quote!(#tell(&m, row, &mut #slot)?;)
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
         let name = name_of(index);
@@ -145,13 +145,13 @@ fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
         #[allow(non_camel_case_types)]
         trait #has<T> {
             const PROPERTY: &'static str;
-            fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<T>;
+            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
         }
         #[diagnostic::do_not_recommend]
         impl<E: _orm::Field<#id, T>, T> #has<T> for E {
             const PROPERTY: &'static str = <E as _orm::Field<#id, T>>::PROPERTY;
-            fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<T> {
-                <E as _orm::Field<#id, T>>::told(keys)
+            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
+                m.tell(row, slot, <E as _orm::Field<#id, T>>::told)
             }
         }
         #[diagnostic::on_unimplemented(message = #not_stored, label = #no_value, note = #help)]
