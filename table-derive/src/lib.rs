@@ -113,7 +113,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `max_len = N` | refuses longer text, in UTF-16 units; bounds the keys it stands in |
 /// | `max = N` | refuses larger numbers |
 /// | `etag` | the entity's version when it was read or saved: `Option<ETag>`; `None` from an index row |
-/// | `timestamp` | when the row was last written: `Option<DateTime>` or another instant. No property: a filter compares it as `Column::<DateTime>::new("Timestamp")` |
+/// | `timestamp` | when the row was last written, as it was read: `Option<DateTime>` or another instant; `None` after a write, of which the service does not tell it. No property: a filter compares it as `Column::<DateTime>::new("Timestamp")` |
 ///
 /// A flattened struct's properties keep their own names. There is no prefix for them: where two
 /// groups of one type are wanted in one row, give the second a type of its own with

@@ -1,6 +1,6 @@
 //! What generated code needs: one short path for every name it writes. Not for use by hand.
 
-pub use crate::edm::Edm;
+pub use crate::edm::{DateTime, Edm};
 pub use crate::entity::{
     ETag, GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
 };
@@ -146,6 +146,43 @@ impl<T: Property> Stored for T {
 
     fn finish(slot: Option<Self>, name: &str) -> Read<Self> {
         slot.or_else(T::absent).ok_or_else(|| RowFault::new(name, PropertyFault::Missing))
+    }
+}
+
+/// A field that holds an entity's ETag.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold an entity's ETag",
+    label = "not an ETag",
+    note = "make the field an `Option<ETag>`"
+)]
+pub trait ETagField {
+    /// The field of an entity in that version.
+    fn holding(etag: ETag) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<ETag>> ETagField for T {
+    fn holding(etag: ETag) -> Self {
+        etag.into()
+    }
+}
+
+/// A field that holds a row's timestamp.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold a row's timestamp",
+    label = "not an `Option` of an instant",
+    note = "make the field an `Option<DateTime>`, or an `Option` of another instant: an entity that \
+            was not read has no timestamp, nor has one that was just written"
+)]
+pub trait TimestampField {
+    /// The field of an entity that was read from such a row.
+    fn holding(timestamp: Option<DateTime>) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
+    fn holding(timestamp: Option<DateTime>) -> Self {
+        timestamp.and_then(|instant| instant.try_into().ok())
     }
 }
 

@@ -1,7 +1,7 @@
 //! An entity's properties: written into a row, and read back from one.
 
 use super::entity::escape;
-use super::{Expansion, properties, relocated};
+use super::{Expansion, located, properties, relocated};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
@@ -195,11 +195,20 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
         // The version of an index row guards nothing.
         Role::ETag if model.rows.len() > 1 && kind::option(field.ty).is_some() => {
             let canonical = Literal::usize_unsuffixed(model.canonical);
-            quote!((row == #canonical).then(|| m.etag().into()))
+            let etag = version(field, "ETagField", quote!(m.etag()));
+            quote!(if row == #canonical { #etag } else { _orm::None })
         }
-        Role::ETag => quote!(m.etag().into()),
-        Role::Timestamp => quote!(m.timestamp_as()),
+        Role::ETag => version(field, "ETagField", quote!(m.etag())),
+        Role::Timestamp => version(field, "TimestampField", quote!(m.timestamp())),
     }
+}
+
+/// The value of a field that holds a row's version. It stands at the field's type, where rustc
+/// reports a type that cannot.
+pub fn version(field: &Field<'_>, holder: &str, value: TokenStream) -> TokenStream {
+    let (ty, span) = (field.ty, located(field.ty));
+    let (holder, value) = (Ident::new(holder, span), relocated(value, span));
+    quote_spanned!(span=> <#ty as _orm::#holder>::holding(#value))
 }
 
 /// The value of a field of one property.

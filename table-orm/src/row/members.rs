@@ -172,12 +172,6 @@ impl<'c, 'de> Members<'c, 'de> {
         self.context.timestamp.parse().ok()
     }
 
-    /// The same in a type of the caller's.
-    #[must_use]
-    pub fn timestamp_as<T: TryFrom<DateTime>>(&self) -> Option<T> {
-        self.timestamp().and_then(|instant| instant.try_into().ok())
-    }
-
     /// What the row's PartitionKey and RowKey, once they were read, give back.
     ///
     /// # Errors

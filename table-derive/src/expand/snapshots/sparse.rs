@@ -83,8 +83,8 @@ const _: () = {
             out.series("reads", &self.reads)?;
             _orm::Ok(())
         }
-        fn set_etag(&mut self, etag: &_orm::ETag) {
-            self.version = etag.clone().into();
+        fn set_version(&mut self, etag: &_orm::ETag) {
+            self.version = <Option<ETag> as _orm::ETagField>::holding(etag.clone());
         }
     }
     #[diagnostic::do_not_recommend]
@@ -138,7 +138,11 @@ const _: () = {
                 labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, "labels")?.0,
                 reads: <[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads")?,
                 open: _orm::Default::default(),
-                version: (row == 0).then(|| m.etag().into()),
+                version: if row == 0 {
+                    <Option<ETag> as _orm::ETagField>::holding(m.etag())
+                } else {
+                    _orm::None
+                },
             })
         }
     }
