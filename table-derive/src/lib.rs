@@ -50,7 +50,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `RegistrationByBib<S>` | a key of row `by_bib`; `RegistrationRow<S>` for `table(row = "..")` |
 /// | `RegistrationColumns` | the properties that a filter of full rows can name |
 /// | `RegistrationByTimeColumns` | those of the partial row `by_time` |
-/// | `RegistrationPatch` | a setter for each stored field that no key is made of, for `Repo::merge`; for one slot of a series `.splits_at(3, ..)`; not generated without any such field |
+/// | `RegistrationPatch` | for `Repo::merge`: a setter for each field of one property that no key is made of, and for one slot of a series that is an array, `.splits_at(3, ..)`. A flattened group, a whole series and a `Vec` have none: `Repo::update` changes those. Not generated without any setter |
 /// | `RegistrationComponents` | a hidden module with a type for each component, for the states below |
 ///
 /// Setters are called as their fields: for a field called `default`, a patch starts from
