@@ -31,6 +31,10 @@ ordered!(String, Cow<'_, str>, Box<str>, Uuid, DateTime, Date);
 
 #[cfg(feature = "ulid")]
 impl Ordered for ulid::Ulid {}
+#[cfg(feature = "chrono")]
+impl Ordered for chrono::NaiveDate {}
+#[cfg(feature = "jiff")]
+impl Ordered for jiff::civil::Date {}
 
 /// What is stored to 100 ns, as keys hold it.
 macro_rules! rounded {
@@ -48,7 +52,9 @@ rounded!(
     [] OffsetDateTime,
     [] Time,
     [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
+    [#[cfg(feature = "chrono")]] chrono::NaiveTime,
     [#[cfg(feature = "jiff")]] jiff::Timestamp,
+    [#[cfg(feature = "jiff")]] jiff::civil::Time,
 );
 
 impl<T: Ordered> Ordered for Option<T> {
