@@ -172,9 +172,11 @@ pub fn table_union(input: TokenStream) -> TokenStream {
 ///
 /// Its fields are named and typed as the entity's. One that the row does not store as a property, for
 /// it is `key_only` or left out of a partial row, is read from the row's keys, where a component of
-/// theirs gives it back; else the projection of that row does not compile. `#[projection(default)]` and
-/// `#[projection(default = path)]` on a field say what stands for a property that the row lacks;
-/// a field that the entity stores as JSON is `#[projection(json)]` here too.
+/// theirs gives it back; else the projection of that row does not compile. Its type is a `Property` also
+/// where only keys tell it.
+///
+/// `#[projection(default)]` and `#[projection(default = path)]` on a field say what stands for a property
+/// that the row lacks; a field that the entity stores as JSON is `#[projection(json)]` here too.
 ///
 /// `#[projection(of = Entity, crate = path)]` says where `table_orm` is, when renamed.
 #[proc_macro_derive(Projection, attributes(projection))]
