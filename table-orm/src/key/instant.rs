@@ -120,7 +120,14 @@ macro_rules! instants {
     )*};
 }
 
-ascending_as_plain!([] DateTime, [] Date, [] Time, [] Uuid, [#[cfg(feature = "ulid")]] ulid::Ulid);
+ascending_as_plain!(
+    [] DateTime, [] Date, [] Time, [] Uuid,
+    [#[cfg(feature = "ulid")]] ulid::Ulid,
+    [#[cfg(feature = "chrono")]] chrono::NaiveDate,
+    [#[cfg(feature = "chrono")]] chrono::NaiveTime,
+    [#[cfg(feature = "jiff")]] jiff::civil::Date,
+    [#[cfg(feature = "jiff")]] jiff::civil::Time,
+);
 instants!(
     [] OffsetDateTime,
     [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,

@@ -11,6 +11,8 @@
 //! is offered ([`Sorted`], [`SortedLast`]), text order in UTF-16 units is value order.
 
 mod chars;
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+mod civil;
 mod codes;
 mod error;
 mod given;

@@ -70,6 +70,14 @@ fn time_of_day() -> impl Strategy<Value = Time> {
     })
 }
 
+/// The values of another type that have the same text.
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+fn text_of<T: KeyPart + Debug, U: KeyPart + Debug>(
+    values: impl Strategy<Value = T>,
+) -> impl Strategy<Value = U> {
+    values.prop_map(|value| U::decode(&text::<Plain, T>(&value).unwrap()).unwrap())
+}
+
 encoder! {
     u8_padded_sorts: any::<u8>() => u8 as Padded<3>;
     u32_padded_sorts: 0_u32..100_000 => u32 as Padded<5>;
@@ -108,6 +116,10 @@ encoder! {
         => chrono::DateTime<chrono::Utc> as Plain;
     chrono_descending_sorts_down: date_time().prop_map(chrono::DateTime::<chrono::Utc>::from)
         => chrono::DateTime<chrono::Utc> as Descending;
+    chrono_date_sorts: text_of::<_, chrono::NaiveDate>(date()) => chrono::NaiveDate as Plain;
+    chrono_date_ascending_sorts: text_of::<_, chrono::NaiveDate>(date()) => chrono::NaiveDate as Ascending;
+    chrono_date_descending_sorts_down: text_of::<_, chrono::NaiveDate>(date()) => chrono::NaiveDate as Descending;
+    chrono_time_of_day_sorts: text_of::<_, chrono::NaiveTime>(time_of_day()) => chrono::NaiveTime as Plain;
 }
 
 #[cfg(feature = "jiff")]
@@ -117,6 +129,33 @@ encoder! {
     jiff_descending_sorts_down:
         date_time().prop_filter_map("jiff ends a day earlier", |at| jiff::Timestamp::try_from(at).ok())
         => jiff::Timestamp as Descending;
+    jiff_date_sorts: text_of::<_, jiff::civil::Date>(date()) => jiff::civil::Date as Plain;
+    jiff_date_ascending_sorts: text_of::<_, jiff::civil::Date>(date()) => jiff::civil::Date as Ascending;
+    jiff_date_descending_sorts_down: text_of::<_, jiff::civil::Date>(date()) => jiff::civil::Date as Descending;
+    jiff_time_of_day_sorts: text_of::<_, jiff::civil::Time>(time_of_day()) => jiff::civil::Time as Plain;
+}
+
+#[cfg(all(feature = "chrono", feature = "jiff"))]
+fn refused<X, T: KeyPart<X>>(value: &T, shown: &str) {
+    let error = text::<X, T>(value).unwrap_err();
+    assert_eq!((error.fault, &*error.value), (KeyFault::OutOfRange, shown));
+}
+
+#[cfg(all(feature = "chrono", feature = "jiff"))]
+#[test]
+fn dates_and_times_of_other_crates_that_cannot_be_stored_are_refused() {
+    use chrono::{NaiveDate, NaiveTime};
+    let early = NaiveDate::from_ymd_opt(1600, 12, 31).unwrap();
+    refused::<Plain, _>(&early, "1600-12-31");
+    refused::<Descending, _>(&early, "1600-12-31");
+    refused::<Plain, _>(&NaiveDate::from_ymd_opt(10_000, 1, 1).unwrap(), "+10000-01-01");
+    refused::<Plain, _>(&jiff::civil::date(1600, 12, 31), "1600-12-31");
+    refused::<Descending, _>(&jiff::civil::date(1600, 1, 1), "1600-01-01");
+    let leap = NaiveTime::from_hms_nano_opt(23, 59, 59, 1_500_000_000).unwrap();
+    refused::<Plain, _>(&leap, "23:59:60.500");
+    assert!(KeyPart::<Plain>::is_rounded(&NaiveTime::from_hms_nano_opt(1, 2, 3, 150).unwrap()));
+    assert!(KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 150)));
+    assert!(!KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 200)));
 }
 
 /// Text that a key can hold.

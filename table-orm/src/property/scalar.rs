@@ -284,7 +284,8 @@ displayed! {
 /// Dates and times of day, which the service has no type for: the text they have in a key, so that
 /// filters compare them as they compare in time.
 macro_rules! key_text {
-    ($($type:ty: $what:literal),*) => {$(
+    ($([$($cfg:tt)*] $type:ty: $what:literal),* $(,)?) => {$(
+        $($cfg)*
         impl Property for $type {
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.string(&key_text(self)?)
@@ -303,7 +304,14 @@ macro_rules! key_text {
     )*};
 }
 
-key_text!(Date: "a date such as 2011-11-06", Time: "a time such as 09:10:00.0000000");
+key_text! {
+    [] Date: "a date such as 2011-11-06",
+    [] Time: "a time such as 09:10:00.0000000",
+    [#[cfg(feature = "chrono")]] chrono::NaiveDate: "a date such as 2011-11-06",
+    [#[cfg(feature = "chrono")]] chrono::NaiveTime: "a time such as 09:10:00.0000000",
+    [#[cfg(feature = "jiff")]] jiff::civil::Date: "a date such as 2011-11-06",
+    [#[cfg(feature = "jiff")]] jiff::civil::Time: "a time such as 09:10:00.0000000",
+}
 
 fn key_text<T: KeyPart + ToString>(value: &T) -> Result<String, PropertyFault> {
     let mut key = KeyText::new("", Escape::Reject);

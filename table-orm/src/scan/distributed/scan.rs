@@ -68,10 +68,10 @@ impl<T, R> Scan<T, R> {
     ///
     /// [`filter`](Self::filter), [`select`](Self::select), [`project`](Self::project),
     /// [`prefix`](Self::prefix), [`partition_range`](Self::partition_range) and
-    /// [`page_size`](Self::page_size) mean what they always mean. [`concurrency`](Self::concurrency) is
-    /// the number of ranges that a worker has at a time, each with one page in memory. [`Splitter::Adaptive`] begins with one range,
-    /// [`Splitter::Keys`] with those between at most 98 keys, and [`Splitter::Serial`] never splits
-    /// its one range.
+    /// [`page_size`](Self::page_size) mean what they always mean. [`concurrency`](Self::concurrency)
+    /// is the number of ranges that a worker has at a time, each with one page in memory.
+    /// [`Splitter::Adaptive`] begins with one range, [`Splitter::Keys`] with those between at most 98
+    /// keys, and [`Splitter::Serial`] never splits its one range.
     ///
     /// ```
     /// use table_orm::queue::MemoryQueues;
