@@ -11,7 +11,7 @@ use super::ticket::Ticket;
 use super::{LEASE, MOST_STALLS, SUSPICIOUS_STALLS, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
-use crate::queue::{Message, QueueError, QueueErrorKind};
+use crate::queue::{MAX_MESSAGE_BYTES, Message, QueueError, QueueErrorKind};
 use crate::scan::place::{Place, ScanKey};
 use futures_util::future::try_join_all;
 use std::pin::pin;
@@ -62,7 +62,10 @@ impl Control {
     /// Takes on the range of a message, unless somebody else has it.
     pub async fn claim(&self, message: Message) -> Result<Claim<'_>> {
         let Some(ticket) = Ticket::read(&message.text) else {
-            let sent = self.queues.send(&self.poison_queue, &message.text, Duration::ZERO).await;
+            // Another program's may be longer than what can be sent: its start tells whose it is,
+            // and refusing it would end every worker that receives it.
+            let text = cut(&message.text, MAX_MESSAGE_BYTES);
+            let sent = self.queues.send(&self.poison_queue, text, Duration::ZERO).await;
             if survivable(sent)?.is_some() {
                 self.forget(&message.receipt).await?;
             }
@@ -123,6 +126,11 @@ impl Control {
         survivable(self.queues.renew(&self.queue, message, left).await)?;
         Ok(Claim::Postponed)
     }
+}
+
+/// The start of a text, of at most so many bytes.
+fn cut(text: &str, bytes: usize) -> &str {
+    (0..=bytes).rev().find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
 impl<'a> Lease<'a> {

@@ -181,21 +181,19 @@ impl<T, R> DistributedScan<T, R> {
         control.started().await?;
         let mut status = DistributedStatus::default();
         let mut ranges = Vec::new();
-        for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
-            for row in control.load_all(state).await? {
-                match row.state {
-                    RangeState::Open => status.open += 1,
-                    RangeState::Done => status.done += 1,
-                    RangeState::Poisoned => {
-                        status.poisoned += 1;
-                        status.poisoned_ranges.push(row.poisoned());
-                    }
+        for row in control.load_ranges().await? {
+            match row.state {
+                RangeState::Open => status.open += 1,
+                RangeState::Done => status.done += 1,
+                RangeState::Poisoned => {
+                    status.poisoned += 1;
+                    status.poisoned_ranges.push(row.poisoned());
                 }
-                status.leased += u64::from(!row.lease_left().is_zero());
-                status.rows += u64::try_from(row.rows).unwrap_or_default();
-                status.pages += u64::try_from(row.pages).unwrap_or_default();
-                ranges.push(row.into_inner());
             }
+            status.leased += u64::from(!row.lease_left().is_zero());
+            status.rows += u64::try_from(row.rows).unwrap_or_default();
+            status.pages += u64::try_from(row.pages).unwrap_or_default();
+            ranges.push(row);
         }
         status.poisoned_ranges.sort_by(|left, right| left.from.cmp(&right.from));
         status.poisoned_ranges.truncate(MOST_LISTED);
