@@ -292,10 +292,10 @@ impl Queues for TestQueues {
     async fn renew(
         &self,
         queue: &str,
-        message: &Message,
+        receipt: &Receipt,
         visibility: Duration,
     ) -> Result<Receipt, QueueError> {
-        meddled!(self, "renew", self.inner.renew(queue, message, visibility))
+        meddled!(self, "renew", self.inner.renew(queue, receipt, visibility))
     }
 
     async fn remove(&self, queue: &str, receipt: &Receipt) -> Result<(), QueueError> {
