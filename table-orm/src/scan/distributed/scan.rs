@@ -11,7 +11,6 @@ use super::rows_left::rows_left;
 use super::ticket::is_id;
 use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
 use crate::error::{Error, Result};
-use crate::layer::Random;
 use crate::queue::{QueueError, QueueErrorKind, Queues, check_name};
 use crate::repo::Table;
 use crate::row::ReadRow;
@@ -32,7 +31,6 @@ pub struct DistributedScan<T, R> {
     queues: Arc<dyn Queues>,
     queue: String,
     pub(super) continues: bool,
-    seed: Option<u64>,
 }
 
 impl<T, R> Clone for DistributedScan<T, R> {
@@ -121,7 +119,6 @@ impl<T, R> Scan<T, R> {
             queues: Arc::new(queues),
             queue: queue.into(),
             continues: false,
-            seed: None,
         }
     }
 }
@@ -137,9 +134,8 @@ impl<T, R> DistributedScan<T, R> {
 
     /// Lets what is random in its calls follow from a seed.
     #[cfg(test)]
-    pub(super) const fn seeded(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
+    pub(super) fn seeded(self, seed: u64) -> Self {
+        Self { scan: self.scan.seed(seed), ..self }
     }
 
     pub(super) fn control(&self) -> Result<Control> {
@@ -161,7 +157,7 @@ impl<T, R> DistributedScan<T, R> {
             queues: Arc::clone(&self.queues),
             queue: self.queue.clone(),
             poison_queue,
-            random: self.seed.map_or_else(Random::from_system, Random::seeded),
+            random: self.scan.random(),
         })
     }
 
