@@ -205,3 +205,13 @@ async fn every_call_that_reads_first_is_tried_as_often_as_told() {
     assert_eq!(told(repo.upsert(&tally).attempts(20).plan().unwrap()), 20);
     assert_eq!(told(repo.merge(key(), patch()).attempts(20).plan().unwrap()), 20);
 }
+
+#[tokio::test]
+async fn a_call_that_was_set_aside_holds_up_another_of_its_task_for_a_time_only() {
+    let repo = stored(&Tables::new(Meddled(Slow(EmbeddedStore::in_memory().unwrap())))).await;
+    let mut aside = Box::pin(repo.update(key(), |tally| tally.count += 1).into_future());
+    assert!(poll!(&mut aside).is_pending());
+    let other = repo.update(key(), |tally| tally.count += 10).await.unwrap();
+    assert_eq!(other.count, 10);
+    assert_eq!(aside.await.unwrap().count, 11);
+}

@@ -1,10 +1,21 @@
 //! A store, and the turns of those who write to it.
+//!
+//! Invariant: no call waits for ever for another's turn. A task may have begun that call and set it
+//! aside, to await this one.
 
 use super::guarded::CanonicalKey;
 use crate::entity::TableName;
 use crate::store::Store;
 use crate::turns::{Turn, Turns};
+use futures_timer::Delay;
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest wait for a turn: as long as many requests take. Behind it the ETag decides.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What all clones of a [`Tables`](crate::Tables) share.
 #[derive(Debug)]
@@ -19,12 +30,20 @@ impl Connection {
         Self { store, turns: Turns::new(1) }
     }
 
-    /// Waits until no other call reads the entity to write it.
+    /// Waits until no other call reads the entity to write it; `None` after [`MAX_WAIT`].
     pub(super) async fn turn(
         &self,
         table: &TableName,
         key: &CanonicalKey,
-    ) -> Turn<'_, (TableName, CanonicalKey)> {
-        self.turns.wait((table.clone(), key.clone())).await
+    ) -> Option<Turn<'_, (TableName, CanonicalKey)>> {
+        let mut turn = pin!(self.turns.wait((table.clone(), key.clone())));
+        if let Some(turn) = turn.as_mut().now_or_never() {
+            return Some(turn);
+        }
+        // The app's runtime may be one without timers.
+        match select(turn, Delay::new(MAX_WAIT)).await {
+            Either::Left((turn, _)) => Some(turn),
+            Either::Right(_) => None,
+        }
     }
 }

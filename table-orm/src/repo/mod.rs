@@ -343,10 +343,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Writes of one entity that read first take turns, in the order they began, among all clones of
     /// a [`Tables`](crate::Tables): each sends a read and a write. Writers from elsewhere, such as
-    /// other processes, and `save` and blind writes, which do not wait, may come between. A call that
-    /// has begun has its place in the queue until it ends or is dropped, so do not set it aside,
-    /// unfinished and not polled, to await another write of the same entity: that one would wait for
-    /// ever.
+    /// other processes, and `save` and blind writes, which do not wait, may come between. A call waits
+    /// 5 seconds for its turn at most, since a call that has begun keeps its place until it ends or is
+    /// dropped: set aside, unfinished and not polled, it holds up others of its entity for so long.
     ///
     /// `change` is called once for each attempt, with what is stored then. Properties that `E` does
     /// not know go, as with [`save`](Self::save).
