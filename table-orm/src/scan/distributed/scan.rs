@@ -65,8 +65,8 @@ impl<T, R> Scan<T, R> {
     /// keeps it from its workers for a minute: give scans that run at a time a queue each.
     ///
     /// [`filter`](Self::filter), [`select`](Self::select), [`project`](Self::project),
-    /// [`prefix`](Self::prefix), [`range`](Self::range) and [`page_size`](Self::page_size) mean what
-    /// they always mean. [`concurrency`](Self::concurrency) is the number of ranges that a worker has
+    /// [`prefix`](Self::prefix), [`partition_range`](Self::partition_range) and
+    /// [`page_size`](Self::page_size) mean what they always mean. [`concurrency`](Self::concurrency) is the number of ranges that a worker has
     /// at a time, each with one page in memory. [`Splitter::Adaptive`] begins with one range,
     /// [`Splitter::Keys`] with those between at most 98 keys, and [`Splitter::Serial`] never splits
     /// its one range.
