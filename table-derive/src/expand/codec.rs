@@ -282,7 +282,8 @@ fn gives(key: &Key<'_>, name: &str) -> bool {
         .any(|part| part.is_recoverable() && part.field().is_some_and(|field| field.name == name))
 }
 
-/// Reads those fields out of one key, as far as the last of them.
+/// Reads those fields out of one key, which must be one that the template writes: a row of another
+/// template that starts alike is not read for this one's.
 fn read_key(
     model: &Model<'_>,
     key: &Key<'_>,
@@ -293,10 +294,10 @@ fn read_key(
         let name = part.field().filter(|_| part.is_recoverable())?.name.as_str();
         wanted.iter().find(|(_, wanted)| *wanted == name).map(|(index, _)| slot(*index))
     };
-    let last = key.parts.iter().rposition(|part| wanted_slot(part).is_some())?;
+    key.parts.iter().find_map(wanted_slot)?;
     let entity = model.entity.input.ident.unraw().to_string();
     let (escape, start) = (escape(model), &key.template.start);
-    let parts = key.parts[..=last].iter().map(|part| {
+    let parts = key.parts.iter().map(|part| {
         let (part_of, name, then) = (part.tokens(), &part.name, part.then);
         let read = quote!(#part_of::read(&mut key, #name, #then)?;);
         match wanted_slot(part) {
@@ -308,5 +309,6 @@ fn read_key(
         let mut key = _orm::KeyReader::new(#entity, #escape, #text);
         key.literal(#start)?;
         #(#parts)*
+        key.finish()?;
     })
 }

@@ -303,6 +303,63 @@ async fn key_only_fields_come_back_from_every_row() {
     assert_eq!(repo.list(partition.two()).one().await.unwrap(), entity);
 }
 
+#[tokio::test]
+async fn a_key_that_goes_on_otherwise_than_its_template_is_not_read_back() {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<KeyOnly>();
+    repo.create_table().await.unwrap();
+    let rows = tables.table(repo.table().clone());
+    let read = async |partition_key: &str, row_key: &str| {
+        let row = DynamicEntity::new(partition_key, row_key);
+        let row = row.with("b", "B").with("e", "E").with("tail", 9);
+        rows.insert(&row).await.unwrap();
+        let read = repo.list(KeyOnly::partition("A", "B").one()).one().await;
+        rows.delete(&row).await.unwrap();
+        read
+    };
+    assert_eq!(read("A__B", "1:C__004__e__9").await.unwrap().d, 4);
+    for (foreign, component) in [
+        ("1:C__004__e__9__LINE", "tail"),
+        ("1:C__004__e__09", "tail"),
+        ("1:C__004__e", "e_low"),
+        ("1:C__004", ""),
+    ] {
+        match read("A__B", foreign).await {
+            Err(Error::Property(error)) => {
+                assert_eq!((&*error.property, &*error.row_key), (component, foreign));
+                assert!(matches!(error.fault, PropertyFault::Key(_)), "{error}");
+            }
+            other => panic!("{foreign}: {other:?}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "orders", partition = "{shop}", row = "ORD|{number:010}")]
+struct Order {
+    #[table(key_only)]
+    shop: String,
+    #[table(key_only)]
+    number: u32,
+}
+
+#[tokio::test]
+async fn a_longer_key_of_another_program_is_no_second_entity() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = tables.repo::<Order>();
+    orders.create_table().await.unwrap();
+    orders.insert(&Order { shop: "A".into(), number: 42 }).await.unwrap();
+    let rows = tables.table(orders.table().clone());
+    rows.insert(&DynamicEntity::new("A", "ORD|0000000042|LINE|01")).await.unwrap();
+    let refused = orders.list(Order::partition("A")).collect().await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "key of `Order` in row \"A\" / \"ORD|0000000042|LINE|01\" cannot be read: \
+         \"ORD|0000000042|LINE|01\" is not text that the template writes here; the row was not \
+         written from it"
+    );
+}
+
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "racks", partition = "{id}", row = "x")]
 struct Rack {

@@ -114,11 +114,13 @@ const _: () = {
                 let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, partition_key);
                 key.literal("")?;
                 let f0 = <u64 as _orm::Part>::read(&mut key, "owner", "")?;
+                key.finish()?;
                 let (f1,) = match row {
                     0 => {
                         let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
                         key.literal("P:")?;
                         let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
+                        key.finish()?;
                         (f1,)
                     }
                     _ => {
@@ -126,6 +128,7 @@ const _: () = {
                         key.literal("D:")?;
                         <Date as _orm::Part>::read(&mut key, "day", "__")?;
                         let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
+                        key.finish()?;
                         (f1,)
                     }
                 };
