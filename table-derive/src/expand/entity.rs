@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
-use super::{Expansion, codec, names, properties};
+use super::{Expansion, codec, located, names, properties};
 use crate::ast::{Field, Role, Unique};
 use crate::check::known_units;
 use crate::model::{Encoder, Key, Model, Part, Source, Width};
@@ -61,7 +61,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let versions = entity.fields.iter().filter(|field| field.role == Role::ETag);
     let versions: Vec<_> = versions.map(|field| field.ident).collect();
     let set_etag = (!versions.is_empty()).then(|| {
-        quote! {
+        hygienic! {
             fn set_etag(&mut self, etag: &_orm::ETag) {
                 #(self.#versions = etag.clone().into();)*
             }
@@ -89,7 +89,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             impl #params _orm::FromRow<#row> for #ty #where_clause {}
         }
     });
-    quote! {
+    hygienic! {
         #(const _: () = #assertions)*
         #constants
         #[automatically_derived]
@@ -188,7 +188,7 @@ fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<TokenStre
         } else if generic {
             quote!(_orm::longest_key(#known, &[#(#widths),*]))
         } else {
-            let name = format_ident!("KEY_{index}");
+            let name = format_ident!("__KEY_{index}");
             constants.extend(quote_spanned! {key.template.literal.span()=>
                 const #name: _orm::Option<usize> = _orm::longest_key(#known, &[#(#widths),*]);
             });
@@ -212,7 +212,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
         [only] => quote!(#only),
         [others @ .., last] => {
             let index = (0..others.len()).map(Literal::usize_unsuffixed);
-            quote! {
+            hygienic! {
                 match row {
                     #(#index => { #others })*
                     _ => { #last }
@@ -225,7 +225,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
 
 fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
-        quote_spanned! {path.span()=>
+        quote_spanned! {located(path)=>
             if !#path(self) {
                 return _orm::Ok(false);
             }
@@ -237,18 +237,18 @@ fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
 }
 
 fn literal(text: &str) -> Option<TokenStream> {
-    (!text.is_empty()).then(|| quote!(key.literal(#text);))
+    (!text.is_empty()).then(|| hygienic!(key.literal(#text);))
 }
 
 fn part(part: &Part<'_>) -> TokenStream {
     let Part { name, then, .. } = part;
     let part_of = part.tokens();
-    let write = |value: TokenStream| quote!(#part_of::write(#value, key, #name, #then)?;);
+    let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #then)?;);
     match part.source {
-        Source::With(path) => write(quote_spanned!(path.span()=> &#path(self))),
+        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
-            let write = write(quote!(value));
-            quote! {
+            let write = write(hygienic!(value));
+            hygienic! {
                 let _orm::Some(value) = &self.#ident else {
                     return _orm::Ok(false);
                 };
@@ -256,9 +256,9 @@ fn part(part: &Part<'_>) -> TokenStream {
             }
         }
         Source::Field(Field { ident, .. }) if matches!(part.encoder, Encoder::Shard(_)) => {
-            write(quote!(&_orm::Shard::of(&self.#ident)))
+            write(hygienic!(&_orm::Shard::of(&self.#ident)))
         }
-        Source::Field(Field { ident, .. }) => write(quote!(&self.#ident)),
+        Source::Field(Field { ident, .. }) => write(hygienic!(&self.#ident)),
     }
 }
 
@@ -280,7 +280,7 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let method = Ident::new("partition", at);
     let parameters = model.partition.parts.iter().map(|part| {
         let (mut ident, ty) = (part.ident.clone(), part.value_type());
-        ident.set_span(at);
+        ident.set_span(ident.span().located_at(at));
         quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
