@@ -1,6 +1,6 @@
 //! What the user wrote: an entity's attributes and fields, each correct by itself.
 
-use crate::attr::{Item, Items, Value, named};
+use crate::attr::{Item, Items, Value, method, named};
 use crate::case::{CASES, Case};
 use crate::errors::{Errors, error};
 use crate::kind;
@@ -376,7 +376,7 @@ fn components(attrs: &[Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<
 
 impl Component {
     fn parse(item: Item) -> syn::Result<Self> {
-        let name = item.name;
+        let name = method(item.name)?;
         let Value::Call(encoder, argument) = item.value else {
             return Err(error(
                 &name,
