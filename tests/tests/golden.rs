@@ -123,6 +123,13 @@ struct ShardedByGuid {
     guid: Uuid,
 }
 
+#[derive(Debug, TableEntity)]
+#[table(name = "sharded", partition = "{thousand}", row = "{at}")]
+#[component(thousand = shard(height, 1000), at = biased(height))]
+struct ShardedBySigned {
+    height: i32,
+}
+
 struct Written(Vec<String>);
 
 impl Written {
@@ -231,6 +238,9 @@ fn cases() -> Vec<String> {
         written.add(&format!("shard-{name}"), &ShardedByText { kind: Distance::Full, name });
     }
     written.add("shard-guid", &ShardedByGuid { guid: Uuid::from_u128(7) });
+    for height in [i32::MIN, -1, 0, 7] {
+        written.add(&format!("signed-shard{height}"), &ShardedBySigned { height });
+    }
     written.0
 }
 

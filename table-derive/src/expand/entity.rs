@@ -255,11 +255,18 @@ fn part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
-        Source::Field(Field { ident, .. }) if matches!(part.encoder, Encoder::Shard(_)) => {
-            write(hygienic!(&_orm::Shard::of(&self.#ident)))
+        Source::Field(field) if matches!(part.encoder, Encoder::Shard(_)) => {
+            let Field { ident, .. } = field;
+            let shard = shard_of(field, &hygienic!(&self.#ident));
+            write(hygienic!(&#shard))
         }
         Source::Field(Field { ident, .. }) => write(hygienic!(&self.#ident)),
     }
+}
+
+/// The shard of a field's value. A type that has none is one error, which shows the field.
+fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
+    quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
 }
 
 /// `Entity::partition(..)`, which asks for every component.
@@ -285,11 +292,11 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     });
     let parts = model.partition.parts.iter().map(|part| {
         let ident = &part.ident;
-        match part.encoder {
-            Encoder::Shard(_) => {
-                let ty = part.value_type();
-                let value = quote!(_orm::Value::<#ty>::into_value(#ident));
-                give(part, &key, &quote!(_orm::Shard::of(&#value)))
+        match (part.encoder, part.source) {
+            (Encoder::Shard(_), Source::Field(field)) => {
+                let ty = field.value_type();
+                let value = quote!(&_orm::Value::<#ty>::into_value(#ident));
+                give(part, &key, &shard_of(field, &value))
             }
             _ => give(part, &key, &quote!(#ident)),
         }
