@@ -96,12 +96,17 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
     }
     owned(field, errors);
     let value = kind(field.value_type());
-    let one = !matches!(value, Kind::Other | Kind::Bytes);
+    let one = value.is_sure() && value != Kind::Bytes;
     match field.role {
         Role::Series if one => errors.push(
             field.ty,
             format!("field `{name}` is one value, not a series"),
             "make it `[Option<T>; N]` or `Vec<T>`, or leave `series` out",
+        ),
+        Role::Series if kind::vec(field.ty).and_then(kind::option).is_some() => errors.push(
+            field.ty,
+            format!("field `{name}` is a `Vec` with empty slots, whose end nothing would tell"),
+            "make it `[Option<T>; N]`, or a `Vec<T>` without empty slots",
         ),
         Role::Flatten if one => errors.push(
             field.ty,
@@ -119,7 +124,7 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
         _ => {}
     }
     if let Some((_, literal)) = &field.max_len
-        && (field.role != Role::Property || !matches!(value, Kind::Text | Kind::Other))
+        && (field.role != Role::Property || value.is_sure() && value != Kind::Text)
     {
         errors.push(
             literal,
@@ -129,7 +134,7 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
     }
     if let Some((_, literal)) = &field.max
         && (field.role != Role::Property
-            || !matches!(value, Kind::Unsigned(_) | Kind::Signed(_) | Kind::Other))
+            || value.is_sure() && !matches!(value, Kind::Unsigned(_) | Kind::Signed(_)))
     {
         errors.push(
             literal,
@@ -548,12 +553,11 @@ fn encoder(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
         (Encoder::Ascending | Encoder::Descending, Kind::Text | Kind::Bool | Kind::Char) => {
             ("has no order that a key could store", format!("write `{{{name}}}`"))
         }
-        (Encoder::Biased, Kind::Other | Kind::Signed(_))
-        | (Encoder::Lower, Kind::Other | Kind::Text) => {
-            return;
+        (Encoder::Biased, Kind::Signed(_)) | (Encoder::Lower, Kind::Text) => return,
+        (Encoder::Biased, kind) if kind.is_sure() => {
+            ("is not a signed integer", format!("write `{{{name}}}`"))
         }
-        (Encoder::Biased, _) => ("is not a signed integer", format!("write `{{{name}}}`")),
-        (Encoder::Lower, _) => ("is not text", format!("write `{{{name}}}`")),
+        (Encoder::Lower, kind) if kind.is_sure() => ("is not text", format!("write `{{{name}}}`")),
         _ => return,
     };
     errors.push(field.ty, format!("key component `{name}` {wrong}"), help);

@@ -529,3 +529,55 @@ async fn an_entity_can_come_from_a_macro() {
     assert_eq!(row_keys(&listed), ["A:001", "B:001"]);
     assert_eq!(read_back(&listed, Listed::partition("o", 1)).await, listed);
 }
+
+/// Types of the user's own, called as those of libraries.
+mod like_of_a_library {
+    use super::{Group as Bytes, KeyPart, Properties, TableEntity};
+
+    #[derive(Debug, Clone, PartialEq, KeyPart)]
+    pub struct Time(pub i64);
+
+    #[derive(Debug, Clone, PartialEq, KeyPart)]
+    pub struct Date(pub String);
+
+    #[derive(Debug, Clone, PartialEq, Properties)]
+    pub struct DateTime {
+        pub day: u8,
+    }
+
+    pub type Timestamp = Vec<u8>;
+
+    pub type Uuid = u32;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "aaa", partition = "{id}", row = "{low}__{time_up}{id:05}")]
+    #[component(low = lower(date), time_up = biased(time))]
+    pub struct Alike {
+        #[table(max = 100)]
+        pub id: Uuid,
+        pub time: Time,
+        #[table(max_len = 10)]
+        pub date: Date,
+        #[table(flatten)]
+        pub bytes: Bytes,
+        #[table(flatten)]
+        pub when: DateTime,
+        #[table(series)]
+        pub stamps: Timestamp,
+    }
+}
+
+#[tokio::test]
+async fn a_type_can_be_called_as_one_of_a_library() {
+    use like_of_a_library::{Alike, Date, DateTime, Time};
+    let alike = Alike {
+        id: 1,
+        time: Time(-1),
+        date: Date("A".to_owned()),
+        bytes: Group { name: "g".to_owned() },
+        when: DateTime { day: 2 },
+        stamps: vec![1, 2],
+    };
+    assert_eq!(row_keys(&alike), ["a__0922337203685477580700001"]);
+    assert_eq!(read_back(&alike, Alike::partition(1)).await, alike);
+}
