@@ -348,12 +348,11 @@ fn partitions_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenSt
         let (ident, ty) = (&part.ident, part.value_type());
         quote!(let #ident = _orm::Value::<#ty>::into_value(#ident);)
     });
-    let parts = parts.iter().map(|part| match part.encoder {
-        Encoder::Shard(_) => give(part, &key, &quote!(#shard)),
-        _ => {
-            let ident = &part.ident;
-            give(part, &key, &quote!(&#ident))
-        }
+    let parts = parts.iter().map(|part| {
+        let Part { ident, name, then, .. } = part;
+        let value = if matches!(part.encoder, Encoder::Shard(_)) { &shard } else { ident };
+        let part = part.tokens();
+        quote!(let #key = #part::give_one(&#value, #key, #name, #then);)
     });
     let doc = super::doc(format!(
         "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",

@@ -110,6 +110,16 @@ pub trait Part<X = Plain>: Sized {
         component: &'static str,
         value: impl IntoValue<Self>,
         then: &'static str,
+    ) -> PartitionKey {
+        value.into_value().give_one(key, component, then)
+    }
+
+    /// Gives it to one PartitionKey of several.
+    fn give_one(
+        &self,
+        key: PartitionKey,
+        component: &'static str,
+        then: &'static str,
     ) -> PartitionKey;
 
     /// Gives it to a RowKey.
@@ -153,14 +163,14 @@ impl<X, T: KeyPart<X>> Part<X> for T {
         Ok(value)
     }
 
-    fn give_partition(
+    fn give_one(
+        &self,
         mut key: PartitionKey,
         component: &'static str,
-        value: impl IntoValue<Self>,
         then: &'static str,
     ) -> PartitionKey {
         if let Ok(text) = &mut key.key
-            && let Err(error) = value.into_value().write(text, component, then)
+            && let Err(error) = self.write(text, component, then)
         {
             key.key = Err(error);
         }
