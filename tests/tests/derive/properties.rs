@@ -267,6 +267,57 @@ async fn a_row_tells_its_version() {
     assert!(read.written.is_some() && read.etag != entity.etag && read.none.is_empty());
 }
 
+type Blob = Vec<u8>;
+type Ratio = f64;
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+struct Points(u32);
+
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+#[table(name = "limits", partition = "{id}", row = "x")]
+struct Limits {
+    id: u8,
+    #[table(max = 3)]
+    ratio: Option<Ratio>,
+    #[table(max_len = 3)]
+    blob: Option<Blob>,
+    #[table(max = 3)]
+    at: Option<OffsetDateTime>,
+    #[table(max_len = 3)]
+    points: Option<Points>,
+    #[table(max = 3)]
+    label: Option<Label>,
+}
+
+#[derive(Debug, Clone, PartialEq, KeyPart)]
+struct Label(String);
+
+#[test]
+fn a_limit_that_a_value_cannot_be_held_to_is_an_error() {
+    EntityRows::of(&Limits::default()).unwrap();
+    let none = Limits::default;
+    for (entity, limit) in [
+        (Limits { ratio: Some(1.0), ..none() }, "max"),
+        (Limits { blob: Some(vec![1]), ..none() }, "max_len"),
+        (Limits { at: Some(OffsetDateTime::UNIX_EPOCH), ..none() }, "max"),
+        (Limits { points: Some(Points(1)), ..none() }, "max_len"),
+        (Limits { label: Some(Label("a".to_owned())), ..none() }, "max"),
+    ] {
+        match EntityRows::of(&entity) {
+            Err(table_orm::Invalid::Property(error)) => {
+                assert_eq!(error.fault, PropertyFault::WrongLimit { limit });
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let error = EntityRows::of(&Limits { ratio: Some(1.0), ..none() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "property `Ratio` of `Limits` is no integer, which is what `max` limits; leave `max` out, \
+         and check the value where it is made"
+    );
+}
+
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "keyonly", partition = "{a}__{b}", rename_all = "snake_case")]
 #[row(one, key = "1:{c}__{d:03}__{e_low}__{tail}")]
