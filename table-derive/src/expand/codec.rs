@@ -90,7 +90,14 @@ pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
 /// is no group once.
 fn group(field: &Field<'_>, call: TokenStream) -> TokenStream {
     let (ty, call) = (field.ty, relocated(call, field.ty.span()));
-    quote_spanned!(ty.span()=> <#ty as _orm::Properties>::#call)
+    let group = group_trait(field);
+    quote_spanned!(ty.span()=> <#ty as _orm::#group>::#call)
+}
+
+/// What a field of many properties is by its role.
+pub fn group_trait(field: &Field<'_>) -> Ident {
+    let name = if field.role == Role::Series { "Series" } else { "Properties" };
+    Ident::new(name, field.ty.span())
 }
 
 /// The variable that holds what was read for a field.

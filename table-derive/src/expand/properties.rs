@@ -72,7 +72,8 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
         if field.is_column() {
             hygienic!(_orm::Option<#ty>)
         } else {
-            hygienic!(<#ty as _orm::Properties>::Slots)
+            let group = codec::group_trait(field);
+            hygienic!(<#ty as _orm::#group>::Slots)
         }
     });
     let writes = fields.iter().filter_map(codec::encode);
@@ -89,15 +90,16 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
     let groups = groups.into_iter().map(|(index, field)| {
         let (slot, property, ty) = (codec::slot(*index), &field.property, field.ty);
-        hygienic!(<#ty as _orm::Properties>::read(&mut slots.#slot, #property, other, members)? ||)
+        let group = codec::group_trait(field);
+        hygienic!(<#ty as _orm::#group>::read(&mut slots.#slot, #property, other, members)? ||)
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, slot, property) = (field.ident, codec::slot(index), &field.property);
         let value = match field.role {
             Role::Skip => hygienic!(_orm::Default::default()),
             Role::Series | Role::Flatten => {
-                let ty = field.ty;
-                hygienic!(<#ty as _orm::Properties>::finish(slots.#slot, #property)?)
+                let (ty, group) = (field.ty, codec::group_trait(field));
+                hygienic!(<#ty as _orm::#group>::finish(slots.#slot, #property)?)
             }
             _ => {
                 let take = hygienic!(let #slot = slots.#slot;);

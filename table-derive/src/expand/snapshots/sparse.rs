@@ -94,7 +94,7 @@ const _: () = {
         const NAME: &'static str = "File";
         fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f2, mut f3, mut f4) =
-                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Properties>::empty());
+                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Series>::empty());
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
@@ -102,7 +102,7 @@ const _: () = {
                         <_orm::Json<Vec<String>> as _orm::Stored>::take(&mut f3, &mut m, "labels")?
                     }
                     other => {
-                        if !(<[Option<u32>; 24] as _orm::Properties>::read(
+                        if !(<[Option<u32>; 24] as _orm::Series>::read(
                             &mut f4, "reads", other, &mut m,
                         )?) {
                             m.other(other)?
@@ -139,7 +139,7 @@ const _: () = {
                 path: f1,
                 day: <Option<Date> as _orm::Stored>::finish(f2, "day")?,
                 labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, "labels")?.0,
-                reads: <[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads")?,
+                reads: <[Option<u32>; 24] as _orm::Series>::finish(f4, "reads")?,
                 open: _orm::Default::default(),
                 version: (row == 0).then(|| m.etag().into()),
             })
