@@ -327,6 +327,12 @@ impl Unique {
         Some(Self { name, at, components, template, given })
     }
 
+    /// Its fields and components, as they are written.
+    pub fn list(&self) -> String {
+        let names: Vec<_> = self.components.iter().map(|name| name.unraw().to_string()).collect();
+        names.join(", ")
+    }
+
     /// Whether the entity has what it names.
     fn is_known(&self, entity: &Entity<'_>, errors: &mut Errors) -> bool {
         let names = entity.names();

@@ -270,11 +270,11 @@ fn row_names(entity: &Entity<'_>, errors: &mut Errors) {
 /// Guards have names of their own, and are keyed by what they guard.
 fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {
-        let name = &unique.name;
-        if entity.uniques[..at].iter().any(|other| other.name == *name) {
+        let (name, list) = (&unique.name, unique.list());
+        if entity.uniques[..at].iter().any(|other| other.list() == list) {
             errors.push(
                 &unique.at,
-                format!("`unique` of `{name}` is given twice"),
+                format!("`unique({list})` is given twice"),
                 "leave one of them out",
             );
         }
@@ -377,14 +377,19 @@ fn canonical(model: &Model<'_>, errors: &mut Errors) {
 
 /// The literals that rows start with tell one kind of row from another.
 fn row_starts(model: &Model<'_>, errors: &mut Errors) {
-    let rows = model.entity.rows.iter().map(|row| (row.name.to_string(), &row.template));
-    let guards = model.entity.uniques.iter();
-    let guards = guards.map(|unique| (format!("unique({})", unique.name), &unique.template));
+    const OTHERWISE: &str = "start them with literals of which none is the start of another";
+    const KEY: &str = "give it a key that starts otherwise: `unique(.., key = \"..\")`";
+    let rows = model.entity.rows.iter();
+    let rows = rows.map(|row| (row.name.to_string(), &row.template, OTHERWISE));
+    let guards = model.entity.uniques.iter().map(|unique| {
+        let help = if unique.given { OTHERWISE } else { KEY };
+        (format!("unique({})", unique.list()), &unique.template, help)
+    });
     let all: Vec<_> = rows.chain(guards).collect();
     if all.len() < 2 {
         return;
     }
-    for (at, (name, template)) in all.iter().enumerate() {
+    for (at, (name, template, help)) in all.iter().enumerate() {
         if template.broken {
             continue;
         }
@@ -397,7 +402,7 @@ fn row_starts(model: &Model<'_>, errors: &mut Errors) {
             continue;
         }
         let right = &template.start;
-        for (other, earlier) in &all[..at] {
+        for (other, earlier, _) in &all[..at] {
             let left = &earlier.start;
             // Two of one name are an error of their own.
             let named = name != other;
@@ -405,7 +410,7 @@ fn row_starts(model: &Model<'_>, errors: &mut Errors) {
                 errors.push(
                     &template.literal,
                     format!("rows `{other}` and `{name}` start alike, with `{left}` and `{right}`"),
-                    "start them with literals of which none is the start of another",
+                    help,
                 );
                 break;
             }
