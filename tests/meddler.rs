@@ -6,10 +6,21 @@ use table_orm::query::RowQuery;
 use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
 use table_orm::{ETag, TableName};
 
-/// What happens to queries and writes on their way; nothing, where it does not say.
+/// What happens to reads and writes on their way; nothing, where it does not say.
 #[async_trait]
 pub trait Meddler: Debug + Send + Sync {
     fn inner(&self) -> &dyn Store;
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        self.inner().get(table, partition_key, row_key, select, metadata).await
+    }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
         self.inner().query(query).await
@@ -63,7 +74,7 @@ impl<M: Meddler> Store for Meddled<M> {
         select: Option<&[&str]>,
         metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
-        self.0.inner().get(table, partition_key, row_key, select, metadata).await
+        self.0.get(table, partition_key, row_key, select, metadata).await
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {

@@ -4,12 +4,14 @@ use crate::meddler::{Meddled, Meddler};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 use table_orm::query::RowQuery;
-use table_orm::store::{Operation, Page, Store, StoreError, Transaction};
+use table_orm::store::embedded::EmbeddedStore;
+use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
 use table_orm::{ETag, TableName, Tables};
 
-/// Queries, and writes by the number of their operations.
+/// Point queries by number, other queries, and writes by the number of their operations.
 #[derive(Debug, Default)]
 pub struct Requests {
+    pub gets: usize,
     pub queries: Vec<RowQuery>,
     pub writes: Vec<usize>,
 }
@@ -31,9 +33,13 @@ impl Record {
 
 /// Tables in memory that remember.
 pub fn recorded() -> (Tables, Record) {
-    let inner = Arc::new(table_orm::store::embedded::EmbeddedStore::in_memory().unwrap());
+    recorded_in(EmbeddedStore::in_memory().unwrap())
+}
+
+/// Tables of that store that remember.
+pub fn recorded_in(store: EmbeddedStore) -> (Tables, Record) {
     let requests = Arc::<Mutex<Requests>>::default();
-    let store = Meddled(Recorder { inner, requests: Arc::clone(&requests) });
+    let store = Meddled(Recorder { inner: Arc::new(store), requests: Arc::clone(&requests) });
     (Tables::new(store), Record(requests))
 }
 
@@ -41,6 +47,18 @@ pub fn recorded() -> (Tables, Record) {
 impl Meddler for Recorder {
     fn inner(&self) -> &dyn Store {
         &*self.inner
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        self.requests.lock().unwrap().gets += 1;
+        self.inner.get(table, partition_key, row_key, select, metadata).await
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {

@@ -42,6 +42,8 @@ usage: cargo run --example outage -- [options]
 const SENSORS: usize = 16;
 /// When the outage begins and ends, and when the sensors stop.
 const OUTAGE: (Duration, Duration) = (Duration::from_millis(1000), Duration::from_millis(2500));
+/// When the partition comes back that stays away for longer than the rest.
+const AWAY: Duration = Duration::from_millis(4000);
 const END: Duration = Duration::from_millis(5500);
 
 /// Why the program ends early.
@@ -102,12 +104,14 @@ async fn run() -> Result<(), Failure> {
 
 /// Lets the sensors work through an outage, and tells of it while it lasts.
 async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outcomes), Failure> {
+    // Has no fault but the partition that is away.
+    let service = Faults::seeded(seed).store(Arc::new(EmbeddedStore::in_memory()?))?;
     let flaky = Faults::seeded(seed)
         .throttled(0.5)
         .errors_before(0.1)
         .errors_after(0.1)
         .lost_replies(0.1)
-        .store(Arc::new(EmbeddedStore::in_memory()?))?;
+        .store(Arc::new(service.clone()))?;
     flaky.calm();
     let meter = Meter::around(Arc::new(flaky.clone()));
     let strategy = Strategy::Exponential {
@@ -127,7 +131,7 @@ async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outc
             tokio::spawn(load::sensor(tables.clone(), meter.clone(), sensor, start + END))
         })
         .collect::<Vec<_>>();
-    tokio::spawn(outage(flaky.clone(), start));
+    tokio::spawn(outage(flaky.clone(), service, start));
 
     writeln!(out, "{} sensors; one letter is a share of the requests of {SLOT:?}", SENSORS)?;
     timeline::legend(out)?;
@@ -149,11 +153,11 @@ async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outc
 }
 
 /// The service fails for a while, and one partition stays away for longer than the rest.
-async fn outage(flaky: FaultStore, start: Instant) {
+async fn outage(flaky: FaultStore, service: FaultStore, start: Instant) {
     sleep_until(start + OUTAGE.0).await;
     flaky.storm();
     if let Ok(table) = TableName::new("readings") {
-        flaky.take_offline(&table, &load::sensor_name(0), OUTAGE.1 - OUTAGE.0);
+        service.take_offline(&table, &load::sensor_name(0), AWAY - OUTAGE.0);
     }
     sleep_until(start + OUTAGE.1).await;
     flaky.calm();
@@ -165,18 +169,24 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_outage_is_seen_and_outlived() {
+        let mut late = 0;
         for seed in 0..5 {
             let mut out = Vec::new();
             let (Timeline(slots), outcomes) = live_through(seed, &mut out).await.unwrap();
             assert!(outcomes.hold() && outcomes.acknowledged > 0, "{outcomes:?}");
-            let of = |time: Duration| slots[(time.as_millis() / SLOT.as_millis()) as usize];
+            let at = |time: Duration| (time.as_millis() / SLOT.as_millis()) as usize;
+            let of = |time: Duration| slots[at(time)];
             let (before, during) = (of(OUTAGE.0 - SLOT), of(OUTAGE.0));
             assert_eq!((before.throttled, before.failed, before.backing_off), (0, 0, 0));
             assert!(during.throttled > 0 && during.failed > 0 && during.backing_off > 0);
             assert!(during.answered < before.answered / 2);
             assert!(slots.iter().any(|slot| slot.answered > before.answered / 2));
+            let after = &slots[at(OUTAGE.1 + SLOT)..at(AWAY)];
+            late += after.iter().map(|slot| slot.throttled + slot.failed).sum::<usize>();
             let told = String::from_utf8(out).unwrap();
             assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
         }
+        // A service that asks to wait for long may not be asked while one partition alone is away.
+        assert!(late > 0);
     }
 }

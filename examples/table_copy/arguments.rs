@@ -1,6 +1,7 @@
 //! What the command line asks for.
 
 use crate::Failure;
+use crate::hash::hash;
 use crate::location::{Location, create};
 use std::path::PathBuf;
 use table_orm::layer::Retry;
@@ -16,8 +17,8 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
   --to STORE         where the copy is to be
   --table NAME       the table; `results` unless given
   --to-table NAME    the name of the copy; that of the table unless given
-  --checkpoint FILE  where to keep the progress; TABLE-to-COPY.json unless given; not
-                     with --workers or --worker
+  --checkpoint FILE  where to keep the progress; TABLE-to-COPY-HASH.json unless given, with
+                     a hash of both stores; not with --workers or --worker
   --over             write into a table that holds rows already
   --readers N        requests to the source under way at a time; 16 unless given
   --writers N        transactions to the target under way at a time; 16 unless given
@@ -113,10 +114,16 @@ impl Arguments {
         }
         let missing = |option: &str| Failure::Arguments(format!("{option} STORE is missing"));
         let to_table = to_table.unwrap_or_else(|| table.clone());
-        let checkpoint =
-            checkpoint.unwrap_or_else(|| PathBuf::from(format!("{table}-to-{to_table}.json")));
         let from = from.ok_or_else(|| missing("--from"))?;
         let to = to.ok_or_else(|| missing("--to"))?;
+        let checkpoint = match checkpoint {
+            Some(checkpoint) => checkpoint,
+            // Tables of one name stand in many stores.
+            None => {
+                let stores = hash(&[&from.name()?, &to.name()?]);
+                format!("{table}-to-{to_table}-{stores:016x}.json").into()
+            }
+        };
         if part != Part::All && [&from, &to].iter().any(|store| store.account().is_none()) {
             return Err(Failure::NoAccount);
         }

@@ -2,6 +2,8 @@
 
 use crate::from_env::{self, NoText};
 use std::path::PathBuf;
+#[cfg(feature = "azure")]
+use table_orm::store::azure::{ConnectError, ConnectionString};
 use table_orm::{DynamicEntity, Error, TableName, Tables};
 
 /// A store.
@@ -75,6 +77,25 @@ impl Location {
             }
             Self::File(path) => Ok(Tables::open(path)?),
         }
+    }
+
+    /// What tells it from other stores, and is no secret: keys may change while a copy lasts.
+    pub fn name(&self) -> Result<String, LocationError> {
+        Ok(match self {
+            Self::Memory => "memory".to_owned(),
+            Self::Sample(rows) => format!("sample:{rows}"),
+            #[cfg(feature = "azure")]
+            Self::Account(text) => {
+                let parsed = text.parse::<ConnectionString>().map_err(ConnectError::from);
+                parsed.map_err(Error::from)?.endpoint
+            }
+            #[cfg(not(feature = "azure"))]
+            Self::Account(_) => return Err(LocationError::Account),
+            // Not where links lead to: a file that is to be written is not there at first.
+            Self::File(path) => {
+                std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+            }
+        })
     }
 
     /// The connection string of a storage account; only processes that have one can share a store.
@@ -174,6 +195,23 @@ mod tests {
         assert!(file(path.clone()).is(&file(directory.path().join("./a.redb"))));
         assert!(!file(path).is(&file(directory.path().join("b.redb"))));
         assert!(!Location::Memory.is(&Location::Sample(1)));
+    }
+
+    #[test]
+    fn names_tell_stores_apart_and_not_keys() {
+        let file = |path: &str| Location::File(path.into()).name().unwrap();
+        assert_eq!(file("a.redb"), file("./a.redb"));
+        assert_ne!(file("a.redb"), file("b.redb"));
+        assert_ne!(Location::Sample(1).name().unwrap(), Location::Sample(2).name().unwrap());
+        #[cfg(feature = "azure")]
+        {
+            let account = |name: &str, key: &str| {
+                let text = format!("AccountName={name};AccountKey={key};EndpointSuffix=x.net");
+                Location::Account(text).name().unwrap()
+            };
+            assert_eq!(account("runners", "c2VjcmV0"), account("runners", "b3RoZXI="));
+            assert_ne!(account("runners", "c2VjcmV0"), account("walkers", "c2VjcmV0"));
+        }
     }
 
     #[tokio::test]

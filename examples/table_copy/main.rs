@@ -13,6 +13,7 @@ mod content;
 mod copy;
 #[path = "../from_env.rs"]
 mod from_env;
+mod hash;
 mod location;
 mod progress;
 #[cfg(any(test, feature = "azure"))]

@@ -195,6 +195,21 @@ fn what_would_do_harm_is_refused() {
 }
 
 #[test]
+fn each_pair_of_stores_has_a_checkpoint_of_its_own() {
+    let checkpoint = |from: &str, to: &str| {
+        let arguments = Arguments::read(lexopt::Parser::from_args(["--from", from, "--to", to]));
+        arguments.unwrap().unwrap().checkpoint
+    };
+    let one = checkpoint("sample:10", "a.redb");
+    assert_eq!(one, checkpoint("sample:10", "./a.redb"));
+    let name = one.to_str().unwrap();
+    assert!(name.starts_with("results-to-results-") && name.ends_with(".json"), "{name}");
+    for (from, to) in [("sample:10", "b.redb"), ("sample:20", "a.redb"), ("a.redb", "sample:10")] {
+        assert_ne!(one, checkpoint(from, to));
+    }
+}
+
+#[test]
 fn options_of_shared_copies_that_do_not_go_together_are_refused() {
     let stores = ["--from", "sample:10", "--to", "copy.redb"];
     let refused = |text: &[&str]| {

@@ -2,12 +2,12 @@
 //! on several.
 
 use crate::arguments::Arguments;
+use crate::hash::hash;
 use crate::location::create;
 use crate::progress::{CopyProgress, copied_rows};
 use crate::shared::SharedCopy;
 use crate::{Failure, check, is_over, refuse_rows, total};
 use std::future::pending;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read};
 use std::path::Path;
 use std::pin::{Pin, pin};
@@ -17,7 +17,7 @@ use table_orm::layer::Retry;
 use table_orm::queue::{AzureQueues, QueueError, QueueErrorKind, Queues as _};
 use table_orm::repo::Table;
 use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
-use table_orm::store::azure::{ConnectError, ConnectionString};
+use table_orm::store::azure::ConnectError;
 use table_orm::{Error, TableName, Tables};
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
@@ -68,19 +68,13 @@ struct Job {
 
 impl Job {
     async fn open(arguments: &Arguments, source: &Table, target: &Table) -> Result<Self, Failure> {
-        let [from, to] = [&arguments.from, &arguments.to].map(|store| store.account());
-        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
+        let to = arguments.to.account().unwrap_or_default();
         let queues = AzureQueues::from_connection_string(to).map_err(WorkersError::from)?;
         let tables = Tables::from_connection_string(to)?.layer(Retry::interactive())?;
         let control = TableName::new(CONTROL)?;
         create(&tables, &control).await?;
-        let mut hasher = DefaultHasher::new();
-        // Keys may change while a copy lasts.
-        let endpoint = from.parse::<ConnectionString>().map_err(ConnectError::from);
-        endpoint.map_err(WorkersError::from)?.endpoint.hash(&mut hasher);
         let [table, copy] = [&arguments.table, &arguments.to_table].map(TableName::as_str);
-        (table.to_lowercase(), copy.to_lowercase()).hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = hash(&[&arguments.from.name()?, &table.to_lowercase(), &copy.to_lowercase()]);
         let (id, queue) =
             (format!("{table:.28}-to-{copy:.28}-{hash:016x}"), format!("copy-{hash:016x}"));
         let copy = SharedCopy::new(

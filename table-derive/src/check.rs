@@ -9,8 +9,8 @@ use crate::nearest::suggestion;
 use crate::symbol::*;
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
-use syn::LitStr;
 use syn::ext::IdentExt;
+use syn::{LitStr, Type};
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
@@ -113,6 +113,16 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
             format!("field `{name}` is one value, not a group of properties"),
             "flatten a struct with `#[derive(Properties)]`, or leave `flatten` out",
         ),
+        Role::ETag if value != Kind::Other => errors.push(
+            field.ty,
+            format!("field `{name}` is to hold the entity's ETag, which its type cannot"),
+            "make it an `Option<ETag>`",
+        ),
+        Role::Timestamp if !holds_timestamp(field.ty) => errors.push(
+            field.ty,
+            format!("field `{name}` is to hold the row's timestamp, which its type cannot"),
+            "make it an `Option<DateTime>`, or an `Option` of another instant",
+        ),
         Role::Property if kind::is_any(field.ty) => errors.push(
             field.ty,
             format!(
@@ -148,6 +158,14 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
             format!("field `{name}` has both `max` and `max_len`"),
             "keep `max` for a number, `max_len` for text",
         );
+    }
+}
+
+/// Whether it may be an `Option` of an instant; what its name does not tell is left to the type checker.
+fn holds_timestamp(ty: &Type) -> bool {
+    match kind::option(ty) {
+        Some(ty) => matches!(kind(ty), Kind::Instant | Kind::Other),
+        None => kind(ty) == Kind::Other,
     }
 }
 
@@ -307,6 +325,11 @@ fn row_fields(entity: &Entity<'_>, errors: &mut Errors) {
             let stored = entity.fields.iter().filter(|field| field.is_stored());
             match entity.field(&unraw) {
                 Some(field) if field.is_stored() => {}
+                Some(field) if field.key_only.is_some() => errors.push(
+                    name,
+                    format!("field `{unraw}` is `key_only`, so no row stores it as a property"),
+                    "leave it out: a projection of the row reads it from the row's keys",
+                ),
                 Some(_) => errors.push(
                     name,
                     format!("field `{unraw}` is not stored as a property"),
@@ -664,15 +687,10 @@ fn key_only(model: &Model<'_>, errors: &mut Errors) {
     }
     for field in &model.entity.fields {
         let Some(at) = field.key_only else { continue };
-        let gives = |key: &Key<'_>| {
-            key.parts.iter().any(|part| {
-                part.is_recoverable() && part.field().is_some_and(|own| own.name == field.name)
-            })
-        };
-        if gives(&model.partition) {
+        if model.partition.gives(field) {
             continue;
         }
-        if let Some((row, _)) = model.rows().find(|(_, key)| !gives(key)) {
+        if let Some((row, _)) = model.rows().find(|(_, key)| !key.gives(field)) {
             errors.push(
                 Ident::new(KEY_ONLY, at),
                 format!(

@@ -50,7 +50,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `RegistrationByBib<S>` | a key of row `by_bib`; `RegistrationRow<S>` for `table(row = "..")` |
 /// | `RegistrationColumns` | the properties that a filter of full rows can name |
 /// | `RegistrationByTimeColumns` | those of the partial row `by_time` |
-/// | `RegistrationPatch` | a setter for each stored field that no key is made of, for `Repo::merge`; for one slot of a series `.splits_at(3, ..)`; not generated without any such field |
+/// | `RegistrationPatch` | for `Repo::merge`: a setter for each field of one property that no key is made of, and for one slot of a series that is an array, `.splits_at(3, ..)`. A flattened group, a whole series and a `Vec` have none: `Repo::update` changes those. Not generated without any setter |
 /// | `RegistrationComponents` | a hidden module with a type for each component, for the states below |
 ///
 /// Setters are called as their fields: for a field called `default`, a patch starts from
@@ -76,7 +76,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `table(allow_append_only)` | lets the PartitionKey start with a clock or a counter |
 /// | `table(crate = path)` | where `table_orm` is, when renamed |
 /// | `row(name, key = "..")` | a row, with the template of its RowKey; the first one is canonical |
-/// | `row(.., include(a, b))` | stores those fields alone |
+/// | `row(.., include(a, b))` | stores those fields alone; `include()` none: a projection reads what the keys tell |
 /// | `row(.., exclude(a, b))` | stores all other fields |
 /// | `row(.., when = path)` | is there when `fn(&Entity) -> bool` says so, which may read stored fields only |
 /// | `row(.., canonical)` | is the row whose ETag guards the entity |
@@ -113,7 +113,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `max_len = N` | refuses longer text, in UTF-16 units; bounds the keys it stands in |
 /// | `max = N` | refuses larger numbers |
 /// | `etag` | the entity's version when it was read or saved: `Option<ETag>`; `None` from an index row |
-/// | `timestamp` | when the row was last written: `Option<DateTime>` or another instant. No property: a filter compares it as `Column::<DateTime>::new("Timestamp")` |
+/// | `timestamp` | when the row was last written, as it was read: `Option<DateTime>` or another instant; `None` after a write, of which the service does not tell it. No property: a filter compares it as `Column::<DateTime>::new("Timestamp")` |
 ///
 /// A flattened struct's properties keep their own names. There is no prefix for them: where two
 /// groups of one type are wanted in one row, give the second a type of its own with
@@ -170,9 +170,13 @@ pub fn table_union(input: TokenStream) -> TokenStream {
 
 /// Lets a smaller struct be read from an entity's rows: `#[projection(of = Entity)]`.
 ///
-/// Its fields are named and typed as the entity's. `#[projection(default)]` and
-/// `#[projection(default = path)]` on a field say what stands for a property that the row lacks;
-/// a field that the entity stores as JSON is `#[projection(json)]` here too.
+/// Its fields are named and typed as the entity's. One that the row does not store as a property, for
+/// it is `key_only` or left out of a partial row, is read from the row's keys, where a component of
+/// theirs gives it back; else the projection of that row does not compile. Its type is a `Property` also
+/// where only keys tell it.
+///
+/// `#[projection(default)]` and `#[projection(default = path)]` on a field say what stands for a property
+/// that the row lacks; a field that the entity stores as JSON is `#[projection(json)]` here too.
 ///
 /// `#[projection(of = Entity, crate = path)]` says where `table_orm` is, when renamed.
 #[proc_macro_derive(Projection, attributes(projection))]

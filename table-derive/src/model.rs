@@ -266,6 +266,11 @@ fn tells(fields: &BTreeSet<String>, key: &Key<'_>) -> bool {
 }
 
 impl Row {
+    /// Whether its properties hold that field.
+    pub fn has_property(&self, field: &Field<'_>) -> bool {
+        field.is_stored() && self.stores(field)
+    }
+
     /// Whether it stores that field.
     pub fn stores(&self, field: &Field<'_>) -> bool {
         let named = |names: &[Ident]| names.iter().any(|name| name.unraw() == field.name);
@@ -311,6 +316,18 @@ fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 impl<'a> Key<'a> {
+    /// The place of the component that gives that field back.
+    pub fn giving(&self, field: &Field<'_>) -> Option<usize> {
+        self.parts.iter().position(|part| {
+            part.is_recoverable() && part.field().is_some_and(|own| own.name == field.name)
+        })
+    }
+
+    /// Whether a stored key gives that field back.
+    pub fn gives(&self, field: &Field<'_>) -> bool {
+        self.giving(field).is_some()
+    }
+
     /// Where it is `sortable`, numbers without a format are written so that they sort.
     fn resolve(
         template: &'a Template,

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers] [seed]`
 //!
+//! The seed is of the keys, and of the waits after 503s.
+//!
 //! Prints one table: for each kind of keys, without limits and under the documented targets, the
 //! time of a serial scan, and of each other way its speed-up over serial, its requests over the
 //! least possible, the rows it fetched over those delivered, and the 503s it met. `ordered` is
@@ -48,14 +50,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         "| keys (rows) | service | serial | prefix | adaptive | ordered |\n|---|---|---|---|---|---|"
     );
     if let Some(file) = file {
-        return compare(&file, &read_keys(&file)?, workers);
+        return compare(&file, &read_keys(&file)?, workers, seed);
     }
     for kind in KeyKind::ALL {
-        compare(&kind.to_string(), &kind.generate(rows, seed), workers)?;
+        compare(&kind.to_string(), &kind.generate(rows, seed), workers, seed)?;
     }
     if rows >= 1_000_000 {
         let kind = KeyKind::PackageIds;
-        compare(&kind.to_string(), &kind.generate(PACKAGE_ROWS, seed), workers)?;
+        compare(&kind.to_string(), &kind.generate(PACKAGE_ROWS, seed), workers, seed)?;
     }
     Ok(())
 }
@@ -72,7 +74,7 @@ fn scan_large(rows: usize, workers: usize) -> Result<(), Box<dyn Error>> {
     let started = Instant::now();
     let settings = ServiceSettings::measured(keys.len());
     let ScanReport { rows, requests, elapsed, .. } =
-        scan(&keys, &settings, Splitter::Adaptive, workers, false)?;
+        scan(&keys, &settings, Splitter::Adaptive, workers, false, 7)?;
     println!("{rows} rows in {requests} requests of {workers} workers");
     println!(
         "virtual {:.1} s, real {:.1} s",
@@ -86,10 +88,10 @@ fn scan_large(rows: usize, workers: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn compare(name: &str, keys: &KeySet, workers: usize) -> Result<(), Box<dyn Error>> {
+fn compare(name: &str, keys: &KeySet, workers: usize, seed: u64) -> Result<(), Box<dyn Error>> {
     let open = ServiceSettings::measured(keys.len());
     for (limits, settings) in [("no limit", open.clone()), ("targets", open.with_targets())] {
-        let serial = scan(keys, &settings, Splitter::Serial, 1, false)?;
+        let serial = scan(keys, &settings, Splitter::Serial, 1, false, seed)?;
         let base = serial.elapsed.as_secs_f64();
         let least = keys.len().div_ceil(settings.page_rows) as f64;
         let cell = |report: &ScanReport| {
@@ -105,7 +107,7 @@ fn compare(name: &str, keys: &KeySet, workers: usize) -> Result<(), Box<dyn Erro
         for (splitter, ordered) in
             [(Splitter::Prefix, false), (Splitter::Adaptive, false), (Splitter::Adaptive, true)]
         {
-            let report = scan(keys, &settings, splitter, workers, ordered)?;
+            let report = scan(keys, &settings, splitter, workers, ordered, seed)?;
             print!(" {} |", cell(&report));
         }
         println!();
@@ -120,12 +122,14 @@ fn scan(
     splitter: Splitter,
     workers: usize,
     ordered: bool,
+    seed: u64,
 ) -> Result<ScanReport, Box<dyn Error>> {
     let tables = Tables::new(FakeService::new(keys.clone(), settings.clone()));
     let scan = tables
         .scan(TableName::new("keys")?, ScanPermit::because("benchmark"))
         .split(splitter)
         .concurrency(workers)
+        .seed(seed)
         .ordered(ordered);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;

@@ -1,6 +1,6 @@
 //! What generated code needs: one short path for every name it writes. Not for use by hand.
 
-pub use crate::edm::Edm;
+pub use crate::edm::{DateTime, Edm};
 pub use crate::entity::{
     ETag, GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
 };
@@ -15,12 +15,11 @@ pub use crate::property::{
     Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, assert_properties,
     metadata,
 };
-pub use crate::query::RowRange as Range;
 pub use crate::query::{
     Column, Complete, Field, KeyRange, KeyState, Needs, Open, Query, Row, Stores, class,
 };
 pub use crate::repo::{EntityPatch, Patch};
-pub use crate::row::{FromRow, Members, ReadRow};
+pub use crate::row::{FromRow, Members, ReadRow, StoredKeys};
 pub use crate::store::Metadata;
 pub use core::clone::Clone;
 pub use core::default::Default;
@@ -35,8 +34,12 @@ use serde::Deserialize;
 use serde::de::{Error, Unexpected};
 use std::borrow::Cow;
 
+/// The rows of the query `K` whose next component lies in a range.
+pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 /// The result of writing or reading a key.
 pub type KeyResult<T = ()> = Result<T, KeyError>;
+/// What keys tell of a field.
+pub type Told<T> = KeyResult<Option<T>>;
 /// The result of writing properties.
 pub type Written = Result<(), PropertyError>;
 /// The result of reading properties.
@@ -146,6 +149,43 @@ impl<T: Property> Stored for T {
     }
 }
 
+/// A field that holds an entity's ETag.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold an entity's ETag",
+    label = "not an ETag",
+    note = "make the field an `Option<ETag>`"
+)]
+pub trait ETagField {
+    /// The field of an entity in that version.
+    fn holding(etag: ETag) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<ETag>> ETagField for T {
+    fn holding(etag: ETag) -> Self {
+        etag.into()
+    }
+}
+
+/// A field that holds a row's timestamp.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold a row's timestamp",
+    label = "not an `Option` of an instant",
+    note = "make the field an `Option<DateTime>`, or an `Option` of another instant: an entity that \
+            was not read has no timestamp, nor has one that was just written"
+)]
+pub trait TimestampField {
+    /// The field of an entity that was read from such a row.
+    fn holding(timestamp: Option<DateTime>) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
+    fn holding(timestamp: Option<DateTime>) -> Self {
+        timestamp.and_then(|instant| instant.try_into().ok())
+    }
+}
+
 /// The longest key of a template; over 512 UTF-16 units it does not compile. `known` are those the
 /// derive could count; `widths` are of the components it could not.
 #[track_caller]
@@ -168,6 +208,31 @@ pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
          literals"
     );
     if bounded { Some(units) } else { None }
+}
+
+/// The names of properties to ask the store for: those that there are, and then, as an array is of one
+/// length, the empty ones.
+#[must_use]
+pub const fn select<const N: usize>(mut names: [&'static str; N]) -> [&'static str; N] {
+    let (mut stored, mut at) = (0, 0);
+    while at < N {
+        (names[stored], names[at]) = (names[at], names[stored]);
+        if !names[stored].is_empty() {
+            stored += 1;
+        }
+        at += 1;
+    }
+    names
+}
+
+/// Those before the first empty one.
+#[must_use]
+pub const fn selected(names: &'static [&'static str]) -> &'static [&'static str] {
+    let mut stored = 0;
+    while stored < names.len() && !names[stored].is_empty() {
+        stored += 1;
+    }
+    names.split_at(stored).0
 }
 
 /// Fails to compile when a component that another follows without a literal between is not of

@@ -56,6 +56,10 @@ pub enum Error {
         refusal: Box<Refusal>,
     },
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
+    ///
+    /// Calls that read first, as `update` and `merge` do, have read it again themselves, as often as
+    /// their `attempts` say, and each time a writer from elsewhere came between: make the call again,
+    /// after a while, or with more attempts.
     #[error("changed since it was loaded: {0}")]
     Conflict(Box<Refusal>),
     /// The row is not there.

@@ -33,6 +33,12 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! # Types of other crates
+//!
+//! Keys and properties take the types of `time` 0.3, `uuid` 1 and `bytes` 1, and those of `chrono` 0.4,
+//! `jiff` 0.2, `rust_decimal` 1 and `ulid` 3 with the feature of that name. Types of another major
+//! version are other types, which have neither trait.
 
 #[doc(hidden)]
 pub mod __private;
@@ -59,6 +65,7 @@ pub mod store;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod turns;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName, TableUnion};
 pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};

@@ -4,12 +4,16 @@ use crate::entity::{DynamicEntity, MemberOf, TableEntity, TableName, TableUnion}
 use crate::error::{Error, Refusal, Result};
 use crate::layer::Layer;
 use crate::query::{Row, ScanPermit, WholePartition};
-use crate::repo::{Channel, Repo, Table, UnionList, Unit};
+use crate::repo::{Channel, Connection, Repo, Table, UnionList, Unit};
 use crate::scan::Scan;
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
 
 /// A connection to a store: where an app starts. Cheap to clone.
+///
+/// Make one for a store and clone it: writes that read first, of one entity and at once, such as
+/// [`Repo::update`], take turns among all clones and their repositories, where those of others come
+/// between each other and are tried again.
 ///
 /// ```
 /// # async fn run() -> table_orm::Result<()> {
@@ -21,7 +25,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Tables {
-    store: Arc<dyn Store>,
+    connection: Arc<Connection>,
 }
 
 impl Tables {
@@ -69,7 +73,7 @@ impl Tables {
     /// Tables of any store.
     #[must_use]
     pub fn new(store: impl Store + 'static) -> Self {
-        Self { store: Arc::new(store) }
+        Self { connection: Arc::new(Connection::new(Arc::new(store))) }
     }
 
     /// The same tables through a [layer](crate::layer): every request passes it on its way to the
@@ -92,7 +96,9 @@ impl Tables {
     /// # Errors
     /// [`Error::Layer`] when its limits make no sense.
     pub fn layer(self, layer: impl Layer) -> Result<Self> {
-        Ok(Self { store: layer.around(self.store)? })
+        let store = layer.around(Arc::clone(&self.connection.store))?;
+        // A layer may itself write through the tables below it, and must not wait for those above.
+        Ok(Self { connection: Arc::new(Connection::new(store)) })
     }
 
     /// The entities of type `E`, in the table their derive names.
@@ -104,7 +110,7 @@ impl Tables {
     /// The entities of type `E`, in a table of another name.
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
-        Repo::new(Arc::clone(&self.store), table)
+        Repo::new(Arc::clone(&self.connection), table)
     }
 
     /// The entities of one partition that are of one of the types of `U`, an enum with
@@ -157,7 +163,7 @@ impl Tables {
         table: TableName,
         partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
-        UnionList::new(Arc::clone(&self.store), table, partition)
+        UnionList::new(Arc::clone(&self.connection), table, partition)
     }
 
     /// Writes of several entities of one partition, of one type or more, in one transaction.
@@ -167,7 +173,7 @@ impl Tables {
     {
         let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
         Unit::new(
-            Channel::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.store), table),
+            Channel::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.connection), table),
             partition,
         )
     }
@@ -175,13 +181,13 @@ impl Tables {
     /// The rows of a table, whatever they are: for tools that do not know its entities.
     #[must_use]
     pub fn table(&self, name: TableName) -> Table {
-        Table::new(Arc::clone(&self.store), name)
+        Table::new(Arc::clone(&self.connection), name)
     }
 
     /// Every row of a table, whatever it is, read by many workers. Reads, and is billed for, every
     /// row.
     pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
-        Scan::untyped(Arc::clone(&self.store), name, &permit)
+        Scan::untyped(Arc::clone(&self.connection.store), name, &permit)
     }
 
     /// The names of all tables, in order.
@@ -189,7 +195,7 @@ impl Tables {
     /// # Errors
     /// When the store cannot be reached or read.
     pub async fn list(&self) -> Result<Vec<TableName>> {
-        self.store.list_tables().await.map_err(|cause| refused("", cause))
+        self.connection.store.list_tables().await.map_err(|cause| refused("", cause))
     }
 
     /// Creates a table. Typed tables are created with [`Repo::create_table`].
@@ -197,7 +203,11 @@ impl Tables {
     /// # Errors
     /// [`Error::AlreadyExists`]; [`Error::TableBeingDeleted`] while one of that name is being deleted.
     pub async fn create(&self, table: &TableName) -> Result<()> {
-        self.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+        self.connection
+            .store
+            .create_table(table)
+            .await
+            .map_err(|cause| refused(table.as_str(), cause))
     }
 
     /// Deletes a table with all its rows.
@@ -205,7 +215,11 @@ impl Tables {
     /// # Errors
     /// [`Error::TableNotFound`].
     pub async fn delete(&self, table: &TableName) -> Result<()> {
-        self.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+        self.connection
+            .store
+            .delete_table(table)
+            .await
+            .map_err(|cause| refused(table.as_str(), cause))
     }
 }
 

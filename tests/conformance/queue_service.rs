@@ -49,8 +49,7 @@ fn messages(messages: &str) -> Answer {
 }
 
 fn message() -> Message {
-    let receipt = Receipt { id: "5974b586-0df3-4e2d-ad0c-18e3892bfca2".into(), pop: "a+/=".into() };
-    Message { text: "text".into(), dequeue_count: 1, receipt }
+    Message::new("text", 1, Receipt::new("5974b586-0df3-4e2d-ad0c-18e3892bfca2", "a+/="))
 }
 
 async fn a_message_that_is_gone_is_lost() {
@@ -61,7 +60,7 @@ async fn a_message_that_is_gone_is_lost() {
         let message = message();
         let lost = queues.remove("jobs", &message.receipt).await.unwrap_err();
         assert_eq!(lost.kind, QueueErrorKind::MessageLost);
-        let lost = queues.renew("jobs", &message, LONG).await.unwrap_err();
+        let lost = queues.renew("jobs", &message.receipt, LONG).await.unwrap_err();
         assert_eq!(lost.kind, QueueErrorKind::MessageLost);
         assert_eq!(lost.message, format!("{code} (HTTP {status}): It said so."));
     }
@@ -114,7 +113,7 @@ async fn an_answer_that_is_none_is_an_error() {
         assert_eq!(error.kind, QueueErrorKind::Other, "{error}");
     }
     // No new receipt.
-    let error = queues.renew("jobs", &message(), LONG).await.unwrap_err();
+    let error = queues.renew("jobs", &message().receipt, LONG).await.unwrap_err();
     assert_eq!(error.kind, QueueErrorKind::Other, "{error}");
 }
 
@@ -148,8 +147,8 @@ async fn each_request_is_signed_and_dated_and_has_a_length() {
     let renewed = Answer::new(204, "").with("x-ms-popreceipt", "new");
     let (queues, stub) = answered([Answer::new(201, ""), renewed]).await;
     queues.create("jobs").await.unwrap();
-    let receipt = queues.renew("jobs", &message(), Duration::ZERO).await.unwrap();
-    assert_eq!(receipt, Receipt { pop: "new".into(), ..message().receipt });
+    let receipt = queues.renew("jobs", &message().receipt, Duration::ZERO).await.unwrap();
+    assert_eq!(receipt, Receipt::new(message().receipt.id, "new"));
     let requests = stub.requests();
     assert!(requests[0].starts_with("PUT /jobs HTTP/1.1\r\n"));
     assert!(requests[1].starts_with(
@@ -184,7 +183,7 @@ async fn what_no_queue_takes_is_not_sent() {
     message.receipt.id = "../../others".into();
     let error = queues.remove("jobs", &message.receipt).await.unwrap_err();
     assert_eq!(error.kind, QueueErrorKind::MessageLost);
-    queues.renew("jobs", &message, second).await.unwrap_err();
+    queues.renew("jobs", &message.receipt, second).await.unwrap_err();
     assert_eq!(stub.requests().len(), 0);
 }
 

@@ -96,8 +96,8 @@ impl Subject {
         panic!("no message became visible");
     }
 
-    async fn renew(&self, message: &Message, visibility: Duration) -> Result<Receipt, QueueError> {
-        self.queues.renew(&self.queue, message, visibility).await
+    async fn renew(&self, receipt: &Receipt, visibility: Duration) -> Result<Receipt, QueueError> {
+        self.queues.renew(&self.queue, receipt, visibility).await
     }
 
     async fn remove(&self, receipt: &Receipt) -> Result<(), QueueError> {
@@ -111,15 +111,14 @@ impl Subject {
     /// Whatever a queue can be asked for.
     async fn errors(&self) -> Vec<QueueError> {
         let (queues, queue) = (&self.queues, &*self.queue);
-        let receipt = Receipt { id: uuid::Uuid::new_v4().to_string(), pop: "AAAA".into() };
-        let message = Message { text: String::new(), dequeue_count: 1, receipt };
+        let receipt = Receipt::new(uuid::Uuid::new_v4().to_string(), "AAAA");
         vec![
             queues.delete(queue).await.unwrap_err(),
             queues.send(queue, "text", Duration::ZERO).await.unwrap_err(),
             queues.receive(queue, 1, LONG).await.unwrap_err(),
             queues.peek(queue).await.unwrap_err(),
-            queues.renew(queue, &message, LONG).await.unwrap_err(),
-            queues.remove(queue, &message.receipt).await.unwrap_err(),
+            queues.renew(queue, &receipt, LONG).await.unwrap_err(),
+            queues.remove(queue, &receipt).await.unwrap_err(),
         ]
     }
 }
@@ -166,7 +165,7 @@ async fn deliver_what_was_sent_until_it_is_removed(subject: Subject) {
     assert_eq!(subject.receive(1, LONG).await, []);
     subject.remove(&message.receipt).await.unwrap();
     assert_eq!(kind(subject.remove(&message.receipt).await), QueueErrorKind::MessageLost);
-    assert_eq!(kind(subject.renew(&message, LONG).await), QueueErrorKind::MessageLost);
+    assert_eq!(kind(subject.renew(&message.receipt, LONG).await), QueueErrorKind::MessageLost);
 }
 
 async fn deliver_text_as_it_was_sent(subject: Subject) {
@@ -188,7 +187,7 @@ async fn deliver_text_as_it_was_sent(subject: Subject) {
         let message = subject.receive_one(LONG).await;
         assert!(message.text == text, "{:?} for {text:?}", message.text);
         // Nor does a renewal change it.
-        let receipt = subject.renew(&message, Duration::ZERO).await.unwrap();
+        let receipt = subject.renew(&message.receipt, Duration::ZERO).await.unwrap();
         let message = subject.receive_one(LONG).await;
         assert!(message.text == text && message.receipt != receipt, "{:?}", message.text);
         subject.remove(&message.receipt).await.unwrap();
@@ -215,8 +214,8 @@ async fn refuse_counts_and_times_over_the_limits(subject: Subject) {
     }
     assert_eq!(kind(queues.send(queue, "late", over).await), QueueErrorKind::Invalid);
     let message = subject.receive_one(MAX_VISIBILITY).await;
-    assert_eq!(kind(subject.renew(&message, over).await), QueueErrorKind::Invalid);
-    let receipt = subject.renew(&message, MAX_VISIBILITY).await.unwrap();
+    assert_eq!(kind(subject.renew(&message.receipt, over).await), QueueErrorKind::Invalid);
+    let receipt = subject.renew(&message.receipt, MAX_VISIBILITY).await.unwrap();
     subject.remove(&receipt).await.unwrap();
     queues.send(queue, "late", MAX_VISIBILITY).await.unwrap();
 }
@@ -247,19 +246,19 @@ async fn hide_what_is_renewed_and_void_its_receipt(subject: Subject) {
     subject.send("mine").await;
     let mut message = subject.receive_one(SECOND).await;
     let old = message.clone();
-    message.receipt = subject.renew(&message, LONG).await.unwrap();
+    message.receipt = subject.renew(&message.receipt, LONG).await.unwrap();
     tokio::time::sleep(SECOND + Duration::from_millis(500)).await;
     assert_eq!(subject.receive(1, LONG).await, []);
-    assert_eq!(kind(subject.renew(&old, LONG).await), QueueErrorKind::MessageLost);
+    assert_eq!(kind(subject.renew(&old.receipt, LONG).await), QueueErrorKind::MessageLost);
     assert_eq!(kind(subject.remove(&old.receipt).await), QueueErrorKind::MessageLost);
-    message.receipt = subject.renew(&message, LONG).await.unwrap();
+    message.receipt = subject.renew(&message.receipt, LONG).await.unwrap();
     subject.remove(&message.receipt).await.unwrap();
 }
 
 async fn deliver_at_once_what_is_released(subject: Subject) {
     subject.send("yours").await;
     let mine = subject.receive_one(LONG).await;
-    subject.renew(&mine, Duration::ZERO).await.unwrap();
+    subject.renew(&mine.receipt, Duration::ZERO).await.unwrap();
     let yours = subject.receive_one(LONG).await;
     assert_eq!((yours.receipt.id, yours.dequeue_count), (mine.receipt.id, 2));
 }
@@ -286,9 +285,9 @@ async fn refuse_to_remove_what_another_received(subject: Subject) {
     let mine = subject.receive_one(SECOND).await;
     let yours = subject.await_one().await;
     assert_eq!(kind(subject.remove(&mine.receipt).await), QueueErrorKind::MessageLost);
-    assert_eq!(kind(subject.renew(&mine, LONG).await), QueueErrorKind::MessageLost);
+    assert_eq!(kind(subject.renew(&mine.receipt, LONG).await), QueueErrorKind::MessageLost);
     for id in ["", "none", "../../x", &uuid::Uuid::new_v4().to_string()] {
-        let receipt = Receipt { id: id.to_owned(), ..yours.receipt.clone() };
+        let receipt = Receipt::new(id, &yours.receipt.pop);
         assert_eq!(kind(subject.remove(&receipt).await), QueueErrorKind::MessageLost, "{id}");
     }
     subject.remove(&yours.receipt).await.unwrap();

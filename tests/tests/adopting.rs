@@ -49,7 +49,11 @@ fn each_field_type_writes_the_type_that_the_chapter_says() {
         "bool": true,
         "String": String::new(), "Cow<str>": Cow::Borrowed(""), "Box<str>": Box::<str>::from(""),
         "char": 'a', "time::Date": Date::MIN.replace_year(2011).unwrap(),
-        "time::Time": Time::MIDNIGHT, "rust_decimal::Decimal": rust_decimal::Decimal::ONE,
+        "time::Time": Time::MIDNIGHT,
+        "chrono::NaiveDate": chrono::NaiveDate::default(),
+        "chrono::NaiveTime": chrono::NaiveTime::MIN,
+        "jiff::civil::Date": jiff::civil::date(2011, 11, 6),
+        "jiff::civil::Time": jiff::civil::Time::MIN, "rust_decimal::Decimal": rust_decimal::Decimal::ONE,
         "ulid::Ulid": ulid::Ulid::nil(), "KeyPart enum": Sex::F,
         "DateTime": DateTime::MIN, "time::OffsetDateTime": NOW,
         "chrono::DateTime<Utc>": chrono::DateTime::<chrono::Utc>::UNIX_EPOCH,
@@ -127,7 +131,7 @@ macro_rules! kinds {
 kinds! {
     I8: i8, I16: i16, I32: i32, U8: u8, U16: u16, I64: i64, U32: u32, U64: u64, F32: f32, F64: f64,
     Bool: bool, Text: String, Instant: OffsetDateTime, Chrono: chrono::DateTime<chrono::Utc>,
-    Jiff: jiff::Timestamp, Day: Date, Id: Uuid, Blob: Vec<u8>, Optional: Option<String>,
+    Jiff: jiff::Timestamp, Day: Date, ChronoDay: chrono::NaiveDate, JiffDay: jiff::civil::Date, Id: Uuid, Blob: Vec<u8>, Optional: Option<String>,
 }
 
 /// The columns: field types that read alike.
@@ -138,7 +142,7 @@ const COLUMNS: [(&str, &[&str]); 9] = [
     ("`bool`", &["bool"]),
     ("`String`", &["String"]),
     ("instant", &["OffsetDateTime", "chrono::DateTime<chrono::Utc>", "jiff::Timestamp"]),
-    ("`Date`", &["Date"]),
+    ("`Date`", &["Date", "chrono::NaiveDate", "jiff::civil::Date"]),
     ("`Uuid`", &["Uuid"]),
     ("`Vec<u8>`", &["Vec<u8>"]),
 ];

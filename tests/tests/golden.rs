@@ -130,6 +130,23 @@ struct ShardedBySigned {
     height: i32,
 }
 
+/// Dates and times of day of every crate, which have one text.
+#[derive(Debug, TableEntity)]
+#[table(name = "civil", partition = "P:{id}")]
+#[row(dates, key = "A:{time}{chrono}{jiff}")]
+#[row(newest, key = "B:{time_down}{chrono_down}{jiff_down}")]
+#[row(clocks, key = "C:{clock}{chrono_clock}{jiff_clock}")]
+#[component(time_down = desc(time), chrono_down = desc(chrono), jiff_down = desc(jiff))]
+struct Civil {
+    id: String,
+    time: Date,
+    chrono: chrono::NaiveDate,
+    jiff: jiff::civil::Date,
+    clock: Time,
+    chrono_clock: chrono::NaiveTime,
+    jiff_clock: jiff::civil::Time,
+}
+
 struct Written(Vec<String>);
 
 impl Written {
@@ -237,6 +254,24 @@ fn cases() -> Vec<String> {
         let name = name.to_owned();
         written.add(&format!("shard-{name}"), &ShardedByText { kind: Distance::Full, name });
     }
+    let marathon = Civil {
+        id: "marathon".to_owned(),
+        time: Date::from_calendar_date(2011, Month::November, 6).unwrap(),
+        chrono: chrono::NaiveDate::from_ymd_opt(2011, 11, 6).unwrap(),
+        jiff: jiff::civil::date(2011, 11, 6),
+        clock: Time::from_hms_nano(9, 10, 0, 123_456_789).unwrap(),
+        chrono_clock: chrono::NaiveTime::from_hms_nano_opt(9, 10, 0, 123_456_789).unwrap(),
+        jiff_clock: jiff::civil::time(9, 10, 0, 123_456_789),
+    };
+    written.add("civil", &marathon);
+    let last = Civil {
+        id: "last".to_owned(),
+        time: Date::from_calendar_date(9999, Month::December, 31).unwrap(),
+        chrono: chrono::NaiveDate::from_ymd_opt(9999, 12, 31).unwrap(),
+        jiff: jiff::civil::Date::MAX,
+        ..marathon
+    };
+    written.add("civil-last", &last);
     written.add("shard-guid", &ShardedByGuid { guid: Uuid::from_u128(7) });
     for height in [i32::MIN, -1, 0, 7] {
         written.add(&format!("signed-shard{height}"), &ShardedBySigned { height });

@@ -2,8 +2,10 @@
 
 #![allow(missing_docs)]
 
+use std::sync::Arc;
 use table_orm::query::QueryClass;
 use table_orm::store::Action;
+use table_orm::store::embedded::EmbeddedStore;
 use table_orm::{DynamicEntity, Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 /// One row for each day, one property for each hour.
@@ -243,11 +245,14 @@ async fn where_keys_follow_an_entity_is_merged_in_by_one_request() {
 
 #[tokio::test]
 async fn no_increment_of_concurrent_updates_is_lost() {
-    let (_tables, repo) = repo::<Ticket>().await;
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let repo = Tables::new(Arc::clone(&store)).repo::<Ticket>();
+    repo.create_table().await.unwrap();
     repo.insert(&ticket(1)).await.unwrap();
     let key = Ticket::partition("orm").by_id().id(1);
     let tasks = (0..4).map(|_| {
-        let (repo, key) = (repo.clone(), key.clone());
+        // As of several processes, which do not take turns.
+        let (repo, key) = (Tables::new(Arc::clone(&store)).repo::<Ticket>(), key.clone());
         tokio::spawn(async move {
             let mut done = 0;
             while done < 25 {
@@ -351,14 +356,16 @@ async fn a_change_that_refuses_writes_nothing_and_gives_its_own_error() {
 
 #[tokio::test]
 async fn a_change_may_borrow_and_is_made_as_often_as_told() {
-    let (_tables, repo) = repo::<Ticket>().await;
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let repo = Tables::new(Arc::clone(&store)).repo::<Ticket>();
+    repo.create_table().await.unwrap();
     repo.insert(&ticket(1)).await.unwrap();
     let key = Ticket::partition("orm").by_id().id(1);
     let owner = "bob".to_owned();
     repo.update(&key, |ticket| ticket.owner.clone_from(&owner)).await.unwrap();
 
-    // Another writer comes between each time.
-    let other = repo.clone();
+    // A writer of another process comes between each time.
+    let other = Tables::new(store).repo::<Ticket>();
     let mut tried = 0;
     let outcome = repo
         .update(&key, |ticket| {

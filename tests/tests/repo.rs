@@ -663,6 +663,8 @@ async fn an_update_keeps_what_is_not_stored_with_the_entity() {
     let changed = repo.update(&key, |counter| (counter.count, counter.seen) = (1, 7)).await;
     let mut changed = changed.unwrap();
     assert_eq!((changed.count, changed.seen), (1, 7));
+    // The service does not tell when it wrote.
+    assert_eq!(changed.written, None);
     // It can be saved again.
     changed.count = 2;
     repo.save(&mut changed).await.unwrap();

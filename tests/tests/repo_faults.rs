@@ -181,13 +181,13 @@ async fn run(seed: u64) -> (FaultStore, usize) {
         _ => Retry::interactive().attempt_timeout(Duration::from_secs(3)),
     };
     let retry = retry.write_id("WriteId").seed(seed);
-    let repo = Tables::new(flaky.clone()).layer(retry).unwrap().repo::<Part>();
+    // Each writer's own, as of several processes, which do not take turns.
+    let repo = || Tables::new(flaky.clone()).layer(retry.clone()).unwrap().repo::<Part>();
     let recorder = Arc::new(Recorder::default());
     for round in 0..ROUNDS {
         flaky.storm();
-        let writers = (0..WRITERS).map(|name| {
-            tokio::spawn(writer(repo.clone(), seed, round, name, Arc::clone(&recorder)))
-        });
+        let writers = (0..WRITERS)
+            .map(|name| tokio::spawn(writer(repo(), seed, round, name, Arc::clone(&recorder))));
         for writer in writers.collect::<Vec<_>>() {
             writer.await.unwrap();
         }

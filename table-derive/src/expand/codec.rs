@@ -1,7 +1,7 @@
 //! An entity's properties: written into a row, and read back from one.
 
 use super::entity::escape;
-use super::{Expansion, properties, relocated};
+use super::{Expansion, located, properties, relocated};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
@@ -202,11 +202,20 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
         // The version of an index row guards nothing.
         Role::ETag if model.rows.len() > 1 && kind::option(field.ty).is_some() => {
             let canonical = Literal::usize_unsuffixed(model.canonical);
-            hygienic!((row == #canonical).then(|| m.etag().into()))
+            let etag = version(field, "ETagField", hygienic!(m.etag()));
+            hygienic!(if row == #canonical { #etag } else { _orm::None })
         }
-        Role::ETag => hygienic!(m.etag().into()),
-        Role::Timestamp => hygienic!(m.timestamp_as()),
+        Role::ETag => version(field, "ETagField", hygienic!(m.etag())),
+        Role::Timestamp => version(field, "TimestampField", hygienic!(m.timestamp())),
     }
+}
+
+/// The value of a field that holds a row's version. It stands at the field's type, where rustc
+/// reports a type that cannot.
+pub fn version(field: &Field<'_>, holder: &str, value: TokenStream) -> TokenStream {
+    let (ty, span) = (field.ty, located(field.ty));
+    let (holder, value) = (Ident::new(holder, span), relocated(value, span));
+    quote_spanned!(span=> <#ty as _orm::#holder>::holding(#value))
 }
 
 /// The value of a field of one property.
@@ -232,21 +241,13 @@ pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) ->
 
 /// Reads the `key_only` fields out of the row's keys.
 fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
-    let wanted: Vec<(usize, &str)> = model
-        .entity
-        .fields
-        .iter()
-        .enumerate()
-        .filter(|(_, field)| field.key_only.is_some())
-        .map(|(index, field)| (index, field.name.as_str()))
-        .collect();
+    let fields = model.entity.fields.iter().enumerate();
+    let wanted: Vec<_> = fields.filter(|(_, field)| field.key_only.is_some()).collect();
     if wanted.is_empty() {
         return None;
     }
-    let in_partition: Vec<_> =
-        wanted.iter().copied().filter(|(_, name)| gives(&model.partition, name)).collect();
-    let in_rows: Vec<_> =
-        wanted.iter().copied().filter(|(_, name)| !gives(&model.partition, name)).collect();
+    let (in_partition, in_rows): (Vec<_>, Vec<_>) =
+        wanted.iter().copied().partition(|(_, field)| model.partition.gives(field));
     let slots = wanted.iter().map(|(index, _)| slot(*index));
     let partition = read_key(model, &model.partition, &in_partition, &hygienic!(partition_key));
     let rows: Vec<_> = model
@@ -283,23 +284,17 @@ fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
-fn gives(key: &Key<'_>, name: &str) -> bool {
-    key.parts
-        .iter()
-        .any(|part| part.is_recoverable() && part.field().is_some_and(|field| field.name == name))
-}
-
 /// Reads those fields out of one key, which must be one that the template writes: a row of another
 /// template that starts alike is not read for this one's.
 fn read_key(
     model: &Model<'_>,
     key: &Key<'_>,
-    wanted: &[(usize, &str)],
+    wanted: &[(usize, &Field<'_>)],
     text: &TokenStream,
 ) -> Option<TokenStream> {
     let wanted_slot = |part: &crate::model::Part<'_>| {
-        let name = part.field().filter(|_| part.is_recoverable())?.name.as_str();
-        wanted.iter().find(|(_, wanted)| *wanted == name).map(|(index, _)| slot(*index))
+        let field = part.field().filter(|_| part.is_recoverable())?;
+        wanted.iter().find(|(_, own)| own.name == field.name).map(|(index, _)| slot(*index))
     };
     key.parts.iter().find_map(wanted_slot)?;
     let entity = model.entity.input.ident.unraw().to_string();

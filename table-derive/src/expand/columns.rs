@@ -1,11 +1,10 @@
-//! The properties of a row as a type, to be named in filters and projections.
+//! The properties of a row as a type, to be named in filters.
 
-use super::codec::read_type;
 use super::{Expansion, doc, lints, names};
 use crate::ast::{Entity, Field, Role, Row};
 use crate::kind;
 use crate::model::Model;
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 /// The name of the type of a row's columns.
@@ -15,10 +14,7 @@ pub fn name(entity: &Entity<'_>, row: &Row) -> Ident {
 
 /// The fields that a row's columns name.
 fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e Field<'e>> {
-    entity
-        .fields
-        .iter()
-        .filter(|field| field.is_stored() && field.role == Role::Property && row.stores(field))
+    entity.fields.iter().filter(|field| field.role == Role::Property && row.has_property(field))
 }
 
 pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
@@ -72,40 +68,4 @@ pub fn value(model: &Model<'_>, expansion: &Expansion<'_>, row: &Row) -> TokenSt
         .map(|Field { ident, property, .. }| quote!(#ident: _orm::Column::new(#property),));
     let phantom = expansion.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
     quote!(#name { #(#fields)* #phantom })
-}
-
-pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
-    let entity = model.entity;
-    let Expansion { ty, where_clause, .. } = expansion;
-    let params = expansion.params();
-    let projected = || entity.fields.iter().filter(|field| field.is_column());
-    let fields = projected().map(|field| {
-        let (id, property) = (id(field), &field.property);
-        let read = read_type(field);
-        quote! {
-            impl #params _orm::Field<#id, #read> for #ty #where_clause {
-                const PROPERTY: &'static str = #property;
-            }
-        }
-    });
-    let stores = entity.rows.iter().map(|row| {
-        let this = expansion.row_in(entity, row, quote!(__S));
-        if row.is_full() {
-            let params = expansion.params_and(quote!(__S, const _ID: u64));
-            return quote!(impl #params _orm::Stores<_ID> for #this #where_clause {});
-        }
-        let params = expansion.params_and(quote!(__S));
-        projected()
-            .filter(|field| row.stores(field))
-            .map(|field| {
-                let id = id(field);
-                quote!(impl #params _orm::Stores<#id> for #this #where_clause {})
-            })
-            .collect()
-    });
-    quote!(#(#fields)* #(#stores)*)
-}
-
-fn id(field: &Field<'_>) -> Literal {
-    Literal::u64_unsuffixed(names::field_id(&field.name))
 }

@@ -58,15 +58,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let partition_key = partition_key(&model.partition);
     let row_key = row_key(model);
     let properties = codec::encode_properties(model);
-    let versions = entity.fields.iter().filter(|field| field.role == Role::ETag);
-    let versions: Vec<_> = versions.map(|field| field.ident).collect();
-    let set_etag = (!versions.is_empty()).then(|| {
-        hygienic! {
-            fn set_etag(&mut self, etag: &_orm::ETag) {
-                #(self.#versions = etag.clone().into();)*
-            }
-        }
-    });
+    let set_version = set_version(&entity.fields);
     let assertions = assertions(model);
     let (assertions, used) = if expansion.is_generic() {
         // What hangs on the parameters is known where a key of the type is written.
@@ -128,10 +120,33 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
                 #properties
                 _orm::Ok(())
             }
-            #set_etag
+            #set_version
         }
         #(#full_rows)*
     }
+}
+
+/// `TableEntity::set_version`, where fields hold the version.
+fn set_version(fields: &[Field<'_>]) -> Option<TokenStream> {
+    let versions: Vec<_> = fields
+        .iter()
+        .filter_map(|field| {
+            let value = match field.role {
+                Role::ETag => codec::version(field, "ETagField", hygienic!(etag.clone())),
+                Role::Timestamp => codec::version(field, "TimestampField", hygienic!(_orm::None)),
+                _ => return None,
+            };
+            let ident = field.ident;
+            Some(hygienic!(self.#ident = #value;))
+        })
+        .collect();
+    (!versions.is_empty()).then(|| {
+        hygienic! {
+            fn set_version(&mut self, etag: &_orm::ETag) {
+                #(#versions)*
+            }
+        }
+    })
 }
 
 pub fn escape(model: &Model<'_>) -> TokenStream {

@@ -15,6 +15,7 @@ macro_rules! hygienic {
 mod codec;
 mod columns;
 mod entity;
+mod fields;
 mod key_part;
 pub mod names;
 pub mod patch;
@@ -62,7 +63,7 @@ pub fn entity(input: &DeriveInput) -> TokenStream {
         entity::impls(&model, &expansion),
         codec::read_row(&model, &expansion),
         query::impls(&model, &expansion),
-        columns::impls(&model, &expansion),
+        fields::impls(&model, &expansion),
     ];
     let (patch, patch_impls) = patch;
     let body = anonymous(input, &parsed.krate, quote!(#(#impls)* #patch_impls));

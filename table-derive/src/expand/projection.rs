@@ -49,16 +49,14 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let name = ident.unraw().to_string();
     let name_of = |index: usize| format_ident!("p{index}");
-    let properties: Vec<_> = fields
-        .iter()
-        .map(|field| {
-            let ty = codec::read_type(field);
-            let span = located(field.ident);
-            let of = respanned(quote!(#of), span);
-            let has = has(field);
-            quote_spanned!(span=> <#of as #has<#ty>>::PROPERTY)
-        })
-        .collect();
+    // In one place, where rustc reports what the entity lacks once.
+    let field_of = |field: &Field<'_>, item: TokenStream| {
+        let (has, ty) = (has(field), codec::read_type(field));
+        let span = located(field.ident);
+        let (of, item) = (respanned(quote!(#of), span), respanned(item, span));
+        quote_spanned!(span=> <#of as #has<#ty>>::#item)
+    };
+    let properties: Vec<_> = fields.iter().map(|field| field_of(field, quote!(PROPERTY))).collect();
     let names = (0..fields.len()).map(name_of);
     let slots = (0..fields.len()).map(codec::slot);
     let arms = fields.iter().enumerate().map(|(index, field)| {
@@ -66,6 +64,10 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
         quote!(member if member == #name => {
             <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?
         })
+    });
+    let told = fields.iter().enumerate().map(|(index, field)| {
+        let (slot, tell) = (codec::slot(index), field_of(field, quote!(tell)));
+        quote!(#tell(&m, row, &mut #slot)?;)
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
         let name = name_of(index);
@@ -87,8 +89,9 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics _orm::ReadRow for #ident #ty_generics #where_clause {
             const NAME: &'static str = #name;
-            const SELECT: _orm::Option<&'static [&'static str]> =
-                _orm::Some(&["PartitionKey", "RowKey", #(#properties),*]);
+            const SELECT: _orm::Option<&'static [&'static str]> = _orm::Some(_orm::selected(
+                &_orm::select(["PartitionKey", "RowKey", #(#properties),*])
+            ));
             fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
                 #(let #names = #properties;)*
                 #(let mut #slots = _orm::None;)*
@@ -98,6 +101,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
                         other => m.other(other)?,
                     }
                 }
+                #(#told)*
                 _orm::Ok(Self { #(#values),* })
             }
         }
@@ -123,27 +127,34 @@ fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
     let (has, stores, name) = (has(field), stores(field), &field.name);
     let id = Literal::u64_unsuffixed(names::field_id(name));
     let no_field = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");
-    let not_stored = format!("rows `{{Self}}` do not store `{name}`");
+    let not_stored =
+        format!("rows `{{Self}}` do not store `{name}`, nor do their keys give it back");
+    let no_value = format!("no `{name}` in these rows");
     let help = format!(
-        "project other rows, leave `{name}` out of `{}`, or add it to the row's `include`",
+        "project other rows, leave `{name}` out of `{}`, or add it to the row's `include` or to its \
+         key",
         input.ident
     );
     quote! {
         #[diagnostic::on_unimplemented(
             message = #no_field,
             label = "not a stored field of `{Self}`",
-            note = "name and type it as the entity does; `key_only` and skipped fields, series and \
-                    flattened groups cannot be projected"
+            note = "name and type it as the entity does; skipped fields, ETags, timestamps, series \
+                    and flattened groups cannot be projected"
         )]
         #[allow(non_camel_case_types)]
         trait #has<T> {
             const PROPERTY: &'static str;
+            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
         }
         #[diagnostic::do_not_recommend]
         impl<E: _orm::Field<#id, T>, T> #has<T> for E {
             const PROPERTY: &'static str = <E as _orm::Field<#id, T>>::PROPERTY;
+            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
+                m.tell(row, slot, <E as _orm::Field<#id, T>>::told)
+            }
         }
-        #[diagnostic::on_unimplemented(message = #not_stored, label = #not_stored, note = #help)]
+        #[diagnostic::on_unimplemented(message = #not_stored, label = #no_value, note = #help)]
         #[allow(non_camel_case_types)]
         trait #stores {}
         #[diagnostic::do_not_recommend]

@@ -249,7 +249,6 @@ fn methods(
     let make = names::row(entity, row);
     let at = ident.span();
     let next = expansion.row_in(entity, row, state(model, key, given + 1));
-    let first = expansion.row(entity, row);
     let phantom = expansion.phantom_value();
     let about = |gives: &str, sample: String, class: &str| {
         let template = &key.template.text;
@@ -264,7 +263,7 @@ fn methods(
         let range = quote_spanned!(at=> impl _orm::#bound<#ty #by>);
         quote! {
             #docs
-            #vis fn #method(self, range: #range) -> _orm::Range<#first> {
+            #vis fn #method(self, range: #range) -> _orm::Range<Self> {
                 #part_of::range(self.0, #name, range)
             }
         }
@@ -275,7 +274,7 @@ fn methods(
         let prefix = quote_spanned!(at=> impl _orm::PrefixOf<#ty #by>);
         quote! {
             #docs
-            #vis fn #method(self, prefix: #prefix) -> _orm::Range<#first> {
+            #vis fn #method(self, prefix: #prefix) -> _orm::Range<Self> {
                 self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then)
             }
         }

@@ -74,10 +74,10 @@ impl fmt::Display for EdmType {
 
 /// A property value with its EDM type.
 ///
-/// `Display` writes the literal that a `$filter` expression needs, already escaped:
-///
 /// Entities have fields of Rust types instead; values of any type are taken by a map of all that no
 /// other field has, `#[table(flatten)] rest: BTreeMap<String, Edm>`.
+///
+/// `Display` writes the literal that a `$filter` expression needs, already escaped:
 ///
 /// ```
 /// use table_orm::edm::Edm;

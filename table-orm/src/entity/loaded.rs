@@ -39,11 +39,14 @@ impl<E: TableEntity> Loaded<E> {
         Ok(EntityRows::of(&stored)?)
     }
 
-    /// Takes over what a write has stored.
+    /// Takes over what a write has stored. One that changed nothing was not sent, and the version
+    /// stays.
     pub(crate) fn written(&mut self, stored: Bytes, etag: ETag) {
         self.stored = stored;
-        self.entity.set_etag(&etag);
-        self.etag = etag;
+        if self.etag != etag {
+            self.entity.set_version(&etag);
+            self.etag = etag;
+        }
     }
 }
 

@@ -141,6 +141,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
         out: &mut PropertiesWriter,
     ) -> Result<(), PropertyError>;
 
-    /// Takes over the version that a write has given it, where a field holds it.
-    fn set_etag(&mut self, _etag: &ETag) {}
+    /// Takes over the version that a write has given it, where fields hold it: the ETag, and no
+    /// timestamp, for the service does not tell that of a write.
+    fn set_version(&mut self, _etag: &ETag) {}
 }

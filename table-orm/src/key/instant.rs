@@ -9,6 +9,7 @@ use super::{
     Sorted, SortedLast, Width,
 };
 use crate::edm::DateTime;
+use std::ops::RangeInclusive;
 use time::{Date, Month, OffsetDateTime, Time};
 use uuid::Uuid;
 
@@ -119,19 +120,29 @@ macro_rules! instants {
     )*};
 }
 
-ascending_as_plain!([] DateTime, [] Date, [] Time, [] Uuid, [#[cfg(feature = "ulid")]] ulid::Ulid);
+ascending_as_plain!(
+    [] DateTime, [] Date, [] Time, [] Uuid,
+    [#[cfg(feature = "ulid")]] ulid::Ulid,
+    [#[cfg(feature = "chrono")]] chrono::NaiveDate,
+    [#[cfg(feature = "chrono")]] chrono::NaiveTime,
+    [#[cfg(feature = "jiff")]] jiff::civil::Date,
+    [#[cfg(feature = "jiff")]] jiff::civil::Time,
+);
 instants!(
     [] OffsetDateTime,
     [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
     [#[cfg(feature = "jiff")]] jiff::Timestamp,
 );
 
+/// The years of the service's instants.
+const YEARS: RangeInclusive<i32> = 1601..=9999;
+
 /// `2011-11-06`.
 impl KeyPart<Plain> for Date {
     const WIDTH: Width = Width::Fixed(10);
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-        if !(1601..=9999).contains(&self.year()) {
+        if !YEARS.contains(&self.year()) {
             key.push_plain(&self.to_string());
             return Err(KeyFault::OutOfRange);
         }
@@ -145,7 +156,8 @@ impl KeyPart<Plain> for Date {
     fn decode(text: &str) -> Result<Self, KeyFault> {
         let (year, month, day) = year_month_day(text).map_err(|_| KeyFault::Malformed)?;
         let month = Month::try_from(month).map_err(|_| KeyFault::Malformed)?;
-        Self::from_calendar_date(year.into(), month, day).map_err(|_| KeyFault::Malformed)
+        let date = Self::from_calendar_date(year.into(), month, day).ok();
+        date.filter(|date| YEARS.contains(&date.year())).ok_or(KeyFault::Malformed)
     }
 }
 
@@ -166,7 +178,7 @@ impl KeyPart<Descending> for Date {
     const REVERSED: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-        if !(1601..=9999).contains(&self.year()) {
+        if !YEARS.contains(&self.year()) {
             key.push_plain(&self.to_string());
             return Err(KeyFault::OutOfRange);
         }
@@ -177,7 +189,8 @@ impl KeyPart<Descending> for Date {
     fn decode(text: &str) -> Result<Self, KeyFault> {
         let days = <u32 as KeyPart<Padded<DAY_DIGITS>>>::decode(text)?;
         let day = LAST_DAY.checked_sub_unsigned(days).ok_or(KeyFault::Malformed)?;
-        Self::from_julian_day(day).map_err(|_| KeyFault::Malformed)
+        let date = Self::from_julian_day(day).ok();
+        date.filter(|date| YEARS.contains(&date.year())).ok_or(KeyFault::Malformed)
     }
 }
 

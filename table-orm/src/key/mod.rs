@@ -5,11 +5,14 @@
 //! encoder: [`Plain`], [`Padded`], [`Ascending`], [`Descending`], [`DescendingPadded`], [`Biased`]
 //! or [`Lower`].
 //!
-//! Invariants: different values of a component never store the same text; a stored key splits back
-//! into the values it was made of (except through [`Lower`] and computed components); where a range
+//! Invariants: different values of a component never store the same text (instants and times of day
+//! are equal within a tick of 100 ns; [`Lower`] and computed components may join values); a stored key
+//! splits back into the values it was made of, but for those; where a range
 //! is offered ([`Sorted`], [`SortedLast`]), text order in UTF-16 units is value order.
 
 mod chars;
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+mod civil;
 mod codes;
 mod error;
 mod given;

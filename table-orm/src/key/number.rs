@@ -59,7 +59,7 @@ macro_rules! sorted {
 }
 
 macro_rules! unsigned {
-    ($($type:ident: $digits:literal),*) => {$(
+    ($($type:ident: $digits:literal, $most:expr;)*) => {$(
         impl KeyPart<Plain> for $type {
             const WIDTH: Width = Width::UpTo($digits);
 
@@ -122,12 +122,12 @@ macro_rules! unsigned {
             const REVERSED: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-                write(key, ($type::MAX - *self) as u64, $digits)
+                write(key, $most - *self as u64, $digits)
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {
-                let reversed: $type = read(text)?.try_into().map_err(|_| KeyFault::Malformed)?;
-                Ok($type::MAX - reversed)
+                let value = $most.checked_sub(read(text)?).ok_or(KeyFault::Malformed)?;
+                value.try_into().map_err(|_| KeyFault::Malformed)
             }
         }
 
@@ -139,7 +139,14 @@ macro_rules! unsigned {
     )*};
 }
 
-unsigned!(u8: 3, u16: 5, u32: 10, u64: 20, usize: 20);
+// A `usize` has the same text on every machine.
+unsigned! {
+    u8: 3, u8::MAX as u64;
+    u16: 5, u16::MAX as u64;
+    u32: 10, u32::MAX as u64;
+    u64: 20, u64::MAX;
+    usize: 20, u64::MAX;
+}
 
 macro_rules! signed {
     ($($type:ident as $unsigned:ident: $digits:literal),*) => {$(

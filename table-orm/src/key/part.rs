@@ -49,8 +49,9 @@ pub enum Lower {}
 /// `#[derive(KeyPart)]` implements it for enums with codes and for newtypes.
 ///
 /// A type of your own writes keys in another form, such as one that other programs have written.
-/// Different values have different texts, and [`decode`](Self::decode) reads what
-/// [`encode`](Self::encode) writes and refuses the rest. A text that sorts as its values do is
+/// Different values have different texts (but for instants and times of day, which are cut to the
+/// service's ticks of 100 ns, and what does not give its value back), and [`decode`](Self::decode)
+/// reads what [`encode`](Self::encode) writes and refuses the rest. A text that sorts as its values do is
 /// [`Sorted`] too; a field that is not `key_only` also wants [`Property`](crate::property::Property).
 ///
 /// ```
@@ -123,7 +124,9 @@ pub trait KeyPart<X = Plain>: Sized {
     fn decode(text: &str) -> Result<Self, KeyFault>;
 }
 
-/// A component whose text sorts as its values do, wherever it stands in the key.
+/// A component whose text sorts as its values do, wherever it stands in the key: no value's text is
+/// the start of another's, and [`PREFIX_FREE`](KeyPart::PREFIX_FREE) says so. (A type of your own with
+/// texts of several lengths sets it; a range of one that does not would miss rows.)
 #[diagnostic::on_unimplemented(
     message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
     label = "equality only",

@@ -1,6 +1,8 @@
 //! A stored key, split back into its components.
+//!
+//! Invariant: a component is read from the text that it is written as, and from no other.
 
-use super::{Escape, KeyError, KeyFault, KeyPart, Width};
+use super::{Escape, KeyError, KeyFault, KeyPart, KeyText, Width};
 use std::borrow::Cow;
 
 /// Reads a stored key from left to right, as its template says.
@@ -35,7 +37,7 @@ impl<'a> KeyReader<'a> {
     pub fn part<X, T: KeyPart<X>>(
         &mut self,
         component: &'static str,
-        until: &str,
+        until: &'static str,
     ) -> Result<T, KeyError> {
         let end = match T::WIDTH {
             Width::Fixed(width) => Some(width),
@@ -46,18 +48,21 @@ impl<'a> KeyReader<'a> {
             .and_then(|end| self.rest.split_at_checked(end))
             .ok_or_else(|| self.malformed_part(component, until))?;
         self.rest = rest;
-        let text = match self.escape {
+        let value = match self.escape {
             Escape::Encode if text.contains('~') => {
                 Cow::Owned(unescape(text).ok_or_else(|| self.malformed(component, text))?)
             }
             _ => Cow::Borrowed(text),
         };
-        T::decode(&text).map_err(|fault| KeyError {
+        let value = T::decode(&value).map_err(|fault| KeyError {
             entity: self.entity,
             component,
-            value: text.into_owned(),
+            value: value.into_owned(),
             fault,
-        })
+        })?;
+        let mut written = KeyText::new(self.entity, self.escape);
+        written.part::<X, T>(component, &value, until)?;
+        if written.as_str() == text { Ok(value) } else { Err(self.malformed(component, text)) }
     }
 
     /// Ends the key.

@@ -70,6 +70,14 @@ fn time_of_day() -> impl Strategy<Value = Time> {
     })
 }
 
+/// The values of another type that have the same text.
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+fn text_of<T: KeyPart + Debug, U: KeyPart + Debug>(
+    values: impl Strategy<Value = T>,
+) -> impl Strategy<Value = U> {
+    values.prop_map(|value| U::decode(&text::<Plain, T>(&value).unwrap()).unwrap())
+}
+
 encoder! {
     u8_padded_sorts: any::<u8>() => u8 as Padded<3>;
     u32_padded_sorts: 0_u32..100_000 => u32 as Padded<5>;
@@ -108,6 +116,10 @@ encoder! {
         => chrono::DateTime<chrono::Utc> as Plain;
     chrono_descending_sorts_down: date_time().prop_map(chrono::DateTime::<chrono::Utc>::from)
         => chrono::DateTime<chrono::Utc> as Descending;
+    chrono_date_sorts: text_of::<_, chrono::NaiveDate>(date()) => chrono::NaiveDate as Plain;
+    chrono_date_ascending_sorts: text_of::<_, chrono::NaiveDate>(date()) => chrono::NaiveDate as Ascending;
+    chrono_date_descending_sorts_down: text_of::<_, chrono::NaiveDate>(date()) => chrono::NaiveDate as Descending;
+    chrono_time_of_day_sorts: text_of::<_, chrono::NaiveTime>(time_of_day()) => chrono::NaiveTime as Plain;
 }
 
 #[cfg(feature = "jiff")]
@@ -117,6 +129,33 @@ encoder! {
     jiff_descending_sorts_down:
         date_time().prop_filter_map("jiff ends a day earlier", |at| jiff::Timestamp::try_from(at).ok())
         => jiff::Timestamp as Descending;
+    jiff_date_sorts: text_of::<_, jiff::civil::Date>(date()) => jiff::civil::Date as Plain;
+    jiff_date_ascending_sorts: text_of::<_, jiff::civil::Date>(date()) => jiff::civil::Date as Ascending;
+    jiff_date_descending_sorts_down: text_of::<_, jiff::civil::Date>(date()) => jiff::civil::Date as Descending;
+    jiff_time_of_day_sorts: text_of::<_, jiff::civil::Time>(time_of_day()) => jiff::civil::Time as Plain;
+}
+
+#[cfg(all(feature = "chrono", feature = "jiff"))]
+fn refused<X, T: KeyPart<X>>(value: &T, shown: &str) {
+    let error = text::<X, T>(value).unwrap_err();
+    assert_eq!((error.fault, &*error.value), (KeyFault::OutOfRange, shown));
+}
+
+#[cfg(all(feature = "chrono", feature = "jiff"))]
+#[test]
+fn dates_and_times_of_other_crates_that_cannot_be_stored_are_refused() {
+    use chrono::{NaiveDate, NaiveTime};
+    let early = NaiveDate::from_ymd_opt(1600, 12, 31).unwrap();
+    refused::<Plain, _>(&early, "1600-12-31");
+    refused::<Descending, _>(&early, "1600-12-31");
+    refused::<Plain, _>(&NaiveDate::from_ymd_opt(10_000, 1, 1).unwrap(), "+10000-01-01");
+    refused::<Plain, _>(&jiff::civil::date(1600, 12, 31), "1600-12-31");
+    refused::<Descending, _>(&jiff::civil::date(1600, 1, 1), "1600-01-01");
+    let leap = NaiveTime::from_hms_nano_opt(23, 59, 59, 1_500_000_000).unwrap();
+    refused::<Plain, _>(&leap, "23:59:60.500");
+    assert!(KeyPart::<Plain>::is_rounded(&NaiveTime::from_hms_nano_opt(1, 2, 3, 150).unwrap()));
+    assert!(KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 150)));
+    assert!(!KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 200)));
 }
 
 /// Text that a key can hold.
@@ -190,7 +229,7 @@ proptest! {
     #[test]
     fn a_component_that_cannot_be_read_is_shown_alone(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
         let key = format!("T:{text}__{more}");
-        let read = |until: &str| {
+        let read = |until: &'static str| {
             let mut reader = KeyReader::new("Test", Escape::Reject, &key);
             reader.literal("T:").unwrap();
             reader.part::<Plain, Uuid>("id", until).unwrap_err().value
@@ -353,4 +392,65 @@ fn text_that_no_value_writes_is_not_decoded() {
     assert!(<u32 as KeyPart<Padded<3>>>::decode("+12").is_err());
     assert!(<bool as KeyPart<Plain>>::decode("1").is_err());
     assert!(<Uuid as KeyPart<Plain>>::decode("67E55044-10B1-426F-9247-BB680E5FE0C8").is_err());
+    for text in ["0001-01-01", "1600-12-31", "2011-11-6", "2011-02-29"] {
+        assert!(<Date as KeyPart<Plain>>::decode(text).is_err(), "{text}");
+    }
+    assert!(<Date as KeyPart<Descending>>::decode("7000000").is_err());
+}
+
+#[test]
+fn only_the_escapes_that_are_written_are_read() {
+    fn read<X, T: KeyPart<X>>(key: &str, until: &'static str) -> Result<T, KeyFault> {
+        let mut reader = KeyReader::new("Test", Escape::Encode, key);
+        let value = reader.part::<X, T>("x", until).map_err(|error| error.fault)?;
+        reader.literal(until).map_err(|error| error.fault)?;
+        Ok(value)
+    }
+    assert_eq!(read::<Plain, String>("a~5Fb__", "__").as_deref(), Ok("a_b"));
+    assert_eq!(read::<Plain, String>("a_b", "").as_deref(), Ok("a_b"));
+    for (key, until) in [("a_b__", "__"), ("~61__", "__"), ("~2f__", "__"), ("a~5Fb", "")] {
+        let read = read::<Plain, String>(key, until);
+        assert_eq!(read, Err(KeyFault::Malformed), "{key}");
+    }
+    assert!(read::<Padded<5>, u32>("~3712", "").is_err());
+}
+
+#[test]
+fn a_value_of_several_parts_keeps_clear_of_the_separator_behind_it() {
+    struct Pair(&'static str, &'static str);
+
+    impl KeyPart for Pair {
+        const WIDTH: Width = Width::Unbounded;
+
+        fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+            let part = |key: &mut KeyText, text: &str, until| {
+                key.part::<Plain, String>("part", &text.to_owned(), until).map_err(|it| it.fault)
+            };
+            part(key, self.0, "-")?;
+            key.literal("-");
+            part(key, self.1, "")
+        }
+
+        fn decode(_: &str) -> Result<Self, KeyFault> {
+            Err(KeyFault::Malformed)
+        }
+    }
+
+    let written = |pair: Pair, escape| {
+        let mut key = KeyText::new("Test", escape);
+        key.part::<Plain, Pair>("pair", &pair, "__").map_err(|error| error.fault)?;
+        key.literal("__");
+        Ok(key.as_str().to_owned())
+    };
+    assert_eq!(written(Pair("x", "y"), Escape::Reject).as_deref(), Ok("x-y__"));
+    for (first, second) in [("x", "y__z"), ("x__", "y"), ("x", "y_")] {
+        let refused = written(Pair(first, second), Escape::Reject);
+        assert_eq!(refused, Err(KeyFault::Separator("__")), "{first} {second}");
+    }
+}
+
+#[test]
+fn a_usize_has_the_same_text_on_every_machine() {
+    assert_eq!(text::<Descending, _>(&1_usize), text::<Descending, _>(&1_u64));
+    assert_eq!(<usize as KeyPart<Descending>>::decode("18446744073709551614"), Ok(1));
 }

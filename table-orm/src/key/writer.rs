@@ -1,10 +1,12 @@
 //! The text of a key under construction.
 //!
-//! Invariants: the text holds no character that the service forbids; a component's text is followed
-//! by the first occurrence of the literal behind it, so that the key splits back in one way.
+//! Invariants: no component brings a character that the service forbids, and the derive lets no
+//! literal bring one; a component's text is followed by the first occurrence of the literal behind
+//! it, so that the key splits back in one way.
 
 use super::chars::{check_length, forbidden_in, is_forbidden};
 use super::{KeyError, KeyFault, KeyPart};
+use std::mem;
 
 /// What happens to a text value with characters that a key cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl KeyText {
         Self { text: String::with_capacity(64), entity, escape, until: "" }
     }
 
-    /// Appends a literal of the template.
+    /// Appends a literal of the template, as it is.
     pub fn literal(&mut self, literal: &str) {
         self.text.push_str(literal);
     }
@@ -50,8 +52,11 @@ impl KeyText {
         until: &'static str,
     ) -> Result<(), KeyError> {
         let start = self.text.len();
-        self.until = if T::WIDTH.is_fixed() { "" } else { until };
-        let written = value.encode(self).and_then(|()| self.check_separator(start));
+        let until = if T::WIDTH.is_fixed() { "" } else { until };
+        // A value may be written in parts of its own.
+        let outer = mem::replace(&mut self.until, until);
+        let written = value.encode(self).and_then(|()| self.check_separator(start, until));
+        self.until = outer;
         written.map_err(|fault| self.error(component, start, fault))
     }
 
@@ -109,8 +114,8 @@ impl KeyText {
     }
 
     /// The separator must be found where the value ends, not before.
-    fn check_separator(&self, start: usize) -> Result<(), KeyFault> {
-        let until = self.until.as_bytes();
+    fn check_separator(&self, start: usize, literal: &'static str) -> Result<(), KeyFault> {
+        let until = literal.as_bytes();
         let value = &self.text.as_bytes()[start..];
         let Some(first) = until.first() else { return Ok(()) };
         let found_early = |at: usize| {
@@ -123,7 +128,7 @@ impl KeyText {
             }
         };
         if (0..value.len()).any(|at| value[at] == *first && found_early(at)) {
-            return Err(KeyFault::Separator(self.until));
+            return Err(KeyFault::Separator(literal));
         }
         Ok(())
     }

@@ -81,9 +81,11 @@ struct Done<'c> {
 impl<'c> Done<'c> {
     fn new<T: Answer>(tally: &Tally, answer: &'c Result<T, StoreError>) -> Self {
         let given = answer.as_ref().ok();
+        let throttled = answer.as_ref().err().is_some_and(StoreError::is_throttling);
         Self {
             requests: tally.requests(),
-            throttles: tally.throttles(),
+            // Where no layer below counts them, the answer tells.
+            throttles: tally.throttles().max(throttled.into()),
             returned: given.and_then(Answer::returned),
             scanned: given.and_then(Answer::scanned),
             received: given.map_or(0, Answer::bytes),

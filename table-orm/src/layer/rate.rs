@@ -105,6 +105,13 @@ impl Layer for Rate {
     }
 }
 
+/// What a request takes of a bucket.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    wait: Duration,
+    time: Duration,
+}
+
 /// Invariant: `due` lies ahead of now by the time that what was let through takes at its rate.
 #[derive(Debug)]
 struct Bucket {
@@ -120,14 +127,19 @@ impl Bucket {
         Self { most: rate.into(), rate: rate.into(), due: now, cut: None, raised: now }
     }
 
-    /// Takes so many entities; returns how long to wait for them.
-    fn take(&mut self, entities: usize, now: Instant) -> Duration {
+    /// Takes so many entities; returns how long to wait for them, and the time that they take.
+    fn take(&mut self, entities: usize, now: Instant) -> Taken {
         self.raise(now);
         let wait = self.due.saturating_duration_since(now + BURST);
         // No request has more than some thousand entities, which a double holds.
         let time = Duration::try_from_secs_f64(entities as f64 / self.rate).unwrap_or_default();
         self.due = self.due.max(now) + time;
-        wait
+        Taken { wait, time }
+    }
+
+    /// Takes nothing, after all.
+    fn give_back(&mut self, time: Duration) {
+        self.due = self.due.checked_sub(time).unwrap_or(self.due);
     }
 
     fn raise(&mut self, now: Instant) {
@@ -177,12 +189,22 @@ impl Buckets {
         self.partitions.entry(partition).or_insert_with(|| Bucket::new(rate, now))
     }
 
-    fn take(&mut self, entities: usize, partition: Option<Partition>) -> Duration {
+    fn take(&mut self, entities: usize, partition: Option<Partition>) -> Share {
         let now = Instant::now();
-        let wait = self.all.take(entities, now);
-        match partition {
-            Some(partition) => wait.max(self.partition(partition, now).take(entities, now)),
-            None => wait,
+        let of_all = self.all.take(entities, now);
+        let of_partition = partition.map(|partition| {
+            let taken = self.partition(partition.clone(), now).take(entities, now);
+            (partition, taken)
+        });
+        Share { of_all, of_partition }
+    }
+
+    fn give_back(&mut self, share: &Share) {
+        self.all.give_back(share.of_all.time);
+        if let Some((partition, taken)) = &share.of_partition
+            && let Some(bucket) = self.partitions.get_mut(partition)
+        {
+            bucket.give_back(taken.time);
         }
     }
 
@@ -191,6 +213,45 @@ impl Buckets {
         match partition {
             Some(partition) => self.partition(partition, now).cut(retry_after, now),
             None => self.all.cut(retry_after, now),
+        }
+    }
+}
+
+/// What a request takes of all and of its partition.
+#[derive(Debug)]
+struct Share {
+    of_all: Taken,
+    of_partition: Option<(Partition, Taken)>,
+}
+
+impl Share {
+    fn wait(&self) -> Duration {
+        let of_partition = self.of_partition.as_ref().map(|(_, taken)| taken.wait);
+        self.of_all.wait.max(of_partition.unwrap_or_default())
+    }
+}
+
+/// A request that waits for its turn. Dropped, it leaves its share to others.
+struct Turn<'p> {
+    pacing: &'p Pacing,
+    /// `None` once it is spent.
+    share: Option<Share>,
+}
+
+impl Turn<'_> {
+    async fn come(mut self) {
+        let wait = self.share.as_ref().map(Share::wait).unwrap_or_default();
+        if !wait.is_zero() {
+            sleep(wait).await;
+        }
+        self.share = None;
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(share) = &self.share {
+            self.pacing.buckets().give_back(share);
         }
     }
 }
@@ -213,10 +274,8 @@ impl Around for Pacing {
         if request.entities == 0 {
             return answer.await;
         }
-        let wait = self.buckets().take(request.entities, request.partition());
-        if !wait.is_zero() {
-            sleep(wait).await;
-        }
+        let share = self.buckets().take(request.entities, request.partition());
+        Turn { pacing: self, share: Some(share) }.come().await;
         let answer = answer.await;
         match &answer {
             Ok(answer) => {
@@ -246,7 +305,7 @@ mod tests {
         let mut now = from;
         let mut entities = 0;
         loop {
-            now += bucket.take(1, now);
+            now += bucket.take(1, now).wait;
             if now >= from + time {
                 return entities;
             }
@@ -290,6 +349,6 @@ mod tests {
         let now = Instant::now();
         let mut bucket = Bucket::new(1000, now);
         bucket.cut(Some(7 * SECOND), now);
-        assert_eq!(bucket.take(1, now), 7 * SECOND);
+        assert_eq!(bucket.take(1, now).wait, 7 * SECOND);
     }
 }

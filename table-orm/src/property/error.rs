@@ -93,8 +93,8 @@ pub enum PropertyFault {
     Missing,
     /// A stored row lacks a value of a series that later ones follow.
     #[error(
-        "is missing from the row, which has later values of its series; make the series \
-         `[Option<T>; N]` if some may be missing"
+        "is missing, and its series has later values; make the series `[Option<T>; N]` if some may \
+         be missing"
     )]
     MissingSlot,
     /// A stored value is not of the field's type.

@@ -4,14 +4,14 @@
 //! an entity with open properties are asked for with annotations (`ReadRow::METADATA`).
 
 use super::Properties;
-use super::scalar::{Binary, Double};
+use super::scalar::{Binary, Double, arbitrary_number};
 use super::{
     Declared, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
 };
 use crate::edm::{Edm, EdmType};
 use crate::row::Members;
 use serde::Deserializer;
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -98,8 +98,12 @@ impl Property for Unannotated {
 /// A value of which only the JSON form is known.
 struct AnyForm;
 
-impl Visitor<'_> for AnyForm {
+impl<'de> Visitor<'de> for AnyForm {
     type Value = Edm;
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Edm, A::Error> {
+        arbitrary_number(map, self)
+    }
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("text, a number, or a truth value")

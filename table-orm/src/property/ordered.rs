@@ -12,7 +12,7 @@ use uuid::Uuid;
 ///
 /// Numbers, truth values, dates and times, UUIDs and text are; `#[derive(KeyPart)]` implements it for
 /// an enum whose codes ascend, and for a newtype of one of these. A decimal number is not, for its
-/// text puts `10` before `9`; nor are bytes, nor what is stored as JSON.
+/// text puts `10` before `9`, and has `1.5` and `1.50` for one number; nor are bytes, nor what is stored as JSON.
 pub trait Ordered: Property {
     /// Whether what is stored is less than this value: an instant between two of the service's ticks.
     fn is_rounded(&self) -> bool {
@@ -31,6 +31,10 @@ ordered!(String, Cow<'_, str>, Box<str>, Uuid, DateTime, Date);
 
 #[cfg(feature = "ulid")]
 impl Ordered for ulid::Ulid {}
+#[cfg(feature = "chrono")]
+impl Ordered for chrono::NaiveDate {}
+#[cfg(feature = "jiff")]
+impl Ordered for jiff::civil::Date {}
 
 /// What is stored to 100 ns, as keys hold it.
 macro_rules! rounded {
@@ -48,7 +52,9 @@ rounded!(
     [] OffsetDateTime,
     [] Time,
     [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
+    [#[cfg(feature = "chrono")]] chrono::NaiveTime,
     [#[cfg(feature = "jiff")]] jiff::Timestamp,
+    [#[cfg(feature = "jiff")]] jiff::civil::Time,
 );
 
 impl<T: Ordered> Ordered for Option<T> {

@@ -4,7 +4,8 @@ use super::{Property, PropertyFault, PropertyWriter};
 use crate::edm::{DateTime, Edm};
 use crate::key::{Escape, KeyPart, KeyText};
 use base64::Engine as _;
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -28,11 +29,32 @@ impl<T: FromStr> Visitor<'_> for Text<T> {
     }
 }
 
+/// A number as `serde_json` gives it where some crate of the app has turned on its feature
+/// `arbitrary_precision`. A map of anything else is refused.
+pub(super) fn arbitrary_number<'de, A, V>(map: A, visitor: V) -> Result<V::Value, A::Error>
+where
+    A: MapAccess<'de>,
+    V: Visitor<'de>,
+{
+    let number = serde_json::Number::deserialize(MapAccessDeserializer::new(map))
+        .map_err(|_| A::Error::invalid_type(Unexpected::Map, &visitor))?;
+    match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(value), _, _) => visitor.visit_i64(value),
+        (None, Some(value), _) => visitor.visit_u64(value),
+        (None, None, Some(value)) => visitor.visit_f64(value),
+        (None, None, None) => Err(A::Error::invalid_type(Unexpected::Map, &visitor)),
+    }
+}
+
 /// An `Edm.Int64`: text, or a bare number that some writers leave without annotation.
 struct Int64;
 
-impl Visitor<'_> for Int64 {
+impl<'de> Visitor<'de> for Int64 {
     type Value = i64;
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<i64, A::Error> {
+        arbitrary_number(map, self)
+    }
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a 64-bit integer as text")
@@ -54,8 +76,12 @@ impl Visitor<'_> for Int64 {
 /// An `Edm.Double`: a number, or the names of those JSON has no number for.
 pub(super) struct Double;
 
-impl Visitor<'_> for Double {
+impl<'de> Visitor<'de> for Double {
     type Value = f64;
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<f64, A::Error> {
+        arbitrary_number(map, self)
+    }
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number, `NaN`, `Infinity` or `-Infinity`")
@@ -182,7 +208,12 @@ impl Property for f32 {
 
     fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         // Every f32 is written as the f64 of the same value, so narrowing gives it back.
-        value.deserialize_any(Double).map(|value| value as Self)
+        let stored = value.deserialize_any(Double)?;
+        let narrowed = stored as Self;
+        if narrowed.is_infinite() && stored.is_finite() {
+            return Err(D::Error::invalid_value(Unexpected::Float(stored), &"an f32"));
+        }
+        Ok(narrowed)
     }
 
     fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
@@ -253,7 +284,8 @@ displayed! {
 /// Dates and times of day, which the service has no type for: the text they have in a key, so that
 /// filters compare them as they compare in time.
 macro_rules! key_text {
-    ($($type:ty: $what:literal),*) => {$(
+    ($([$($cfg:tt)*] $type:ty: $what:literal),* $(,)?) => {$(
+        $($cfg)*
         impl Property for $type {
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.string(&key_text(self)?)
@@ -272,7 +304,14 @@ macro_rules! key_text {
     )*};
 }
 
-key_text!(Date: "a date such as 2011-11-06", Time: "a time such as 09:10:00.0000000");
+key_text! {
+    [] Date: "a date such as 2011-11-06",
+    [] Time: "a time such as 09:10:00.0000000",
+    [#[cfg(feature = "chrono")]] chrono::NaiveDate: "a date such as 2011-11-06",
+    [#[cfg(feature = "chrono")]] chrono::NaiveTime: "a time such as 09:10:00.0000000",
+    [#[cfg(feature = "jiff")]] jiff::civil::Date: "a date such as 2011-11-06",
+    [#[cfg(feature = "jiff")]] jiff::civil::Time: "a time such as 09:10:00.0000000",
+}
 
 fn key_text<T: KeyPart + ToString>(value: &T) -> Result<String, PropertyFault> {
     let mut key = KeyText::new("", Escape::Reject);

@@ -79,20 +79,6 @@ fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
     if numbered { number.parse().ok() } else { None }
 }
 
-fn write<'a, T: Property + 'a>(
-    name: &str,
-    digits: usize,
-    values: impl Iterator<Item = Option<&'a T>>,
-    out: &mut PropertiesWriter,
-) -> Result<(), PropertyError> {
-    for (index, value) in values.enumerate() {
-        if let Some(value) = value {
-            out.property(&slot_name(name, index, digits), value)?;
-        }
-    }
-    Ok(())
-}
-
 /// The slots of a series as far as they have been read.
 #[derive(Debug)]
 pub struct SeriesSlots<T>(Vec<Option<T>>);
@@ -125,7 +111,12 @@ impl<T: Property, const N: usize> Series for [Option<T>; N] {
     type Slots = SeriesSlots<T>;
 
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
-        write(name, digits(N), self.iter().map(Option::as_ref), out)
+        for (index, value) in self.iter().enumerate() {
+            if let Some(value) = value {
+                out.property(&slot_name(name, index, digits(N)), value)?;
+            }
+        }
+        Ok(())
     }
 
     fn read(
@@ -157,7 +148,15 @@ impl<T: Property> Series for Vec<T> {
             let fault = PropertyFault::SeriesTooLong { length: self.len(), max: MAX_PROPERTIES };
             return Err(out.error(name, fault));
         }
-        write(name, VEC_DIGITS, self.iter().map(Some), out)
+        for (index, value) in self.iter().enumerate() {
+            let (slot, before) = (slot_name(name, index, VEC_DIGITS), out.count());
+            out.property(&slot, value)?;
+            // Such as an `Option` that is `None`: there would be a gap to read.
+            if out.count() == before {
+                return Err(out.error(&slot, PropertyFault::MissingSlot));
+            }
+        }
+        Ok(())
     }
 
     fn read(

@@ -326,3 +326,24 @@ fn json_text_is_checked_after_encoding() {
     let error = out.json("P", &"x".repeat(32767)).unwrap_err();
     assert_eq!(error.fault, PropertyFault::StringTooLong(32769));
 }
+
+#[test]
+fn a_list_of_options_that_would_leave_a_hole_is_not_written() {
+    for hole in [vec![None, Some(2)], vec![Some(1), None]] {
+        let mut out = PropertiesWriter::new("One");
+        let refused = out.series("S", &hole).unwrap_err();
+        assert_eq!(refused.fault, PropertyFault::MissingSlot, "{hole:?}");
+    }
+    assert!(PropertiesWriter::new("One").series("S", &vec![Some(1), Some(2)]).is_ok());
+}
+
+#[test]
+fn a_double_that_no_f32_comes_near_is_refused() {
+    let read = |value: f64| {
+        read_row::<One<f32>>(0, &row(|out| out.property("P", &value))).map(|One(value)| value)
+    };
+    assert_eq!(read(0.1).unwrap(), 0.1_f32);
+    assert_eq!(read(f64::INFINITY).unwrap(), f32::INFINITY);
+    assert!(read(f64::NAN).unwrap().is_nan());
+    assert!(read(1e300).is_err() && read(-1e39).is_err());
+}

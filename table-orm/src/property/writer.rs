@@ -177,6 +177,11 @@ impl PropertiesWriter {
         &self.json
     }
 
+    /// How many properties were written.
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
     /// Checks the limits of a whole entity whose two keys have `key_units` UTF-16 units.
     pub(crate) fn check(&self, key_units: usize) -> Result<(), PropertyError> {
         let count = self.names.len();

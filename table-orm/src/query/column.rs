@@ -70,7 +70,8 @@ impl<T: Property> Column<T> {
         Condition(compared.map_err(|fault| (self.property.to_owned(), fault)))
     }
 
-    /// Equal, as stored: instants to 100 ns.
+    /// Equal, as stored: instants to 100 ns, and decimal numbers by their text, so that `1.5` does not
+    /// find a stored `1.50`.
     pub fn eq(self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::Equal, &value.into_value())
     }

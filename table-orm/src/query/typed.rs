@@ -4,6 +4,7 @@ use super::class::{self, Class};
 use super::{KeyRange, Span};
 use crate::entity::TableEntity;
 use crate::key::{KeyError, RowKey};
+use crate::row::StoredKeys;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -206,12 +207,19 @@ pub(crate) fn keys_of<Q: Query>(query: Q) -> Result<KeyRange, KeyError> {
     Ok(KeyRange { partition, row: row.bounded_by(&row_span::<Q::Row>()) })
 }
 
-/// A property of entity `Self`, by the hash of its field's name and its type; written by the derive.
+/// A field of entity `Self` that a projection may have, by the hash of its name and its type; written
+/// by the derive.
 #[doc(hidden)]
 pub trait Field<const ID: u64, T> {
+    /// What it is stored as; empty for one that only keys tell.
     const PROPERTY: &'static str;
+
+    /// What the keys of a row that does not store it tell of it.
+    fn told(_keys: StoredKeys<'_>) -> Result<Option<T>, KeyError> {
+        Ok(None)
+    }
 }
 
-/// Whether rows of kind `Self` store that field; written by the derive.
+/// Whether rows of kind `Self` store that field, or their keys tell it; written by the derive.
 #[doc(hidden)]
 pub trait Stores<const ID: u64> {}

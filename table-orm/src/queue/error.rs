@@ -4,6 +4,7 @@ use std::error::Error;
 
 /// Why a request to a queue was not carried out.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 #[error("queue `{queue}`: {message}")]
 pub struct QueueError {
     /// What it is about.

@@ -140,8 +140,8 @@ impl Queues for MemoryQueues {
             stored.pop = pop;
             stored.dequeue_count += 1;
             stored.visible_at = now + visibility;
-            let receipt = Receipt { id: stored.id.to_string(), pop: pop.to_string() };
-            Message { text: stored.text.clone(), dequeue_count: stored.dequeue_count, receipt }
+            let receipt = Receipt::new(stored.id.to_string(), pop.to_string());
+            Message::new(&stored.text, stored.dequeue_count, receipt)
         });
         Ok(received.collect())
     }
@@ -154,18 +154,18 @@ impl Queues for MemoryQueues {
     async fn renew(
         &self,
         queue: &str,
-        message: &Message,
+        receipt: &Receipt,
         visibility: Duration,
     ) -> Result<Receipt, QueueError> {
         check_time(queue, visibility, Duration::ZERO)?;
         let mut state = self.state();
-        let at = state.find(queue, &message.receipt)?;
+        let at = state.find(queue, receipt)?;
         let pop = state.number();
         if let Some(stored) = state.queue(queue)?.get_mut(at) {
             stored.pop = pop;
             stored.visible_at = Instant::now() + visibility;
         }
-        Ok(Receipt { id: message.receipt.id.clone(), pop: pop.to_string() })
+        Ok(Receipt::new(&receipt.id, pop.to_string()))
     }
 
     async fn remove(&self, queue: &str, receipt: &Receipt) -> Result<(), QueueError> {
@@ -215,11 +215,14 @@ mod tests {
         let mut message = queues.receive("jobs", 1, MINUTE).await.unwrap().remove(0);
         let stale = message.clone();
         tokio::time::sleep(MINUTE / 2).await;
-        message.receipt = queues.renew("jobs", &message, MINUTE).await.unwrap();
-        assert_eq!(kind(queues.renew("jobs", &stale, MINUTE).await), QueueErrorKind::MessageLost);
+        message.receipt = queues.renew("jobs", &message.receipt, MINUTE).await.unwrap();
+        assert_eq!(
+            kind(queues.renew("jobs", &stale.receipt, MINUTE).await),
+            QueueErrorKind::MessageLost
+        );
         tokio::time::sleep(MINUTE / 2).await;
         assert_eq!(queues.receive("jobs", 1, MINUTE).await.unwrap(), [], "renewed");
-        message.receipt = queues.renew("jobs", &message, Duration::ZERO).await.unwrap();
+        message.receipt = queues.renew("jobs", &message.receipt, Duration::ZERO).await.unwrap();
         let next = queues.receive("jobs", 1, MINUTE).await.unwrap().remove(0);
         assert_eq!(next.dequeue_count, 2, "released");
         let lost = queues.remove("jobs", &message.receipt).await;

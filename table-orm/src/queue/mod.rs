@@ -29,6 +29,7 @@ pub const MAX_VISIBILITY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A message that was received, and is hidden from others until its visibility time-out.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Its text, as it was sent.
     pub text: String,
@@ -40,11 +41,28 @@ pub struct Message {
 
 /// Which message was received, and when: the proof that it is not another's by now.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Receipt {
     /// The message's id.
     pub id: String,
     /// The pop receipt of the latest receive or renewal; earlier ones are void.
     pub pop: String,
+}
+
+impl Message {
+    /// A message, as a backend received it.
+    #[must_use]
+    pub fn new(text: impl Into<String>, dequeue_count: u64, receipt: Receipt) -> Self {
+        Self { text: text.into(), dequeue_count, receipt }
+    }
+}
+
+impl Receipt {
+    /// The receipt of a message of that id.
+    #[must_use]
+    pub fn new(id: impl Into<String>, pop: impl Into<String>) -> Self {
+        Self { id: id.into(), pop: pop.into() }
+    }
 }
 
 /// A backend that keeps queues.
@@ -89,14 +107,14 @@ pub trait Queues: fmt::Debug + Send + Sync {
     async fn peek(&self, queue: &str) -> Result<bool, QueueError>;
 
     /// Hides a received message for `visibility` from now on; none at all releases it. The receipt
-    /// it was received with is void from then on, the one returned takes its place.
+    /// given is void from then on, the one returned takes its place.
     ///
     /// # Errors
     /// `MessageLost` when somebody else received the message meanwhile, or it is gone.
     async fn renew(
         &self,
         queue: &str,
-        message: &Message,
+        receipt: &Receipt,
         visibility: Duration,
     ) -> Result<Receipt, QueueError>;
 
@@ -138,10 +156,10 @@ impl<Q: Queues + ?Sized> Queues for Arc<Q> {
     async fn renew(
         &self,
         queue: &str,
-        message: &Message,
+        receipt: &Receipt,
         visibility: Duration,
     ) -> Result<Receipt, QueueError> {
-        (**self).renew(queue, message, visibility).await
+        (**self).renew(queue, receipt, visibility).await
     }
 
     async fn remove(&self, queue: &str, receipt: &Receipt) -> Result<(), QueueError> {

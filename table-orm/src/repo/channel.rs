@@ -1,5 +1,6 @@
 //! A table of a store, and the way its answers become the errors of calls.
 
+use super::connection::Connection;
 use super::guarded::CanonicalKey;
 use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
 use crate::error::{Error, Refusal, Result};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
 pub(crate) struct Channel {
-    pub store: Arc<dyn Store>,
+    pub connection: Arc<Connection>,
     pub table: TableName,
     pub owner: Owner,
 }
@@ -55,13 +56,13 @@ fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
 
 impl Channel {
     /// That table, on behalf of `E`.
-    pub fn new<E: TableEntity>(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { store, table, owner: Owner::of::<E>() }
+    pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
+        Self { connection, table, owner: Owner::of::<E>() }
     }
 
     /// The store behind the pointer: the pointer is a store too, one that boxes each future again.
-    fn store(&self) -> &dyn Store {
-        &*self.store
+    pub fn store(&self) -> &dyn Store {
+        &*self.connection.store
     }
 
     /// A query of these keys in this table.
@@ -70,8 +71,8 @@ impl Channel {
     }
 
     /// That table, on behalf of tools that know no entity of it.
-    pub fn untyped(store: Arc<dyn Store>, table: TableName, entity: &'static str) -> Self {
-        Self { store, table, owner: Owner::untyped(entity) }
+    pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
+        Self { connection, table, owner: Owner::untyped(entity) }
     }
 
     pub async fn get(
@@ -240,7 +241,8 @@ mod tests {
     #[tokio::test]
     async fn more_operations_than_a_transaction_takes_are_refused_before_they_are_sent() {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
-        let channel = Channel::untyped(store, TableName::new("orders").unwrap(), "Order");
+        let connection = Arc::new(Connection::new(store));
+        let channel = Channel::untyped(connection, TableName::new("orders").unwrap(), "Order");
         let send = |count: usize| {
             let delete = |row: usize| Operation {
                 row_key: row.to_string(),

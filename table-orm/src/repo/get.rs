@@ -32,7 +32,8 @@ impl<R: Row, T> Get<R, T> {
         Self { question: Some((channel, keys)), row: PhantomData, answer: Answer(None) }
     }
 
-    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
+    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`: those that the row stores
+    /// from its properties, others from its keys.
     pub fn project<P: FromRow<R>>(self) -> Get<R, P> {
         Get { question: self.question, row: PhantomData, answer: Answer(None) }
     }

@@ -1,7 +1,9 @@
 //! Read, decide, write under the version that was read.
 //!
-//! Invariant: nothing is written over a version that the decision has not seen; when another writer
-//! came between, the decision is made again, at most so many times in all.
+//! Invariants: nothing is written over a version that the decision has not seen; when another writer
+//! came between, the decision is made again, at most so many times in all; of the calls of one
+//! connection none comes between the read and the write of another of the same entity. A call waits
+//! for its turn before it sends anything and has one at most, so no two wait for each other.
 
 use super::channel::Channel;
 use crate::entity::{ETag, Loaded, TableEntity};
@@ -11,11 +13,13 @@ use crate::query::{KeyRange, Span};
 use crate::row::EntityRow;
 use crate::store::Transaction;
 
-/// How often a write that reads first is tried when other writers come between.
+/// How often a write that reads first is tried when other writers come between, unless told
+/// otherwise. Those of the same [`Tables`](crate::Tables) and its clones take turns, so that only
+/// others do.
 pub const MAX_ATTEMPTS: usize = 8;
 
 /// The keys of a canonical row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CanonicalKey {
     pub partition_key: String,
     pub row_key: String,
@@ -64,6 +68,7 @@ pub(super) async fn guarded<E: TableEntity, X: From<Error>>(
     mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
 ) -> Result<Outcome<E>, X> {
     let CanonicalKey { partition_key, row_key } = key;
+    let _turn = channel.connection.turn(&channel.table, key).await;
     let mut attempt = 0;
     loop {
         attempt += 1;

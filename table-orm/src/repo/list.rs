@@ -73,7 +73,8 @@ impl<R: Row, C, T> List<R, C, T> {
         self
     }
 
-    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
+    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`: those that the row stores
+    /// from its properties, others from its keys.
     pub fn project<P: FromRow<R>>(self) -> List<R, C, P> {
         self.cast()
     }

@@ -19,13 +19,22 @@ use std::fmt;
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Merge<E> {
-    pub(super) channel: Channel,
-    pub(super) keys: Result<KeyRange, KeyError>,
-    pub(super) patch: Patch<E>,
-    pub(super) insert: bool,
+    channel: Channel,
+    keys: Result<KeyRange, KeyError>,
+    patch: Patch<E>,
+    insert: bool,
+    attempts: usize,
 }
 
 impl<E: TableEntity> Merge<E> {
+    pub(super) const fn new(
+        channel: Channel,
+        keys: Result<KeyRange, KeyError>,
+        patch: Patch<E>,
+    ) -> Self {
+        Self { channel, keys, patch, insert: false, attempts: MAX_ATTEMPTS }
+    }
+
     /// Inserts the entity when it is not there: insert-or-merge, where update-only is the default.
     ///
     /// The key and the patch must tell the whole entity then: each field is in the patch, has a
@@ -39,6 +48,14 @@ impl<E: TableEntity> Merge<E> {
         self
     }
 
+    /// Tries at most so often when other writers come between, instead of [`MAX_ATTEMPTS`] times;
+    /// 0 counts as 1. Nothing changes where
+    /// [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW), which is sent once.
+    pub fn attempts(mut self, attempts: usize) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
     /// What it will send.
     ///
     /// # Errors
@@ -49,7 +66,7 @@ impl<E: TableEntity> Merge<E> {
             return Ok(Plan::write(&self.channel.table, self.one_row(&key)?));
         }
         let absent = if self.insert { Some(insert_all(self.whole(&key)?)) } else { None };
-        Ok(key.plan(&self.channel, absent, MAX_ATTEMPTS))
+        Ok(key.plan(&self.channel, absent, self.attempts))
     }
 
     pub(super) fn key(&self) -> Result<CanonicalKey> {
@@ -101,7 +118,7 @@ impl<E: TableEntity> Merge<E> {
         }
         let patch = self.body(&key)?;
         let absent = if self.insert { Some(self.whole(&key)?) } else { None };
-        merge_over::<E>(&self.channel, &key, &patch, absent.as_ref()).await
+        merge_over::<E>(&self.channel, &key, self.attempts, &patch, absent.as_ref()).await
     }
 }
 
@@ -110,11 +127,12 @@ impl<E: TableEntity> Merge<E> {
 pub(super) async fn merge_over<E: TableEntity>(
     channel: &Channel,
     key: &CanonicalKey,
+    attempts: usize,
     set: &Bytes,
     absent: Option<&EntityRows>,
 ) -> Result<ETag> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let (_, written) = guarded::<E, Error>(channel, key, MAX_ATTEMPTS, |stored| {
+    let (_, written) = guarded::<E, Error>(channel, key, attempts, |stored| {
         let Some(loaded) = stored else {
             let rows = absent.cloned();
             let rows = rows.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))?;

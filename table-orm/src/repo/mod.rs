@@ -3,6 +3,7 @@
 mod backfill;
 mod bulk;
 mod channel;
+mod connection;
 mod delete_partition;
 mod get;
 mod guarded;
@@ -25,7 +26,8 @@ mod write;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use bulk::{
-    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_PARTITIONS, Remainder,
+    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
+    Remainder,
 };
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use guarded::MAX_ATTEMPTS;
@@ -46,17 +48,18 @@ pub use write::Write;
 pub(crate) use verify::template_of;
 
 use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
-use crate::error::{Error, Result};
+use crate::error::{Error, Invalid, Result};
 use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
 use crate::query::{
     CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
 };
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
-use crate::store::{IfMatch, Store, Transaction};
+use crate::store::{IfMatch, Transaction};
 use crate::tables::refused;
 use bulk::Grouping;
 pub(crate) use channel::Channel;
+pub(crate) use connection::Connection;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use write::{Change, Then};
@@ -85,8 +88,8 @@ impl<E> Clone for Repo<E> {
 }
 
 impl<E: TableEntity> Repo<E> {
-    pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { channel: Channel::new::<E>(store, table), entity: PhantomData }
+    pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
+        Self { channel: Channel::new::<E>(connection, table), entity: PhantomData }
     }
 
     /// The table's name.
@@ -101,7 +104,11 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::AlreadyExists`].
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
-        self.channel.store.create_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+        self.channel
+            .store()
+            .create_table(table)
+            .await
+            .map_err(|cause| refused(table.as_str(), cause))
     }
 
     /// Creates the table unless it is there. Says whether it was created.
@@ -122,7 +129,11 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::TableNotFound`].
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
-        self.channel.store.delete_table(table).await.map_err(|cause| refused(table.as_str(), cause))
+        self.channel
+            .store()
+            .delete_table(table)
+            .await
+            .map_err(|cause| refused(table.as_str(), cause))
     }
 
     /// Point query: the entity in the row of a complete key, or `None`. One request, one row.
@@ -208,8 +219,8 @@ impl<E: TableEntity> Repo<E> {
     /// Every entity of the table, by its canonical row, read by many workers and in no order.
     /// Reads, and is billed for, every row of the table.
     pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
-        let Channel { store, table, .. } = self.channel.clone();
-        Scan::typed(store, table, &permit)
+        let Channel { connection, table, .. } = &self.channel;
+        Scan::typed(Arc::clone(&connection.store), table.clone(), &permit)
     }
 
     /// The entities of a query, to be changed and saved: with their versions.
@@ -240,9 +251,11 @@ impl<E: TableEntity> Repo<E> {
     /// Inserts an entity, or replaces the one under its canonical key. Returns its ETag.
     ///
     /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else it
-    /// reads the canonical row and writes the difference under its ETag, at most
-    /// [`MAX_ATTEMPTS`] times; then [`Error::Misplaced`] says that the properties stored there make
-    /// another key, so that it is not known which rows are to go.
+    /// reads the canonical row and writes the difference under its ETag, in turn with others as
+    /// [`update`](Self::update), at most [`MAX_ATTEMPTS`] times or [as told](Write::attempts). Then
+    /// [`Error::Conflict`] says that writers from elsewhere came between each time: call again; and
+    /// [`Error::Misplaced`] that the properties stored there make another key, so that it is not known
+    /// which rows are to go.
     ///
     /// Of properties that `E` does not know none stays ([two versions at
     /// once](crate::guide::out_of_step#two-versions-at-once)).
@@ -276,7 +289,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One request where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW): no read, and no other
     /// writer's properties are lost. Else it reads the canonical row and writes it and the index
-    /// rows that store any of these properties under its ETag, at most [`MAX_ATTEMPTS`] times.
+    /// rows that store any of these properties under its ETag, in turn with others as
+    /// [`update`](Self::update), at most [`MAX_ATTEMPTS`] times or [as told](Merge::attempts).
     ///
     /// No property is removed: the service merges what is given. For that there is
     /// [`update`](Self::update), or `load` and [`save`](Self::save).
@@ -314,24 +328,31 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// # Errors
     /// [`Error::NotFound`]; with `or_insert`, [`Error::NotWhole`]; where it reads first,
-    /// [`Error::Misplaced`], as [`load`](Self::load).
+    /// [`Error::Misplaced`], as [`load`](Self::load), and [`Error::Conflict`], as `update`.
     pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Merge<E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        let patch = patch.into_patch();
-        Merge { channel: self.channel.clone(), keys: key.into_keys(), patch, insert: false }
+        Merge::new(self.channel.clone(), key.into_keys(), patch.into_patch())
     }
 
     /// Reads the entity under a canonical key, has it changed, and saves it under its ETag; when
-    /// another writer came between, again from the start, at most [`MAX_ATTEMPTS`] times. For
-    /// increments and appends, which depend on what is stored. Gives the entity as it is now.
+    /// another writer came between, again from the start, at most [`MAX_ATTEMPTS`] times or [as
+    /// told](Update::attempts). For increments and appends, which depend on what is stored. Gives the
+    /// entity as it is now.
+    ///
+    /// Writes of one entity that read first take turns, in the order they began, among all clones of
+    /// a [`Tables`](crate::Tables): each sends a read and a write. Writers from elsewhere, such as
+    /// other processes, and `save` and blind writes, which do not wait, may come between. A call that
+    /// has begun has its place in the queue until it ends or is dropped, so do not set it aside,
+    /// unfinished and not polled, to await another write of the same entity: that one would wait for
+    /// ever.
     ///
     /// `change` is called once for each attempt, with what is stored then. Properties that `E` does
     /// not know go, as with [`save`](Self::save).
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time;
+    /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time: call again;
     /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has a key of the
     /// changed one; [`Error::PartitionChanged`]; [`Error::Misplaced`], as [`load`](Self::load).
     pub fn update<'a, Q>(&self, key: Q, change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
@@ -494,7 +515,8 @@ impl<E: TableEntity> Repo<E> {
     }
 
     /// Inserts many entities, several of one partition in a transaction. The input may be endless:
-    /// it is read as it is needed.
+    /// it is read as it is needed. Sorted by partition it needs the fewest requests; in another order
+    /// not many more, as long as [`OPEN_OPERATIONS`] rows hold many of each partition.
     pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,
@@ -507,6 +529,10 @@ impl<E: TableEntity> Repo<E> {
     /// Inserts or replaces many entities: several of one partition in a transaction where
     /// [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else each by a read and a
     /// guarded write.
+    ///
+    /// An index key or a unique value that one entity of the input gives up and another takes over
+    /// needs two calls, the giver's first. What an entity gives up is known when its stored rows are
+    /// read, so that in one call the other may be written before it, and is refused then.
     pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,
@@ -559,11 +585,16 @@ impl<E: TableEntity> Repo<E> {
         operations: impl FnOnce(EntityRows) -> Transaction,
     ) -> Write<E, T> {
         let change = EntityRows::of(entity).map(|rows| Change::Blind(operations(rows)));
-        Write { channel: self.channel.clone(), change, entity: PhantomData }
+        self.write(change)
     }
 
     fn over_stored<T>(&self, entity: &E, then: Then) -> Write<E, T> {
         let change = EntityRows::of(entity).map(|rows| Change::OverStored { rows, then });
-        Write { channel: self.channel.clone(), change, entity: PhantomData }
+        self.write(change)
+    }
+
+    fn write<T>(&self, change: Result<Change, Invalid>) -> Write<E, T> {
+        let channel = self.channel.clone();
+        Write { channel, change, attempts: MAX_ATTEMPTS, entity: PhantomData }
     }
 }

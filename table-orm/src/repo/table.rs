@@ -3,6 +3,7 @@
 use super::Repo;
 use super::bulk::{Bulk, Grouping};
 use super::channel::Channel;
+use super::connection::Connection;
 use super::guarded::CanonicalKey;
 use super::pages::{Pages, RowStream};
 use crate::entity::{DynamicEntity, ETag, TableEntity, TableName};
@@ -12,7 +13,7 @@ use crate::property::PropertyError;
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use crate::row::{SkipUnreadable, read_row};
 use crate::scan::Scan;
-use crate::store::{Action, IfMatch, Metadata, Operation, Store, Transaction};
+use crate::store::{Action, IfMatch, Metadata, Operation, Transaction};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,14 +28,14 @@ pub struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(store: Arc<dyn Store>, table: TableName) -> Self {
-        Self { channel: Channel::untyped(store, table, "DynamicEntity") }
+    pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
+        Self { channel: Channel::untyped(connection, table, "DynamicEntity") }
     }
 
     /// The entities of type `E` in this table.
     pub(crate) fn repo<E: TableEntity>(&self) -> Repo<E> {
-        let Channel { store, table, .. } = self.channel.clone();
-        Repo::new(store, table)
+        let Channel { connection, table, .. } = self.channel.clone();
+        Repo::new(connection, table)
     }
 
     /// Point query.
@@ -141,8 +142,8 @@ impl Table {
     /// Every row of the table, read by many workers and in no order. Reads, and is billed for,
     /// every row.
     pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
-        let Channel { store, table, .. } = self.channel.clone();
-        Scan::untyped(store, table, &permit)
+        let Channel { connection, table, .. } = &self.channel;
+        Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit)
     }
 
     async fn write(

@@ -1,6 +1,7 @@
 //! Queries of one partition in which entities of several types stand.
 
 use super::channel::Channel;
+use super::connection::Connection;
 use super::pages::{PageReader, Pages, RowStream};
 use super::verify::Found;
 use crate::entity::{MemberOf, TableName, TableUnion};
@@ -10,7 +11,7 @@ use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{KeyRange, Row, RowQuery, Span, WholePartition};
 use crate::row::{SkipUnreadable, split_page};
-use crate::store::{Metadata, Store};
+use crate::store::Metadata;
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -43,12 +44,12 @@ impl<U> Clone for UnionList<U> {
 }
 
 impl<U: TableUnion> UnionList<U> {
-    pub(crate) fn new<Q>(store: Arc<dyn Store>, table: TableName, partition: Q) -> Self
+    pub(crate) fn new<Q>(connection: Arc<Connection>, table: TableName, partition: Q) -> Self
     where
         Q: WholePartition,
         <Q::Row as Row>::Entity: MemberOf<U>,
     {
-        let channel = Channel::untyped(store, table, U::NAME);
+        let channel = Channel::untyped(connection, table, U::NAME);
         let canonical = U::MEMBERS.iter().filter_map(|member| member.rows.get(member.canonical));
         let row = canonical.map(|row| row.span()).reduce(Span::hull).unwrap_or(Span::All);
         let open = U::MEMBERS.iter().any(|member| member.metadata == Metadata::Minimal);

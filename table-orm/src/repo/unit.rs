@@ -199,7 +199,7 @@ impl<'a> Unit<'a> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         let (channel, patch) = (self.channel.clone(), patch.into_patch());
-        let merge = Merge { channel, keys: key.into_keys(), patch, insert: false };
+        let merge = Merge::new(channel, key.into_keys(), patch);
         match merge.key().and_then(|key| merge.one_row(&key)) {
             _ if !E::PATCHES_ONE_ROW => self.fail(UnitError::NotBlind(E::NAME)),
             Ok(transaction) => self.push::<E>(transaction, Ok(0), None),

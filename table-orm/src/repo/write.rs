@@ -18,6 +18,7 @@ use std::marker::PhantomData;
 pub struct Write<E, T = ETag> {
     pub(super) channel: Channel,
     pub(super) change: Result<Change, Invalid>,
+    pub(super) attempts: usize,
     pub(super) entity: PhantomData<fn() -> (E, T)>,
 }
 
@@ -44,6 +45,14 @@ pub(super) enum Then {
 }
 
 impl<E: TableEntity, T> Write<E, T> {
+    /// Tries at most so often when other writers come between, instead of [`MAX_ATTEMPTS`] times;
+    /// 0 counts as 1. A blind write,
+    /// one that reads nothing first, is sent once whatever this says.
+    pub fn attempts(mut self, attempts: usize) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
     /// What it will send.
     ///
     /// # Errors
@@ -58,7 +67,7 @@ impl<E: TableEntity, T> Write<E, T> {
                 };
                 let key = CanonicalKey::in_partition(&rows.partition_key, row);
                 let inserts = matches!(then, Then::Upsert | Then::Merge);
-                key.plan(&self.channel, inserts.then(|| insert_all(rows)), MAX_ATTEMPTS)
+                key.plan(&self.channel, inserts.then(|| insert_all(rows)), self.attempts)
             }
         })
     }
@@ -76,7 +85,9 @@ impl<E: TableEntity, T> Write<E, T> {
                 let etags = self.channel.send_changes(transaction, &key.row_key).await?;
                 Ok((key, etags.into_iter().next().flatten()))
             }
-            Change::OverStored { rows, then } => over_stored::<E>(&self.channel, &rows, then).await,
+            Change::OverStored { rows, then } => {
+                over_stored::<E>(&self.channel, self.attempts, &rows, then).await
+            }
         }
     }
 }
@@ -84,6 +95,7 @@ impl<E: TableEntity, T> Write<E, T> {
 /// Brings the stored rows to `rows` under the canonical row's ETag.
 async fn over_stored<E: TableEntity>(
     channel: &Channel,
+    attempts: usize,
     rows: &EntityRows,
     then: Then,
 ) -> Result<(CanonicalKey, Option<ETag>)> {
@@ -93,10 +105,10 @@ async fn over_stored<E: TableEntity>(
     };
     let key = CanonicalKey::in_partition(&rows.partition_key, row);
     if then == Then::Merge {
-        let etag = merge_over::<E>(channel, &key, &row.body, Some(rows)).await?;
+        let etag = merge_over::<E>(channel, &key, attempts, &row.body, Some(rows)).await?;
         return Ok((key, Some(etag)));
     }
-    let (_, written) = guarded::<E, Error>(channel, &key, MAX_ATTEMPTS, |stored| match stored {
+    let (_, written) = guarded::<E, Error>(channel, &key, attempts, |stored| match stored {
         None if then == Then::Upsert => {
             Ok(Decision { transaction: insert_all(rows.clone()), canonical: Some(row.clone()) })
         }
@@ -126,7 +138,9 @@ pub(super) fn upsert_alone<E: TableEntity + 'static>(
 ) -> BoxFuture<'static, (E, Result<()>)> {
     Box::pin(async move {
         let written = match EntityRows::of(&entity) {
-            Ok(rows) => over_stored::<E>(&channel, &rows, Then::Upsert).await.map(drop),
+            Ok(rows) => {
+                over_stored::<E>(&channel, MAX_ATTEMPTS, &rows, Then::Upsert).await.map(drop)
+            }
             Err(invalid) => Err(invalid.into()),
         };
         (entity, written)

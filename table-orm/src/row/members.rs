@@ -1,6 +1,7 @@
 //! The members of a stored row's JSON object, as they are read.
 
 use super::json::Json;
+use super::keys::StoredKeys;
 use super::names::{Name, Names};
 use crate::edm::DateTime;
 use crate::entity::ETag;
@@ -171,12 +172,6 @@ impl<'c, 'de> Members<'c, 'de> {
         self.context.timestamp.parse().ok()
     }
 
-    /// The same in a type of the caller's.
-    #[must_use]
-    pub fn timestamp_as<T: TryFrom<DateTime>>(&self) -> Option<T> {
-        self.timestamp().and_then(|instant| instant.try_into().ok())
-    }
-
     /// What the row's PartitionKey and RowKey, once they were read, give back.
     ///
     /// # Errors
@@ -185,9 +180,30 @@ impl<'c, 'de> Members<'c, 'de> {
         &self,
         read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
     ) -> Result<T, RowFault> {
-        read(&self.context.partition_key, &self.context.row_key)
-            .map_err(|error| RowFault::new(error.component, PropertyFault::Key(Box::new(error))))
+        read(&self.context.partition_key, &self.context.row_key).map_err(key_fault)
     }
+
+    /// Fills an empty slot with what the keys tell of a field, once they were read.
+    ///
+    /// # Errors
+    /// When they are not keys of the entity.
+    #[doc(hidden)]
+    pub fn tell<T>(
+        &self,
+        row: usize,
+        slot: &mut Option<T>,
+        told: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+    ) -> Result<(), RowFault> {
+        if slot.is_none() {
+            let RowContext { partition_key, row_key, .. } = &*self.context;
+            *slot = told(StoredKeys { row, partition_key, row_key }).map_err(key_fault)?;
+        }
+        Ok(())
+    }
+}
+
+fn key_fault(error: KeyError) -> RowFault {
+    RowFault::new(error.component, PropertyFault::Key(Box::new(error)))
 }
 
 /// A property's value, or `null`.

@@ -4,6 +4,7 @@
 //! copies share their properties.
 
 mod json;
+mod keys;
 mod members;
 mod misplaced;
 mod names;
@@ -14,6 +15,8 @@ mod skip;
 mod tests;
 mod write;
 
+#[doc(hidden)]
+pub use keys::StoredKeys;
 pub use members::Members;
 pub use misplaced::Misplaced;
 pub use read::{FromRow, ReadRow};

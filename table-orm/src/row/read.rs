@@ -33,7 +33,8 @@ pub trait ReadRow: Sized {
     message = "`{Self}` cannot be read from rows of `{R}`: they do not store all of its fields",
     label = "not stored in these rows",
     note = "a partial copy (`include`/`exclude`) is read with `.project::<P>()`, where \
-            `#[derive(Projection)] struct P` has only fields that the row stores"
+            `#[derive(Projection)] struct P` has only fields that the row stores, or that its keys \
+            tell"
 )]
 pub trait FromRow<R: Row>: ReadRow {}
 

@@ -90,6 +90,7 @@ impl<T, R> Scan<T, R> {
     ) -> Result<Run<U>> {
         let (store, entity, row) = (Arc::clone(&self.store), self.entity, self.row);
         let checkpoint = self.checkpoint.clone();
+        let random = self.random();
         let rules = self.rules(select, keys_only)?;
         let saver = checkpoint.map(|checkpoint| {
             Saver::new(checkpoint, rules.query.table.as_str(), fingerprint(&rules.query))
@@ -100,7 +101,7 @@ impl<T, R> Scan<T, R> {
             row,
             read,
             skip,
-            state: Mutex::new(State::new(rules)),
+            state: Mutex::new(State::new(rules, random)),
             work: Notify::new(),
             pages: Notify::new(),
         };
@@ -153,7 +154,8 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     }
 
     /// Hands each page to `handle`, one at a time unless [`handlers`](Self::handlers) says
-    /// otherwise. An error of `handle` ends the scan.
+    /// otherwise. An error of `handle`, or of the scan, ends it: no more pages are handed out, those
+    /// being handled are finished, and the first error is returned.
     ///
     /// A handler that keeps a borrow while it waits, as of a file it writes, cannot be given as a
     /// closure: use [`page_stream`](Self::page_stream) then.
@@ -201,39 +203,46 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     {
         let handlers = self.handlers;
         let mut run = self.run_rows()?;
-        let handled = async {
-            let mut under_way = FuturesOrdered::new();
-            let mut over = false;
-            loop {
-                if !over && under_way.len() < handlers {
-                    let page = if under_way.is_empty() {
-                        Either::Left(run.take().await)
-                    } else {
-                        either(run.take(), under_way.next()).await
-                    };
-                    match page {
-                        Either::Left(page) => match page? {
-                            Some(page) => under_way.push_back(handle(page.into())),
-                            None => over = true,
-                        },
-                        Either::Right(handled) => {
-                            handled.transpose()?;
-                            run.settle().await?;
-                        }
-                    }
-                } else if let Some(handled) = under_way.next().await {
-                    handled?;
-                    run.settle().await?;
-                } else {
-                    return Ok(());
+        let mut under_way = FuturesOrdered::new();
+        let mut failed: Option<E> = None;
+        // Whether no more pages are taken, and whether no more are done: those behind one that failed.
+        let (mut over, mut broken) = (false, false);
+        loop {
+            let next = if over || under_way.len() == handlers {
+                Either::Right(under_way.next().await)
+            } else if under_way.is_empty() {
+                Either::Left(run.take().await)
+            } else {
+                either(run.take(), under_way.next()).await
+            };
+            let step = match next {
+                Either::Left(Ok(Some(page))) => {
+                    under_way.push_back(handle(page.into()));
+                    continue;
                 }
+                Either::Left(Ok(None)) => {
+                    over = true;
+                    continue;
+                }
+                Either::Left(Err(error)) => Err(error.into()),
+                Either::Right(Some(Err(error))) => {
+                    broken = true;
+                    Err(error)
+                }
+                Either::Right(Some(Ok(()))) if broken => continue,
+                Either::Right(Some(Ok(()))) => run.settle().await.map_err(E::from),
+                Either::Right(None) => break,
+            };
+            if let Err(error) = step {
+                over = true;
+                failed.get_or_insert(error);
             }
-        };
-        let handled: Result<(), E> = handled.await;
+        }
         let ended = run.end().await;
-        handled?;
-        ended?;
-        Ok(run.shared.report())
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(ended.map(|()| run.shared.report())?),
+        }
     }
 
     /// All rows, in memory.

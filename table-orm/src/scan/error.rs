@@ -9,6 +9,12 @@ pub enum ScanError {
     /// A concurrency of zero.
     #[error("a scan needs at least one worker; pass 1 or more to `concurrency`")]
     NoWorkers,
+    /// A concurrency beyond [`MAX_CONCURRENCY`](super::MAX_CONCURRENCY).
+    #[error(
+        "a scan has at most {most} requests under way, not {0}; pass fewer to `concurrency`",
+        most = super::MAX_CONCURRENCY
+    )]
+    TooManyWorkers(usize),
     /// A range that no key lies in: inverted, empty, or outside the prefix.
     #[error(
         "no PartitionKey lies from {lower:?} up to {}; check the range and the prefix",

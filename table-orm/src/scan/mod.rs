@@ -83,7 +83,7 @@ mod tests;
 mod worker;
 
 pub(crate) use builder::Serial;
-pub use builder::{DEFAULT_CONCURRENCY, Scan, Untyped};
+pub use builder::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
 pub use checkpoint::Checkpoint;
 pub use error::ScanError;
 pub use place::ScanKey;

@@ -4,11 +4,16 @@
 //! last second has sustained. A 503 of a request sent after the last cut lowers the rate by 10 %;
 //! it rises by 1 % a second, and 2 % more for each second without a 503, to at most 25 %. Near the
 //! rate that was refused last it rises a tenth as fast, for there the next 503 is to be expected.
+//!
+//! Invariant: no rise takes the rate beyond a few times what is really asked for, and no cut starts
+//! from more. A rate that nobody reaches says nothing of the service, and the way back down is long.
 
 use std::collections::VecDeque;
 
 /// How near to the rate refused last is near.
 const NEAR: f64 = 0.03;
+/// How many times what was asked for of late the rate may be.
+const AHEAD: f64 = 4.0;
 
 /// Paces the account, or one partition. Times are seconds since the scan's start.
 #[derive(Debug)]
@@ -17,11 +22,19 @@ pub(super) struct Pacer {
     floor: f64,
     rate: Option<f64>,
     next: f64,
-    log: VecDeque<(f64, f64)>,
+    log: VecDeque<Answer>,
     cut: f64,
     grown: f64,
     /// The rate that was refused last.
     refused: f64,
+}
+
+#[derive(Debug)]
+struct Answer {
+    at: f64,
+    rows: f64,
+    /// The rows that were reserved for it.
+    page: f64,
 }
 
 impl Pacer {
@@ -43,20 +56,22 @@ impl Pacer {
 
     /// Reserves a page of `page` rows, and says when it may be sent.
     pub fn reserve(&mut self, now: f64, page: f64) -> f64 {
-        let Some(rate) = &mut self.rate else { return now };
+        let Some(rate) = self.rate else { return now };
         let growth = (0.01 + 0.02 * (now - self.cut)).min(0.25);
-        let near = (*rate / self.refused - 1.0).abs() <= NEAR;
+        let near = (rate / self.refused - 1.0).abs() <= NEAR;
         let growth = 1.0 + if near { growth / 10.0 } else { growth };
-        *rate *= growth.powf(now - self.grown);
+        let grown = rate * growth.powf(now - self.grown);
+        let rate = grown.min(self.most()).max(rate);
+        self.rate = Some(rate);
         self.grown = now;
         let at = now.max(self.next);
-        self.next = at + page / *rate;
+        self.next = at + page / rate;
         at
     }
 
     /// Rows came; the unused part of a page's reservation is given back.
     pub fn sustained(&mut self, now: f64, rows: f64, page: f64) {
-        self.log.push_back((now, rows));
+        self.log.push_back(Answer { at: now, rows, page });
         self.forget(now);
         if let Some(rate) = self.rate {
             self.next -= (page - rows) / rate;
@@ -68,7 +83,7 @@ impl Pacer {
     pub fn refused(&mut self, now: f64, issued: f64, most: f64) -> f64 {
         let too_fast = match self.rate {
             Some(rate) if issued < self.cut => return rate,
-            Some(rate) => rate,
+            Some(rate) => rate.min(self.most()),
             None => self.recent().min(most).max(self.floor),
         };
         let rate = (too_fast * 0.9).max(self.floor / 4.0);
@@ -86,7 +101,14 @@ impl Pacer {
 
     /// The rows of the second before the last answer.
     pub fn recent(&self) -> f64 {
-        self.log.iter().map(|(_, rows)| rows).sum()
+        self.log.iter().map(|answer| answer.rows).sum()
+    }
+
+    /// The highest rate that means something: by the pages of that second, not their rows, of which
+    /// a filter may leave none.
+    fn most(&self) -> f64 {
+        let asked: f64 = self.log.iter().map(|answer| answer.page).sum();
+        AHEAD * asked.max(self.floor)
     }
 
     /// Whether it has nothing to remember.
@@ -96,7 +118,7 @@ impl Pacer {
     }
 
     fn forget(&mut self, now: f64) {
-        while self.log.front().is_some_and(|(at, _)| *at < now - 1.0) {
+        while self.log.front().is_some_and(|answer| answer.at < now - 1.0) {
             self.log.pop_front();
         }
     }
@@ -120,6 +142,48 @@ mod tests {
         let first = pacer.reserve(5.0, 1000.0);
         let second = pacer.reserve(5.0, 1000.0);
         assert!((second - first - 1000.0 / 3600.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_long_quiet_leaves_the_rate_within_reach_of_what_is_read() {
+        for pause in [false, true] {
+            let mut pacer = Pacer::new(1000.0);
+            pacer.sustained(0.0, 2000.0, 1000.0);
+            pacer.refused(0.0, 0.0, f64::INFINITY);
+            // For ten minutes the consumer takes 2000 rows a second, or none.
+            let mut now = 0.0;
+            while now < 600.0 {
+                now += 0.5;
+                if !pause {
+                    pacer.reserve(now, 1000.0);
+                    pacer.sustained(now, 1000.0, 1000.0);
+                }
+            }
+            pacer.reserve(now, 1000.0);
+            let mut cuts = 0;
+            while pacer.rate().unwrap() > 2000.0 && cuts < 100 {
+                now += 0.1;
+                pacer.refused(now, now, f64::INFINITY);
+                cuts += 1;
+            }
+            assert!(cuts < 20, "{cuts}, {pause}");
+        }
+    }
+
+    #[test]
+    fn pages_without_rows_do_not_hold_the_rate_down() {
+        let mut pacer = Pacer::new(1000.0);
+        pacer.sustained(0.0, 0.0, 1000.0);
+        pacer.refused(0.0, 0.0, f64::INFINITY);
+        // Twenty requests side by side, each of a second.
+        for second in 1..60 {
+            let now = f64::from(second);
+            for _ in 0..20 {
+                pacer.reserve(now, 1000.0);
+                pacer.sustained(now, 0.0, 1000.0);
+            }
+        }
+        assert!(pacer.rate().unwrap() > 20_000.0, "{pacer:?}");
     }
 
     #[test]

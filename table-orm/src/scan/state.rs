@@ -12,6 +12,7 @@ use super::range::{Axis, Batch, Phase, Range, keys, simple};
 use super::report::ScanReport;
 use super::splitter::Splitter;
 use crate::error::Error;
+use crate::layer::Random;
 use crate::property::PropertyError;
 use crate::query::RowQuery;
 use std::collections::{BTreeMap, VecDeque};
@@ -97,7 +98,7 @@ pub(super) struct State<T> {
     pub barren: bool,
     pub failed: Option<Error>,
     pub stopped: bool,
-    pub jitter: u64,
+    pub random: Random,
 }
 
 /// What a worker does next.
@@ -115,7 +116,7 @@ pub(super) enum Admission {
 }
 
 impl<T> State<T> {
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: Rules, random: Random) -> Self {
         Self {
             limiter: Limiter::new(rules.workers),
             rules,
@@ -137,7 +138,7 @@ impl<T> State<T> {
             barren: false,
             failed: None,
             stopped: false,
-            jitter: 0x9e37_79b9_7f4a_7c15,
+            random,
         }
     }
 
@@ -412,10 +413,7 @@ impl<T> State<T> {
     }
 
     /// A factor between 0.8 and 1.2.
-    pub fn jitter(&mut self) -> f64 {
-        self.jitter ^= self.jitter << 13;
-        self.jitter ^= self.jitter >> 7;
-        self.jitter ^= self.jitter << 17;
-        0.8 + 0.4 * ((self.jitter >> 11) as f64 / (1_u64 << 53) as f64)
+    pub fn jitter(&self) -> f64 {
+        0.4f64.mul_add(self.random.unit(), 0.8)
     }
 }

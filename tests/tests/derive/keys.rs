@@ -7,7 +7,7 @@ use table_orm::key::KeyFault;
 use table_orm::plan::Step;
 use table_orm::query::{QueryClass, Span};
 use table_orm::row::EntityRows;
-use table_orm::{Error, KeyPart, TableEntity, Tables};
+use table_orm::{Error, KeyPart, Projection, TableEntity, Tables};
 use time::{Date, Duration, OffsetDateTime, Time};
 use uuid::Uuid;
 
@@ -285,6 +285,49 @@ fn fixed_widths_need_no_separator_and_braces_are_doubled() {
     assert_eq!(rows.rows[0].row_key, "{007}b.");
     let key = Split::partition(day, Time::MIDNIGHT).row().lap(Lap(7)).split('b');
     assert_eq!(exact(key), "{007}b.");
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "races", partition = "{club}")]
+#[row(by_day, key = "D:{day}{start}")]
+#[row(newest, key = "N:{day_down}{opens}{gun}", include())]
+#[component(day_down = desc(day))]
+struct Race {
+    #[table(key_only)]
+    club: String,
+    day: chrono::NaiveDate,
+    start: chrono::NaiveTime,
+    opens: jiff::civil::Date,
+    gun: jiff::civil::Time,
+}
+
+#[tokio::test]
+async fn dates_of_other_crates_are_asked_for_by_range_and_by_filter() {
+    let repo = repo::<Race>().await;
+    let day = |day| chrono::NaiveDate::from_ymd_opt(2011, 11, day).unwrap();
+    let (opens, gun) = (jiff::civil::date(2011, 5, 1), jiff::civil::time(9, 10, 0, 0));
+    for day in (1..=9).map(day) {
+        let start = chrono::NaiveTime::from_hms_opt(9, 0, 0).unwrap();
+        repo.insert(&Race { club: "a".into(), day, start, opens, gun }).await.unwrap();
+    }
+    let club = Race::partition("a");
+    let some = repo.list(club.by_day().day_in(day(3)..day(6))).collect().await.unwrap();
+    assert!(some.iter().map(|race| race.day).eq((3..6).map(day)));
+    let filtered =
+        repo.list(club.by_day()).filter(|race| race.day.gt(day(7)).and(race.gun.le(gun)));
+    assert_eq!(filtered.count().await.unwrap(), 2);
+    let newest = repo.list(club.newest().day_down_in(day(3)..=day(6))).project::<Day>();
+    let newest = newest.collect().await.unwrap();
+    assert!(newest.iter().map(|race| race.day).eq((3..=6).rev().map(day)));
+    assert!(newest.iter().all(|race| (race.opens, race.gun) == (opens, gun)));
+}
+
+#[derive(Debug, Projection)]
+#[projection(of = Race)]
+struct Day {
+    day: chrono::NaiveDate,
+    opens: jiff::civil::Date,
+    gun: jiff::civil::Time,
 }
 
 /// A partition with a shard in front of what only the key stores.

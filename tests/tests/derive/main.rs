@@ -3,6 +3,7 @@
 mod key_part;
 mod keys;
 mod names;
+mod projection;
 mod properties;
 mod reference;
 mod samples;

@@ -163,10 +163,7 @@ const _: () = {
             MeasureRow(<u16 as _orm::Part>::give(self.0, "at", at, ""), _orm::PhantomData)
         }
         /// Gives a range of `at` of `{at}`, as in `42`: a row range query, in requests of up to 1,000 rows.
-        pub(crate) fn at_in(
-            self,
-            range: impl _orm::LastRangeOf<u16>,
-        ) -> _orm::Range<MeasureRow<'a, T, N>> {
+        pub(crate) fn at_in(self, range: impl _orm::LastRangeOf<u16>) -> _orm::Range<Self> {
             <u16 as _orm::Part>::range(self.0, "at", range)
         }
     }

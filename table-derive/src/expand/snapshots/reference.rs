@@ -214,10 +214,7 @@ const _: () = {
             RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042`: a row range query, in requests of up to 1,000 rows.
-        pub fn bib_in(
-            self,
-            range: impl _orm::RangeOf<u32, _orm::Padded<5>>,
-        ) -> _orm::Range<RegistrationByBib> {
+        pub fn bib_in(self, range: impl _orm::RangeOf<u32, _orm::Padded<5>>) -> _orm::Range<Self> {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
@@ -227,14 +224,11 @@ const _: () = {
             RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
         /// Gives a range of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
-        pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByBib> {
+        pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
             <String as _orm::Part>::range(self.0, "name", range)
         }
         /// Gives the start of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
-        pub fn name_starts_with(
-            self,
-            prefix: impl _orm::PrefixOf<String>,
-        ) -> _orm::Range<RegistrationByBib> {
+        pub fn name_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<Self> {
             self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
         }
     }
@@ -244,14 +238,11 @@ const _: () = {
             RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
         }
         /// Gives a range of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
-        pub fn sex_in(self, range: impl _orm::RangeOf<Sex>) -> _orm::Range<RegistrationByBib> {
+        pub fn sex_in(self, range: impl _orm::RangeOf<Sex>) -> _orm::Range<Self> {
             <Sex as _orm::Part>::range(self.0, "sex", range)
         }
         /// Gives the start of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
-        pub fn sex_starts_with(
-            self,
-            prefix: impl _orm::PrefixOf<Sex>,
-        ) -> _orm::Range<RegistrationByBib> {
+        pub fn sex_starts_with(self, prefix: impl _orm::PrefixOf<Sex>) -> _orm::Range<Self> {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "__")
         }
     }
@@ -261,7 +252,7 @@ const _: () = {
             RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
         }
         /// Gives a range of `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
-        pub fn age_in(self, range: impl _orm::LastRangeOf<u8>) -> _orm::Range<RegistrationByBib> {
+        pub fn age_in(self, range: impl _orm::LastRangeOf<u8>) -> _orm::Range<Self> {
             <u8 as _orm::Part>::range(self.0, "age", range)
         }
     }
@@ -294,10 +285,7 @@ const _: () = {
             RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
         }
         /// Gives a range of `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042`: a row range query, in requests of up to 1,000 rows.
-        pub fn age_in(
-            self,
-            range: impl _orm::RangeOf<u8, _orm::Padded<3>>,
-        ) -> _orm::Range<RegistrationByAge> {
+        pub fn age_in(self, range: impl _orm::RangeOf<u8, _orm::Padded<3>>) -> _orm::Range<Self> {
             <u8 as _orm::Part<_orm::Padded<3>>>::range(self.0, "age", range)
         }
     }
@@ -307,7 +295,7 @@ const _: () = {
             RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42`: a row range query, in requests of up to 1,000 rows.
-        pub fn bib_in(self, range: impl _orm::RangeOf<u32>) -> _orm::Range<RegistrationByAge> {
+        pub fn bib_in(self, range: impl _orm::RangeOf<u32>) -> _orm::Range<Self> {
             <u32 as _orm::Part>::range(self.0, "bib", range)
         }
     }
@@ -317,14 +305,11 @@ const _: () = {
             RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
         }
         /// Gives a range of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
-        pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<RegistrationByAge> {
+        pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
             <String as _orm::Part>::range(self.0, "name", range)
         }
         /// Gives the start of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
-        pub fn name_starts_with(
-            self,
-            prefix: impl _orm::PrefixOf<String>,
-        ) -> _orm::Range<RegistrationByAge> {
+        pub fn name_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<Self> {
             self.0.starts_with::<_orm::Plain, String, _>("name", prefix, "__")
         }
     }
@@ -334,14 +319,11 @@ const _: () = {
             RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
         }
         /// Gives a range of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
-        pub fn sex_in(self, range: impl _orm::LastRangeOf<Sex>) -> _orm::Range<RegistrationByAge> {
+        pub fn sex_in(self, range: impl _orm::LastRangeOf<Sex>) -> _orm::Range<Self> {
             <Sex as _orm::Part>::range(self.0, "sex", range)
         }
         /// Gives the start of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
-        pub fn sex_starts_with(
-            self,
-            prefix: impl _orm::PrefixOf<Sex>,
-        ) -> _orm::Range<RegistrationByAge> {
+        pub fn sex_starts_with(self, prefix: impl _orm::PrefixOf<Sex>) -> _orm::Range<Self> {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "")
         }
     }
@@ -370,7 +352,7 @@ const _: () = {
         pub fn newest_in(
             self,
             range: impl _orm::RangeOf<OffsetDateTime, _orm::Descending>,
-        ) -> _orm::Range<RegistrationByTime> {
+        ) -> _orm::Range<Self> {
             <OffsetDateTime as _orm::Part<_orm::Descending>>::range(self.0, "newest", range)
         }
     }
@@ -383,7 +365,7 @@ const _: () = {
         pub fn bib_in(
             self,
             range: impl _orm::LastRangeOf<u32, _orm::Padded<5>>,
-        ) -> _orm::Range<RegistrationByTime> {
+        ) -> _orm::Range<Self> {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
@@ -404,12 +386,27 @@ const _: () = {
     }
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static str = "Event";
+        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<String> {
+            keys.partition::<Self, _>("", |key| <String as _orm::Part>::read(key, "event", "__"))
+        }
     }
     impl _orm::Field<15956180055569954882, Distance> for Registration {
         const PROPERTY: &'static str = "Distance";
+        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<Distance> {
+            keys.partition::<Self, _>("", |key| {
+                <String as _orm::Part>::read(key, "event", "__")?;
+                <Distance as _orm::Part>::read(key, "distance", "")
+            })
+        }
     }
     impl _orm::Field<23665995974432626, u32> for Registration {
         const PROPERTY: &'static str = "Bib";
+        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<u32> {
+            keys.row::<Self, _>(2, "NEW:", |key| {
+                <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")?;
+                <u32 as _orm::Part<_orm::Padded<5>>>::read(key, "bib", "")
+            })
+        }
     }
     impl _orm::Field<14176396743819860870, String> for Registration {
         const PROPERTY: &'static str = "Name";
@@ -422,13 +419,22 @@ const _: () = {
     }
     impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
         const PROPERTY: &'static str = "RegisteredAt";
+        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<OffsetDateTime> {
+            keys.row::<Self, _>(2, "NEW:", |key| {
+                <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")
+            })
+        }
     }
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
         const PROPERTY: &'static str = "City";
     }
     impl<__S, const _ID: u64> _orm::Stores<_ID> for RegistrationByBib<__S> {}
     impl<__S, const _ID: u64> _orm::Stores<_ID> for RegistrationByAge<__S> {}
+    impl<__S> _orm::Stores<1237236456312824991> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<15956180055569954882> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<23665995974432626> for RegistrationByTime<__S> {}
     impl<__S> _orm::Stores<14176396743819860870> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<9544703709271745487> for RegistrationByTime<__S> {}
     impl RegistrationPatch {
         /// Sets `City`.
         pub fn city(self, city: impl _orm::Value<String>) -> Self {

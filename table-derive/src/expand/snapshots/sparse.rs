@@ -83,8 +83,8 @@ const _: () = {
             out.series("reads", &self.reads)?;
             _orm::Ok(())
         }
-        fn set_etag(&mut self, etag: &_orm::ETag) {
-            self.version = etag.clone().into();
+        fn set_version(&mut self, etag: &_orm::ETag) {
+            self.version = <Option<ETag> as _orm::ETagField>::holding(etag.clone());
         }
     }
     #[diagnostic::do_not_recommend]
@@ -141,7 +141,11 @@ const _: () = {
                 labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, "labels")?.0,
                 reads: <[Option<u32>; 24] as _orm::Series>::finish(f4, "reads")?,
                 open: _orm::Default::default(),
-                version: (row == 0).then(|| m.etag().into()),
+                version: if row == 0 {
+                    <Option<ETag> as _orm::ETagField>::holding(m.etag())
+                } else {
+                    _orm::None
+                },
             })
         }
     }
@@ -179,11 +183,11 @@ const _: () = {
             FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
         /// Gives a range of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
-        fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByPath> {
+        fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
             <String as _orm::Part>::range(self.0, "path", range)
         }
         /// Gives the start of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
-        fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByPath> {
+        fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<Self> {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
@@ -207,7 +211,7 @@ const _: () = {
             FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
         }
         /// Gives a range of `day` of `D:{day}__{path}`, as in `D:2011-11-06`: a row range query, in requests of up to 1,000 rows.
-        fn day_in(self, range: impl _orm::RangeOf<Date>) -> _orm::Range<FileByDay> {
+        fn day_in(self, range: impl _orm::RangeOf<Date>) -> _orm::Range<Self> {
             <Date as _orm::Part>::range(self.0, "day", range)
         }
     }
@@ -217,11 +221,11 @@ const _: () = {
             FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))
         }
         /// Gives a range of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
-        fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<FileByDay> {
+        fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
             <String as _orm::Part>::range(self.0, "path", range)
         }
         /// Gives the start of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
-        fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<FileByDay> {
+        fn path_starts_with(self, prefix: impl _orm::PrefixOf<String>) -> _orm::Range<Self> {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
@@ -239,6 +243,26 @@ const _: () = {
         const INDEX: usize = 1;
         const COLUMNS: Self::Columns = FileByDayColumns { day: _orm::Column::new("day") };
     }
+    impl _orm::Field<12002927925776846068, u64> for File {
+        const PROPERTY: &'static str = "";
+        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<u64> {
+            keys.partition::<Self, _>("", |key| <u64 as _orm::Part>::read(key, "owner", ""))
+        }
+    }
+    impl _orm::Field<271672890340345462, String> for File {
+        const PROPERTY: &'static str = "";
+        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<String> {
+            if let told @ _orm::Some(_) =
+                keys.row::<Self, _>(0, "P:", |key| <String as _orm::Part>::read(key, "path", ""))?
+            {
+                return _orm::Ok(told);
+            }
+            keys.row::<Self, _>(1, "D:", |key| {
+                <Date as _orm::Part>::read(key, "day", "__")?;
+                <String as _orm::Part>::read(key, "path", "")
+            })
+        }
+    }
     impl _orm::Field<14595384746719022877, Option<Date>> for File {
         const PROPERTY: &'static str = "day";
     }
@@ -246,6 +270,8 @@ const _: () = {
         const PROPERTY: &'static str = "labels";
     }
     impl<__S, const _ID: u64> _orm::Stores<_ID> for FileByPath<__S> {}
+    impl<__S> _orm::Stores<12002927925776846068> for FileByDay<__S> {}
+    impl<__S> _orm::Stores<271672890340345462> for FileByDay<__S> {}
     impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
     impl FilePatch {
         /// Sets `labels`.

@@ -10,6 +10,7 @@ pub const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// How often to try again, and how long to wait before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strategy {
     /// One attempt only.
     None,

@@ -135,3 +135,18 @@ fn limits_that_make_no_sense_are_refused() {
     }
     super::bench::paused(async { assert!(Rate::older().around(Script::new([])).is_ok()) });
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_dropped_before_its_turn_takes_nothing_from_others() {
+    let script = Script::new((0..4).map(|_| Answer::Done));
+    let store = around(Rate::default().per_partition(1), &script);
+    let table = table();
+    let write = || store.write(&table, "p", insert("r", 1));
+    write().await.unwrap();
+    // The next turn is in a second; nobody waits for so long.
+    for _ in 0..50 {
+        assert!(timeout(Duration::from_millis(1), write()).await.is_err());
+    }
+    write().await.unwrap();
+    assert!(script.times()[1] <= 1000, "{:?}", script.times());
+}

@@ -187,13 +187,13 @@ async fn a_wait_past_the_deadline_is_not_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_call_ends_it() {
-    let script = Script::new([503; 9].map(status));
+    let script = Script::new([status(503), status(503), status(503), Answer::Done]);
     let store = around(fixed(9), &script);
     let call = timeout(Duration::from_millis(2500), store.list_tables());
     assert!(call.await.is_err());
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(script.times(), [0, 1000, 2000]);
-    assert!(store.list_tables().await.is_ok() || script.times().len() > 3, "it stays usable");
+    store.list_tables().await.unwrap();
 }
 
 #[test]

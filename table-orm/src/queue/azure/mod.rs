@@ -197,17 +197,17 @@ impl Queues for AzureQueues {
     async fn renew(
         &self,
         queue: &str,
-        message: &Message,
+        receipt: &Receipt,
         visibility: Duration,
     ) -> Result<Receipt, QueueError> {
         let client = self.queue(queue)?;
         check_time(queue, visibility, Duration::ZERO)?;
-        let Receipt { id, pop } = &message.receipt;
+        let Receipt { id, pop } = receipt;
         check_id(queue, id)?;
         let answer = client.update_message(id, pop, seconds(visibility), None).await;
         let answer = answer.map_err(|error| fault(queue, error))?;
         let pop = answer.headers().get_optional_string(&POP_RECEIPT);
-        Ok(Receipt { id: id.clone(), pop: pop.ok_or_else(|| unreadable(queue))? })
+        Ok(Receipt::new(id, pop.ok_or_else(|| unreadable(queue))?))
     }
 
     async fn remove(&self, queue: &str, receipt: &Receipt) -> Result<(), QueueError> {
@@ -227,11 +227,9 @@ fn check_id(queue: &str, id: &str) -> Result<(), QueueError> {
 }
 
 fn message(received: ReceivedMessage) -> Option<Message> {
-    Some(Message {
-        text: text::decode(received.message_text.unwrap_or_default()),
-        dequeue_count: received.dequeue_count?.try_into().ok()?,
-        receipt: Receipt { id: received.message_id?, pop: received.pop_receipt? },
-    })
+    let text = text::decode(received.message_text.unwrap_or_default());
+    let receipt = Receipt::new(received.message_id?, received.pop_receipt?);
+    Some(Message::new(text, received.dequeue_count?.try_into().ok()?, receipt))
 }
 
 /// Whole seconds, of a time that is not over a limit.

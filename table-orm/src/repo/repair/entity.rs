@@ -117,7 +117,7 @@ async fn mending<E: TableEntity>(
     let Some(stored) = channel.get(partition_key, row_key, None, Metadata::Minimal).await? else {
         return Ok(Ok(Action::Insert(expected.body.clone())));
     };
-    if differences(&expected.body, &stored.body, channel.store.hidden_property())?.is_none() {
+    if differences(&expected.body, &stored.body, channel.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
     // It was not there for this entity: what is there now may be another's.

@@ -231,7 +231,7 @@ impl<E: TableEntity> Run<E> {
         if let Some(before) = self.partition.take_if(|open| open.key != row.partition_key) {
             self.undecided += before.finish(findings);
         }
-        let hidden = self.channel.store.hidden_property();
+        let hidden = self.channel.store().hidden_property();
         let partition = self.partition.get_or_insert_with(|| {
             Partition::new(row.partition_key.clone(), hidden.map(str::to_owned))
         });

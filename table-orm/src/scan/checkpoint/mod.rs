@@ -14,7 +14,7 @@ use crate::repo::Table;
 use file::CheckpointFile;
 use format::{Scanned, Unread};
 use row::CheckpointRow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -22,14 +22,19 @@ use tokio::time::Instant;
 /// earlier one goes on where that ended: keep it until the work is done, then delete it.
 ///
 /// It is saved before the first page of a new scan is read, after 100 pages or 30 seconds, when the
-/// scan fails or ends, and when an error of the consumer ends it. Pages handed out are counted once the next one is asked for. A process that is
-/// killed delivers again what came after the last save: [`every`](Self::every) with one page makes
-/// that one page.
+/// scan fails or ends, and when an error of the consumer ends it. Pages handed out are counted once
+/// the next one is asked for. A process that is killed delivers again what came after the last save:
+/// [`every`](Self::every) with one page makes that one page.
 ///
 /// A file is saved, too, when the scan is dropped, so that only the pages its consumer was working
 /// on come again. A row is not, for a drop cannot wait for the service.
 ///
-/// A file is written, a few kilobytes, on the consumer's task.
+/// A file is written, a few kilobytes, on the consumer's task: beside itself, then renamed. Of two
+/// scans that use one at a time, each replaces the other's progress with its own, and rows come again:
+/// a [`row`](Self::row) notices that, a file does not.
+///
+/// It knows its scan by the table's name and the query, not by the account or the database file:
+/// give each store's tables checkpoints of their own.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     home: Home,
@@ -100,8 +105,30 @@ impl Checkpoint {
     }
 }
 
-impl<P: Into<PathBuf>> From<P> for Checkpoint {
-    fn from(path: P) -> Self {
+/// A checkpoint in that file.
+impl From<PathBuf> for Checkpoint {
+    fn from(path: PathBuf) -> Self {
+        Self::file(path)
+    }
+}
+
+/// A checkpoint in that file.
+impl From<&Path> for Checkpoint {
+    fn from(path: &Path) -> Self {
+        Self::file(path)
+    }
+}
+
+/// A checkpoint in the file of that path.
+impl From<String> for Checkpoint {
+    fn from(path: String) -> Self {
+        Self::file(path)
+    }
+}
+
+/// A checkpoint in the file of that path.
+impl From<&str> for Checkpoint {
+    fn from(path: &str) -> Self {
         Self::file(path)
     }
 }

@@ -6,6 +6,7 @@ use super::super::splitter::Splitter;
 use super::super::state::{Rules, State};
 use super::DistributedScanError;
 use super::rows::{ScanRow, VERSION};
+use crate::layer::Random;
 use crate::store::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
 
 impl ScanRow {
@@ -66,7 +67,8 @@ impl ScanRow {
 pub(super) fn first_ranges(
     rules: &Rules,
 ) -> Result<Vec<(Place, Option<Place>)>, DistributedScanError> {
-    let mut state = State::<()>::new(rules.clone());
+    // It draws nothing: no request is sent here.
+    let mut state = State::<()>::new(rules.clone(), Random::seeded(0));
     state.begin();
     let ranges: Vec<_> =
         state.ranges.into_iter().map(|(start, range)| (start, range.end)).collect();

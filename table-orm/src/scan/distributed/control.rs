@@ -13,8 +13,10 @@ use crate::error::{Error, Result};
 use crate::layer::Random;
 use crate::queue::{Message, QueueError, QueueErrorKind, Queues, Receipt};
 use crate::repo::Repo;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct Control {
@@ -53,6 +55,20 @@ impl Control {
             Ok(self.ranges.load(ranges).await?.into_vec())
         })
         .await
+    }
+
+    /// All ranges, each once, as it was seen last.
+    ///
+    /// One that changes its state between two queries is missed by none: poisoned ranges are looked
+    /// for before those that were redriven, and again behind those that may be put aside.
+    pub async fn load_ranges(&self) -> Result<Vec<RangeRow>> {
+        use RangeState::{Done, Open, Poisoned};
+        let mut ranges = BTreeMap::new();
+        for state in [Poisoned, Open, Done, Poisoned] {
+            let rows = self.load_all(state).await?.into_iter().map(Loaded::into_inner);
+            ranges.extend(rows.map(|row| (row.range.clone(), row)));
+        }
+        Ok(ranges.into_values().collect())
     }
 
     /// Whether any range is left to read.
@@ -116,7 +132,9 @@ impl Control {
     }
 
     /// Brings the poisoned ranges back; returns how many. Then clears the poison queue of the
-    /// scan's messages, 32 at a time.
+    /// scan's messages, 32 at a time, for a lease at most: from then on the messages of others,
+    /// which stay, come again. One of the scan's that is left does no harm, since rows tell what is
+    /// poisoned.
     pub async fn redrive(&self) -> Result<usize> {
         let mut redriven = 0;
         for mut row in self.load_all(RangeState::Poisoned).await? {
@@ -137,7 +155,8 @@ impl Control {
                 self.send(&row.range, Duration::ZERO).await?;
             }
         }
-        loop {
+        let drained = Instant::now() + LEASE;
+        while Instant::now() < drained {
             let messages = patiently(&self.random, || async {
                 let most = crate::queue::MAX_RECEIVED;
                 self.queues.receive(&self.poison_queue, most, LEASE).await.map_err(of_scan)
@@ -151,9 +170,10 @@ impl Control {
                 }
             }
             if messages.is_empty() {
-                return Ok(redriven);
+                break;
             }
         }
+        Ok(redriven)
     }
 
     /// Deletes the scan's rows, those that workers look for first.

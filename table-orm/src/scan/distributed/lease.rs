@@ -11,7 +11,7 @@ use super::ticket::Ticket;
 use super::{LEASE, MOST_STALLS, SUSPICIOUS_STALLS, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
-use crate::queue::{Message, QueueError, QueueErrorKind};
+use crate::queue::{MAX_MESSAGE_BYTES, Message, QueueError, QueueErrorKind, Receipt};
 use crate::scan::place::{Place, ScanKey};
 use futures_util::future::try_join_all;
 use std::pin::pin;
@@ -22,8 +22,8 @@ use tokio::time::{Instant, timeout_at};
 pub(super) struct Lease<'a> {
     control: &'a Control,
     pub row: Loaded<RangeRow>,
-    /// `None` once it was lost, which a sweep makes up for.
-    message: Option<Message>,
+    /// Of its message; `None` once that was lost, which a sweep makes up for.
+    receipt: Option<Receipt>,
     renewal: Instant,
     /// Nothing was handled yet.
     fresh: bool,
@@ -62,7 +62,10 @@ impl Control {
     /// Takes on the range of a message, unless somebody else has it.
     pub async fn claim(&self, message: Message) -> Result<Claim<'_>> {
         let Some(ticket) = Ticket::read(&message.text) else {
-            let sent = self.queues.send(&self.poison_queue, &message.text, Duration::ZERO).await;
+            // Another program's may be longer than what can be sent: its start tells whose it is,
+            // and refusing it would end every worker that receives it.
+            let text = cut(&message.text, MAX_MESSAGE_BYTES);
+            let sent = self.queues.send(&self.poison_queue, text, Duration::ZERO).await;
             if survivable(sent)?.is_some() {
                 self.forget(&message.receipt).await?;
             }
@@ -80,11 +83,11 @@ impl Control {
             };
             if row.owner.as_ref() == Some(&owner) {
                 // The answer of the last try was lost.
-                return Ok(Lease::claimed(self, row, message, renewal, counted));
+                return Ok(Lease::claimed(self, row, message.receipt, renewal, counted));
             }
             let left = row.lease_left();
             if !left.is_zero() {
-                return self.turn_away(&message, left).await;
+                return self.turn_away(&message.receipt, left).await;
             }
             if ticket.scan != self.scan {
                 // It comes back after its time-out, for a worker of that scan.
@@ -107,7 +110,9 @@ impl Control {
                     self.forget(&message.receipt).await?;
                     return Ok(Claim::Poisoned);
                 }
-                Ok(_) => return Ok(Lease::claimed(self, row, message, renewal, counted)),
+                Ok(_) => {
+                    return Ok(Lease::claimed(self, row, message.receipt, renewal, counted));
+                }
                 Err(error) => tries.again(error, may_have_changed).await?,
             }
         }
@@ -115,26 +120,31 @@ impl Control {
 
     /// Deletes the message of a range that somebody has. A worker renews its lease when half of it
     /// is over; one with less left may be dead, and this its range's only message.
-    async fn turn_away(&self, message: &Message, left: Duration) -> Result<Claim<'_>> {
+    async fn turn_away(&self, receipt: &Receipt, left: Duration) -> Result<Claim<'_>> {
         if left >= LEASE / 2 {
-            self.forget(&message.receipt).await?;
+            self.forget(receipt).await?;
             return Ok(Claim::Duplicate);
         }
-        survivable(self.queues.renew(&self.queue, message, left).await)?;
+        survivable(self.queues.renew(&self.queue, receipt, left).await)?;
         Ok(Claim::Postponed)
     }
+}
+
+/// The start of a text, of at most so many bytes.
+fn cut(text: &str, bytes: usize) -> &str {
+    (0..=bytes).rev().find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
 impl<'a> Lease<'a> {
     fn claimed(
         control: &'a Control,
         row: Loaded<RangeRow>,
-        message: Message,
+        receipt: Receipt,
         renewal: Instant,
         counted: bool,
     ) -> Claim<'a> {
-        let message = Some(message);
-        Claim::Leased(Box::new(Self { control, row, message, renewal, fresh: true, counted }))
+        let receipt = Some(receipt);
+        Claim::Leased(Box::new(Self { control, row, receipt, renewal, fresh: true, counted }))
     }
 
     /// Whether its first page is to be handled while its worker does nothing else.
@@ -169,14 +179,14 @@ impl<'a> Lease<'a> {
     }
 
     async fn renew(&mut self) -> Result<(), Gone> {
-        if let Some(message) = &mut self.message {
-            let renewed = self.control.queues.renew(&self.control.queue, message, LEASE).await;
+        if let Some(receipt) = &mut self.receipt {
+            let renewed = self.control.queues.renew(&self.control.queue, receipt, LEASE).await;
             let lost = |error: &QueueError| error.kind == QueueErrorKind::MessageLost;
             let is_lost = renewed.as_ref().is_err_and(lost);
-            if let Some(receipt) = survivable(renewed)? {
-                message.receipt = receipt;
+            if let Some(new) = survivable(renewed)? {
+                *receipt = new;
             } else if is_lost {
-                self.message = None;
+                self.receipt = None;
             }
         }
         self.renewal = Instant::now() + LEASE / 2;
@@ -196,8 +206,8 @@ impl<'a> Lease<'a> {
     pub async fn finish(mut self, page: Option<(&ScanKey, usize)>) -> Result<(), Gone> {
         let row = RangeRow { state: RangeState::Done, owner: None, ..self.handled(page) };
         self.write(row, &[]).await?;
-        if let Some(message) = &self.message {
-            self.control.forget(&message.receipt).await?;
+        if let Some(receipt) = &self.receipt {
+            self.control.forget(receipt).await?;
         }
         Ok(())
     }
@@ -246,9 +256,9 @@ impl<'a> Lease<'a> {
         let due = clock::after(LEASE + delay);
         self.write(RangeRow { owner: None, due, ..row }, &[]).await?;
         let control = self.control;
-        let released = match &self.message {
-            Some(message) => {
-                survivable(control.queues.renew(&control.queue, message, delay).await)?.is_some()
+        let released = match &self.receipt {
+            Some(receipt) => {
+                survivable(control.queues.renew(&control.queue, receipt, delay).await)?.is_some()
             }
             None => false,
         };

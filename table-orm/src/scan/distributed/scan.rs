@@ -11,7 +11,6 @@ use super::rows_left::rows_left;
 use super::ticket::is_id;
 use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
 use crate::error::{Error, Result};
-use crate::layer::Random;
 use crate::queue::{QueueError, QueueErrorKind, Queues, check_name};
 use crate::repo::Table;
 use crate::row::ReadRow;
@@ -32,7 +31,6 @@ pub struct DistributedScan<T, R> {
     queues: Arc<dyn Queues>,
     queue: String,
     pub(super) continues: bool,
-    seed: Option<u64>,
 }
 
 impl<T, R> Clone for DistributedScan<T, R> {
@@ -67,11 +65,11 @@ impl<T, R> Scan<T, R> {
     /// keeps it from its workers for a minute: give scans that run at a time a queue each.
     ///
     /// [`filter`](Self::filter), [`select`](Self::select), [`project`](Self::project),
-    /// [`prefix`](Self::prefix), [`range`](Self::range) and [`page_size`](Self::page_size) mean what
-    /// they always mean. [`concurrency`](Self::concurrency) is the number of ranges that a worker has
-    /// at a time, each with one page in memory. [`Splitter::Adaptive`] begins with one range,
-    /// [`Splitter::Keys`] with those between at most 98 keys, and [`Splitter::Serial`] never splits
-    /// its one range.
+    /// [`prefix`](Self::prefix), [`partition_range`](Self::partition_range) and
+    /// [`page_size`](Self::page_size) mean what they always mean. [`concurrency`](Self::concurrency)
+    /// is the number of ranges that a worker has at a time, each with one page in memory.
+    /// [`Splitter::Adaptive`] begins with one range, [`Splitter::Keys`] with those between at most 98
+    /// keys, and [`Splitter::Serial`] never splits its one range.
     ///
     /// ```
     /// use table_orm::queue::MemoryQueues;
@@ -121,7 +119,6 @@ impl<T, R> Scan<T, R> {
             queues: Arc::new(queues),
             queue: queue.into(),
             continues: false,
-            seed: None,
         }
     }
 }
@@ -137,9 +134,8 @@ impl<T, R> DistributedScan<T, R> {
 
     /// Lets what is random in its calls follow from a seed.
     #[cfg(test)]
-    pub(super) const fn seeded(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
+    pub(super) fn seeded(self, seed: u64) -> Self {
+        Self { scan: self.scan.seed(seed), ..self }
     }
 
     pub(super) fn control(&self) -> Result<Control> {
@@ -161,7 +157,7 @@ impl<T, R> DistributedScan<T, R> {
             queues: Arc::clone(&self.queues),
             queue: self.queue.clone(),
             poison_queue,
-            random: self.seed.map_or_else(Random::from_system, Random::seeded),
+            random: self.scan.random(),
         })
     }
 
@@ -181,21 +177,19 @@ impl<T, R> DistributedScan<T, R> {
         control.started().await?;
         let mut status = DistributedStatus::default();
         let mut ranges = Vec::new();
-        for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
-            for row in control.load_all(state).await? {
-                match row.state {
-                    RangeState::Open => status.open += 1,
-                    RangeState::Done => status.done += 1,
-                    RangeState::Poisoned => {
-                        status.poisoned += 1;
-                        status.poisoned_ranges.push(row.poisoned());
-                    }
+        for row in control.load_ranges().await? {
+            match row.state {
+                RangeState::Open => status.open += 1,
+                RangeState::Done => status.done += 1,
+                RangeState::Poisoned => {
+                    status.poisoned += 1;
+                    status.poisoned_ranges.push(row.poisoned());
                 }
-                status.leased += u64::from(!row.lease_left().is_zero());
-                status.rows += u64::try_from(row.rows).unwrap_or_default();
-                status.pages += u64::try_from(row.pages).unwrap_or_default();
-                ranges.push(row.into_inner());
             }
+            status.leased += u64::from(!row.lease_left().is_zero());
+            status.rows += u64::try_from(row.rows).unwrap_or_default();
+            status.pages += u64::try_from(row.pages).unwrap_or_default();
+            ranges.push(row);
         }
         status.poisoned_ranges.sort_by(|left, right| left.from.cmp(&right.from));
         status.poisoned_ranges.truncate(MOST_LISTED);

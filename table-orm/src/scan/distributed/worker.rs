@@ -18,6 +18,7 @@ use super::report::WorkerReport;
 use super::rows::error_text;
 use super::scan::DistributedScan;
 use crate::error::{Error, Result};
+use crate::layer::Random;
 use crate::row::ReadRow;
 use crate::scan::read;
 use futures_util::future::{Either, select};
@@ -86,15 +87,14 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
             .and_then(|()| row.check(&started))
             .map_err(Error::from)?;
         let concurrency = rules.workers;
-        let mut state = State::new(rules);
-        state.jitter = control.random.next() | 1;
+        let random = Random::seeded(control.random.next());
         let shared = Shared {
             store: Arc::clone(&self.scan.store),
             entity: self.scan.entity,
             row: self.scan.row,
             read: read::rows::<T>,
             skip: self.scan.skip.clone().map(Skipping::new),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(rules, random)),
             work: Notify::new(),
             pages: Notify::new(),
         };

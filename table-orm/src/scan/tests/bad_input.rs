@@ -3,7 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::query::{Comparison, Filter};
-use crate::scan::ScanError;
+use crate::scan::{MAX_CONCURRENCY, ScanError};
 
 fn refused(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> Error {
     let service = service(grid("heat", 3, 3), 2);
@@ -27,6 +27,8 @@ fn bad_scans_are_refused_before_the_first_request() {
     }
     let error = refused(|scan| scan.concurrency(0));
     assert!(matches!(error, Error::Scan(ScanError::NoWorkers)));
+    let error = refused(|scan| scan.concurrency(MAX_CONCURRENCY + 1));
+    assert!(matches!(error, Error::Scan(ScanError::TooManyWorkers(1001))));
     let error = refused(|scan| scan.pages_per_prefix(1, 0));
     assert!(matches!(error, Error::Scan(ScanError::NoPagesPerPrefix)));
     for key in ["\u{1F3C3}", "a/b", "a\n"] {

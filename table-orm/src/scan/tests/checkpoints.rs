@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::Error;
+use crate::layer::Faults;
 use crate::query::{Comparison, Filter};
 use crate::repo::Table;
 use crate::scan::{Checkpoint, ScanError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Scans until `pages` pages were handled, then drops the scan while the next one is. Returns the
 /// keys handled, those of the page in flight, and whether that was all.
@@ -383,6 +385,7 @@ fn pages_handled_at_a_time_are_done_in_the_order_they_were_handed_out() {
             }));
             assert_eq!(ended.is_ok(), begun < kill);
             assert!(busiest <= 4 && (busiest == 4 || kill < 4), "{busiest}");
+            assert_eq!(under_way.get(), 0, "those beside the one that failed are finished");
             let rest = keys(&run(scan().collect()).unwrap());
             let handled = handled.into_inner();
             let both: BTreeSet<_> = handled.iter().chain(&rest).cloned().collect();
@@ -390,5 +393,33 @@ fn pages_handled_at_a_time_are_done_in_the_order_they_were_handed_out() {
             // The pages under way come again, and no other.
             assert!(handled.len() + rest.len() <= both.len() + 4 * 4);
         }
+    }
+}
+
+#[test]
+fn pages_being_handled_when_the_scan_fails_are_done() {
+    let directory = tempfile::tempdir().unwrap();
+    for seed in 0..20 {
+        let path = directory.path().join(seed.to_string());
+        let service = service(mixed(), 4);
+        let broken = Faults::seeded(seed).errors_before(0.2).store(Arc::new(service.clone()));
+        let table = TableName::new("things").unwrap();
+        let failing = Tables::new(broken.unwrap()).scan(table, ScanPermit::because("test"));
+        let (handled, begun) = (RefCell::new(Vec::new()), Cell::new(0));
+        let ended = run(failing.handlers(4).checkpoint(path.clone()).on_page(|page| {
+            begun.set(begun.get() + 1);
+            let handled = &handled;
+            async move {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                handled.borrow_mut().push(keys(&page.rows));
+                Ok::<_, Error>(())
+            }
+        }));
+        assert!(ended.is_err());
+        let handled = handled.into_inner();
+        assert_eq!(handled.len(), begun.get());
+        let mut both = handled.concat();
+        both.extend(keys(&run(scan(&service).checkpoint(path).collect()).unwrap()));
+        assert_eq!(sorted(both), all(&service));
     }
 }

@@ -38,7 +38,7 @@ fn fake(keys: KeySet, settings: ServiceSettings) -> FakeService {
 
 fn scan(service: &FakeService) -> Scan<DynamicEntity> {
     let table = TableName::new("things").unwrap();
-    Tables::new(service.clone()).scan(table, ScanPermit::because("test"))
+    Tables::new(service.clone()).scan(table, ScanPermit::because("test")).seed(1)
 }
 
 fn key(row: &DynamicEntity) -> Key {

@@ -89,3 +89,12 @@ fn partitions_of_about_a_page_are_not_read_twice() {
         }
     }
 }
+
+#[test]
+fn scans_that_are_throttled_at_a_time_do_not_come_back_at_a_time() {
+    let service = service(grid("heat", 3, 3), 2);
+    let table = TableName::new("things").unwrap();
+    let scan = || Tables::new(service.clone()).scan(table.clone(), ScanPermit::because("test"));
+    assert_ne!(scan().random().next(), scan().random().next());
+    assert_eq!(scan().seed(1).random().next(), scan().seed(1).random().next());
+}

@@ -189,5 +189,10 @@ fn failed(error: Arc<Failure>) -> StoreError {
             format!("Nothing was applied; the database is closed since its disk failed: {error}.")
         }
     };
-    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
+    // No request reaches a closed one, so that none is ambiguous.
+    let (status, code) = match &*error {
+        Failure::Io(_) | Failure::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
+        Failure::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
+    };
+    StoreError { status, ..StoreError::new(code, message).caused_by(error) }
 }

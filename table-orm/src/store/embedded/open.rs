@@ -1,7 +1,8 @@
 //! Opening a database file, and what can be wrong with it.
 //!
-//! Invariant: a file that is not ours is never written. It is first read without write access; an
-//! absent or empty file becomes a database.
+//! Invariant: a file that is not ours is never written, but for the recovery of another program's redb
+//! database that was not closed, which redb makes before it lets anyone look. A file is first read
+//! without write access; an absent or empty one becomes a database.
 
 use super::apply::Writer;
 use super::layout;

@@ -108,7 +108,6 @@ impl<'a> Property<'a> {
     }
 }
 
-/// Length in UTF-16 units.
 /// The type of a value without annotation, by its JSON form.
 fn plain_type(value: &str) -> EdmType {
     match value.as_bytes().first() {

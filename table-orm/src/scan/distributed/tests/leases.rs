@@ -1,7 +1,7 @@
 //! Workers that die, sleep, stop or fail: what it costs.
 
 use super::*;
-use crate::queue::Queues as _;
+use crate::queue::{MAX_MESSAGE_BYTES, Queues as _};
 use crate::scan::Splitter;
 use crate::scan::distributed::{LEASE, WorkerReport};
 use crate::scan::tests::run;
@@ -295,7 +295,7 @@ fn a_message_of_nothing_we_know_goes_to_the_poison_queue() {
     run(async {
         let (world, scan) = one_range(1).await;
         let gone = r#"{"scan":"gone","range":"1"}"#;
-        for text in ["hello", gone, r#"{"scan":"test","range":"none"}"#] {
+        for text in ["hello", LONG, gone, r#"{"scan":"test","range":"none"}"#] {
             world.queues.inner.send(QUEUE, text, Duration::ZERO).await.unwrap();
         }
         world.work_on(&scan, seconds(1)).await.unwrap();
@@ -309,7 +309,8 @@ fn a_message_of_nothing_we_know_goes_to_the_poison_queue() {
         world.work_on(&other, Duration::ZERO).await.unwrap();
         world.assert_all_handled(0);
         let left = world.queues.inner.receive(POISON, 32, seconds(1)).await.unwrap();
-        assert_eq!(left.iter().map(|message| &*message.text).collect::<Vec<_>>(), ["hello"]);
+        let cut = format!("x{}", "ß".repeat(MAX_MESSAGE_BYTES / 2 - 1));
+        assert_eq!(left.iter().map(|message| &*message.text).collect::<Vec<_>>(), ["hello", &cut]);
         assert!(world.queues.inner.receive(QUEUE, 32, seconds(1)).await.unwrap().is_empty());
     });
 }

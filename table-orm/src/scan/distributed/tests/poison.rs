@@ -1,13 +1,17 @@
 //! Ranges that nobody gets on with are put aside, and brought back.
 
 use super::*;
-use crate::Error;
+use crate::layer::Faults;
 use crate::queue::Queues as _;
 use crate::scan::distributed::rows::{RangeRow, RangeState};
 use crate::scan::distributed::{LEASE, MOST_LISTED, WorkerReport, clock};
 use crate::scan::place::Place;
 use crate::scan::tests::run;
 use crate::scan::{ScanKey, Splitter};
+use crate::store::embedded::EmbeddedStore;
+use crate::testing::{FakeService, KeySet, ServiceSettings};
+use crate::{Error, Tables};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -237,6 +241,70 @@ fn a_range_that_workers_died_of_has_no_error_to_tell() {
         let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
         assert_eq!((&range.from, &range.to), (&ScanKey::default(), &None));
         assert_eq!((&range.last, &range.error), (&None, &None));
+    });
+}
+
+#[test]
+fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
+    use RangeState::{Done, Open, Poisoned};
+    run(async {
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let slow = Faults::seeded(1).slow(1.0).store(store.clone()).unwrap();
+        slow.calm();
+        let service = FakeService::new(KeySet::new(numbered(30)), ServiceSettings::default());
+        let world = World::of(service, slow.clone()).await;
+        world.scan().start().await.unwrap();
+        let fast = World { control: Tables::new(store), ..World::new([], 10).await };
+        let control = fast.scan().control().unwrap();
+        let range = control.load_ranges().await.unwrap().remove(0).range;
+        let change = async |from, to| {
+            let mut row = control.load("test", from, &range).await.unwrap().unwrap();
+            row.state = to;
+            control.ranges.save(row).await.unwrap();
+        };
+        let mut now = Open;
+        for (from, to) in [(Poisoned, Open), (Open, Poisoned), (Open, Done)] {
+            for moment in 0..50 {
+                if now != from {
+                    change(now, from).await;
+                }
+                slow.storm();
+                let scan = world.scan();
+                let status = scan.status();
+                let (status, ()) = tokio::join!(status, async {
+                    sleep(Duration::from_millis(100) * moment).await;
+                    change(from, to).await;
+                });
+                slow.calm();
+                now = to;
+                let status = status.unwrap();
+                assert_eq!(status.open + status.done + status.poisoned, 1, "{status:?}");
+                assert!(to == Done || !status.is_whole(), "{status:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn messages_of_others_do_not_keep_a_redrive_from_its_end() {
+    run(async {
+        let world = World::new(numbered(30), 10).await;
+        world.scan().start().await.unwrap();
+        let range = world.scan().control().unwrap().load_ranges().await.unwrap().remove(0).range;
+        let own = format!(r#"{{"scan":"test","range":"{range}"}}"#);
+        for at in 0..50 {
+            let text = if at == 40 { &own } else { "another's" };
+            world.queues.inner.send(POISON, text, Duration::ZERO).await.unwrap();
+        }
+        // Those of the first receive are visible again before the third.
+        world.queues.slow_receives(seconds(35));
+        let redriven = timeout(3 * LEASE, world.scan().redrive()).await.unwrap();
+        assert_eq!(redriven.unwrap(), 0);
+        sleep(LEASE).await;
+        let mut left = world.queues.inner.receive(POISON, 32, LEASE).await.unwrap();
+        left.extend(world.queues.inner.receive(POISON, 32, LEASE).await.unwrap());
+        assert_eq!(left.len(), 49);
+        assert!(left.iter().all(|message| message.text == "another's"));
     });
 }
 

@@ -20,7 +20,8 @@ async fn a_store_goes_on_when_its_disk_does() {
         let error = refused(lost, &ErrorCode::INTERNAL_ERROR);
         assert!(error.message.contains("check the disk"), "{error}");
         let closed = people.write("p", "lost", Action::Insert(json("{}"))).await;
-        let error = refused(closed, &ErrorCode::INTERNAL_ERROR);
+        let error = closed.unwrap_err();
+        assert_eq!((error.status, &error.code), (0, &ErrorCode::CONNECTION_FAILED));
         assert!(error.message.starts_with("Nothing was applied"), "{error}");
         assert!(error.message.contains("check the disk"), "{error}");
         let read = people.store.get(&people.table, "p", "before", None, Metadata::None).await;

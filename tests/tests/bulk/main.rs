@@ -2,15 +2,18 @@
 
 #![allow(missing_docs)]
 
+mod invariants;
+mod requests;
+
 use async_trait::async_trait;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use table_orm::plan::Step;
 use table_orm::query::QueryClass;
-use table_orm::repo::OPEN_PARTITIONS;
+use table_orm::repo::OPEN_OPERATIONS;
 use table_orm::store::embedded::EmbeddedStore;
 use table_orm::store::{Operation, Store, StoreError, Transaction};
-use table_orm::{ETag, Error, ScanPermit, TableEntity, TableName, Tables};
+use table_orm::{ETag, Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 use tests::meddler::{Meddled, Meddler};
 
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
@@ -258,6 +261,11 @@ impl Meddler for Nowhere {
     }
 }
 
+fn nowhere<E: TableEntity>() -> Repo<E> {
+    let store = Nowhere(EmbeddedStore::in_memory().unwrap());
+    Tables::new(Meddled(store)).repo()
+}
+
 /// `ENTITIES=10000000 cargo test --release -p tests --test bulk memory` is ten million of them.
 #[tokio::test]
 async fn however_many_there_are_few_are_in_memory() {
@@ -266,15 +274,13 @@ async fn however_many_there_are_few_are_in_memory() {
     let mut most = 0;
     let input = (0..entities).map(|key| {
         most = most.max(ALIVE.load(Ordering::Relaxed));
-        // More partitions than are collected at a time, of which some fill up.
+        // More rows than are collected at a time, in partitions of which some fill up.
         Many { space: (key / 7 % 70) as u16, key, _counted: Counted::new() }
     });
-    let store = Nowhere(EmbeddedStore::in_memory().unwrap());
-    let repo = Tables::new(Meddled(store)).repo::<Many>();
-    let written = repo.insert_many(input).parallelism(4).await.all().unwrap();
+    let written = nowhere().insert_many(input).parallelism(4).await.all().unwrap();
     assert_eq!(written.entities, u64::from(entities));
-    // Chunks that are collected, wait, and are under way, of 100 entities at most.
-    let bound = 100 * (OPEN_PARTITIONS as i64 + 2 * 4 + 1);
+    // Those that are collected, and chunks that wait and are under way, of 100 entities at most.
+    let bound = OPEN_OPERATIONS as i64 + 100 * (2 * 4 + 1);
     assert!(most <= bound, "{most} at a time, of {bound}");
     assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
 }

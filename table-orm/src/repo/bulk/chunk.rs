@@ -1,0 +1,93 @@
+//! Entities of one partition that travel together.
+
+use crate::store::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, Transaction};
+
+/// Entities of one partition, with the transaction that writes them.
+pub(super) struct Chunk<E> {
+    pub entities: Vec<E>,
+    /// How many operations each entity has.
+    pub sizes: Vec<usize>,
+    pub transaction: Transaction,
+    bytes: usize,
+    /// The RowKeys of the operations, once they are sent.
+    pub keys: Vec<String>,
+}
+
+impl<E> Chunk<E> {
+    pub fn new(partition_key: String) -> Self {
+        let transaction = Transaction { partition_key, operations: Vec::new() };
+        Self { entities: Vec::new(), sizes: Vec::new(), transaction, bytes: 0, keys: Vec::new() }
+    }
+
+    /// An entity with its operations.
+    pub fn of(entity: E, Transaction { partition_key, operations }: Transaction) -> Self {
+        let mut chunk = Self::new(partition_key);
+        chunk.push(entity, operations);
+        chunk
+    }
+
+    pub fn partition_key(&self) -> &str {
+        &self.transaction.partition_key
+    }
+
+    pub fn operations(&self) -> usize {
+        self.transaction.operations.len()
+    }
+
+    /// About what its operations take in a request.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How much of a transaction it fills, by what it has more of; in bytes, of which each operation
+    /// has its share.
+    pub fn fullness(&self) -> usize {
+        const SHARE: usize = MAX_TRANSACTION_BYTES / MAX_TRANSACTION_OPERATIONS;
+        self.bytes.max(self.operations() * SHARE)
+    }
+
+    /// Whether it writes a row that `other` writes too.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.partition_key() == other.partition_key()
+            && !other.takes_rows(&self.transaction.operations)
+    }
+
+    fn takes_rows(&self, operations: &[Operation]) -> bool {
+        let here = &self.transaction.operations;
+        !operations.iter().any(|new| here.iter().any(|old| old.row_key == new.row_key))
+    }
+
+    /// Whether the operations fit beside those here, and touch none of their rows.
+    pub fn takes(&self, operations: &[Operation]) -> bool {
+        let here = &self.transaction.operations;
+        here.is_empty()
+            || here.len() + operations.len() <= MAX_TRANSACTION_OPERATIONS
+                && self.bytes + bytes(operations) <= MAX_TRANSACTION_BYTES
+                && self.takes_rows(operations)
+    }
+
+    pub fn push(&mut self, entity: E, operations: Vec<Operation>) {
+        self.bytes += bytes(&operations);
+        self.sizes.push(operations.len());
+        self.entities.push(entity);
+        self.transaction.operations.extend(operations);
+    }
+
+    /// The entity that the operation of that index belongs to.
+    pub fn owner(&self, operation: usize) -> Option<usize> {
+        let mut end = 0;
+        self.sizes.iter().position(|size| {
+            end += size;
+            operation < end
+        })
+    }
+}
+
+/// About what the operations take in a request: bodies, keys, and the parts around them.
+pub(in crate::repo) fn bytes(operations: &[Operation]) -> usize {
+    const PART: usize = 512;
+    let of = |operation: &Operation| {
+        PART + operation.row_key.len() + operation.action.body().map_or(0, bytes::Bytes::len)
+    };
+    operations.iter().map(of).sum()
+}

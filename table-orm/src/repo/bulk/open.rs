@@ -1,0 +1,144 @@
+//! Entities that wait for others of their partition.
+//!
+//! Invariants: a partition has one chunk at most; after [`Open::surplus`] has given all it has, there
+//! are at most [`OPEN_OPERATIONS`] operations of at most [`OPEN_BYTES`]; which chunk goes is told by
+//! the input alone.
+
+use super::chunk::Chunk;
+use crate::store::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Transaction};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// How many operations a bulk write collects, of any number of partitions, before it sends a
+/// transaction that is not full: as many as 64 full ones have.
+pub const OPEN_OPERATIONS: usize = 64 * MAX_TRANSACTION_OPERATIONS;
+/// How many bytes of keys and bodies it collects: 64 MiB, so that rows of 10 KiB and less are bound
+/// by their number.
+pub const OPEN_BYTES: usize = 16 * MAX_TRANSACTION_BYTES;
+
+/// Chunks that take more entities.
+pub(super) struct Open<E> {
+    /// The fullest last; of those that are equally full, the oldest.
+    chunks: BTreeMap<(usize, Age), Chunk<E>>,
+    /// Where the chunk of a partition is.
+    places: HashMap<String, (usize, Age)>,
+    begun: u64,
+    operations: usize,
+    bytes: usize,
+}
+
+/// When a chunk was begun: more for older ones.
+type Age = Reverse<u64>;
+
+impl<E> Open<E> {
+    pub fn new() -> Self {
+        let (chunks, places) = (BTreeMap::new(), HashMap::new());
+        Self { chunks, places, begun: 0, operations: 0, bytes: 0 }
+    }
+
+    /// Adds an entity to the chunk of its partition. One that does not take it is given back, and
+    /// followed by a new one.
+    pub fn push(&mut self, entity: E, transaction: Transaction) -> Option<Chunk<E>> {
+        let Transaction { partition_key, operations } = transaction;
+        let (age, mut chunk, closed) = match self.remove(&partition_key) {
+            Some((age, chunk)) if chunk.takes(&operations) => (age, chunk, None),
+            earlier => {
+                self.begun += 1;
+                let closed = earlier.map(|(_, chunk)| chunk);
+                (Reverse(self.begun), Chunk::new(partition_key.clone()), closed)
+            }
+        };
+        chunk.push(entity, operations);
+        self.operations += chunk.operations();
+        self.bytes += chunk.bytes();
+        let place = (chunk.fullness(), age);
+        self.places.insert(partition_key, place);
+        self.chunks.insert(place, chunk);
+        closed
+    }
+
+    /// The fullest chunk, while there is more than may be.
+    pub fn surplus(&mut self) -> Option<Chunk<E>> {
+        let over = self.operations > OPEN_OPERATIONS || self.bytes > OPEN_BYTES;
+        if over { self.fullest() } else { None }
+    }
+
+    /// The fullest chunk; of those that are equally full, the oldest.
+    pub fn fullest(&mut self) -> Option<Chunk<E>> {
+        let (_, fullest) = self.chunks.last_key_value()?;
+        let partition_key = fullest.partition_key().to_owned();
+        self.remove(&partition_key).map(|(_, chunk)| chunk)
+    }
+
+    /// All chunks, oldest first.
+    pub fn into_chunks(self) -> impl Iterator<Item = Chunk<E>> {
+        let mut chunks: Vec<_> = self.chunks.into_iter().collect();
+        chunks.sort_unstable_by_key(|&((_, age), _)| Reverse(age));
+        chunks.into_iter().map(|(_, chunk)| chunk)
+    }
+
+    fn remove(&mut self, partition_key: &str) -> Option<(Age, Chunk<E>)> {
+        let place = self.places.remove(partition_key)?;
+        let chunk = self.chunks.remove(&place)?;
+        self.operations -= chunk.operations();
+        self.bytes -= chunk.bytes();
+        Some((place.1, chunk))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Action, Operation};
+    use bytes::Bytes;
+
+    fn open() -> Open<u32> {
+        Open::new()
+    }
+
+    /// A row of a partition, with a body of so many bytes.
+    fn row(partition: usize, row: u32, bytes: usize) -> Transaction {
+        let action = Action::Insert(Bytes::from(vec![b' '; bytes]));
+        let operation = Operation { row_key: row.to_string(), action };
+        Transaction { partition_key: partition.to_string(), operations: vec![operation] }
+    }
+
+    #[test]
+    fn the_fullest_goes_and_of_equals_the_oldest() {
+        let mut open = open();
+        for (number, partition) in [2, 1, 3, 1, 3].into_iter().enumerate() {
+            assert!(open.push(0, row(partition, number as u32, 10)).is_none());
+        }
+        let partitions: Vec<_> = std::iter::from_fn(|| open.fullest())
+            .map(|chunk| chunk.partition_key().to_owned())
+            .collect();
+        assert_eq!(partitions, ["1", "3", "2"]);
+        assert_eq!((open.operations, open.bytes, open.places.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_chunk_of_few_large_rows_is_fuller_than_one_of_many_small_ones() {
+        let mut open = open();
+        for number in 0..20 {
+            assert!(open.push(number, row(1, number, 10)).is_none());
+        }
+        assert!(open.push(0, row(2, 0, 1_000_000)).is_none());
+        assert_eq!(open.fullest().unwrap().partition_key(), "2");
+    }
+
+    #[test]
+    fn no_more_than_the_bound_is_kept_of_any_number_of_partitions() {
+        for (bytes, kept) in [(10, OPEN_OPERATIONS), (100_000, OPEN_BYTES / 100_520)] {
+            let mut open = open();
+            let mut least = usize::MAX;
+            for number in 0..20_000 {
+                assert!(open.push(number, row(number as usize % 10_000, number, bytes)).is_none());
+                while open.surplus().is_some() {
+                    least = least.min(open.operations);
+                }
+                assert!(open.operations <= OPEN_OPERATIONS && open.bytes <= OPEN_BYTES);
+            }
+            assert!(least.abs_diff(kept) <= 2, "{least} of {kept} rows");
+        }
+    }
+}

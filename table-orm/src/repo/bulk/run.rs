@@ -1,0 +1,238 @@
+//! A bulk write under way.
+
+use super::Bulk;
+use super::chunk::Chunk;
+use super::open::Open;
+use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::repo::channel::Channel;
+use crate::repo::guarded::{CanonicalKey, MAX_ATTEMPTS};
+use crate::store::{Operation, Transaction};
+use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// What was sent, and the answer.
+type Sent<E> = (Chunk<E>, Result<()>);
+
+pub(super) struct Run<'a, E, I> {
+    bulk: Bulk<'a, E, I>,
+    /// Chunks that are being collected.
+    open: Open<E>,
+    /// Chunks to be sent, oldest first.
+    ready: VecDeque<Chunk<E>>,
+    /// The rows of requests under way, by partition.
+    busy: HashMap<String, HashSet<String>>,
+    written: BulkProgress,
+    failures: Vec<BulkFailure<E>>,
+    unsent: Vec<E>,
+    /// Whether nothing more is sent.
+    stopped: bool,
+}
+
+impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
+    pub fn new(bulk: Bulk<'a, E, I>) -> Self {
+        Self {
+            bulk,
+            open: Open::new(),
+            ready: VecDeque::new(),
+            busy: HashMap::new(),
+            written: BulkProgress::default(),
+            failures: Vec::new(),
+            unsent: Vec::new(),
+            stopped: false,
+        }
+    }
+
+    pub fn plan(mut self) -> Result<Plan> {
+        let mut steps = Vec::new();
+        while let Some(chunk) = self.next_closed() {
+            let Bulk { channel, grouping, .. } = &self.bulk;
+            let plan = match (grouping.alone, chunk.transaction.operations.first()) {
+                (Some(_), Some(canonical)) => CanonicalKey {
+                    partition_key: chunk.transaction.partition_key.clone(),
+                    row_key: canonical.row_key.clone(),
+                }
+                .plan(channel, Some(chunk.transaction), MAX_ATTEMPTS),
+                _ => Plan::write(&channel.table, chunk.transaction),
+            };
+            steps.extend(plan.steps);
+        }
+        match self.failures.into_iter().next() {
+            Some(failure) => Err(failure.error),
+            None => Ok(Plan { steps }),
+        }
+    }
+
+    pub async fn run(mut self) -> BulkReport<E, I> {
+        let mut under_way = FuturesUnordered::<BoxFuture<'static, Sent<E>>>::new();
+        loop {
+            while !self.stopped && under_way.len() < self.bulk.parallelism {
+                match self.next_chunk() {
+                    Some(chunk) => under_way.push(self.send(chunk)),
+                    None => break,
+                }
+            }
+            match under_way.next().await {
+                Some((chunk, result)) => self.answered(chunk, result),
+                None => break,
+            }
+        }
+        let left = self.ready.into_iter().chain(self.open.into_chunks());
+        self.unsent.extend(left.flat_map(|chunk| chunk.entities));
+        BulkReport {
+            written: self.written,
+            failures: self.failures,
+            remainder: Remainder::new(self.unsent, self.bulk.input),
+        }
+    }
+
+    /// The next chunk none of whose rows is being written; `None` when all wait for an answer, or
+    /// nothing is left.
+    fn next_chunk(&mut self) -> Option<Chunk<E>> {
+        loop {
+            if let Some(place) = self.sendable() {
+                return self.ready.remove(place);
+            }
+            if self.stopped || self.ready.len() >= self.bulk.parallelism {
+                return None;
+            }
+            let chunk = self.next_closed()?;
+            self.ready.push_back(chunk);
+        }
+    }
+
+    fn sendable(&self) -> Option<usize> {
+        (0..self.ready.len()).find(|&place| {
+            let chunk = &self.ready[place];
+            let busy = self.busy.get(chunk.partition_key());
+            let waits =
+                |operation: &Operation| busy.is_some_and(|rows| rows.contains(&operation.row_key));
+            !chunk.transaction.operations.iter().any(waits)
+                && !self.ready.range(..place).any(|earlier| chunk.meets(earlier))
+        })
+    }
+
+    /// The next chunk that takes no more entities: a full one, the fullest of too many, or the rest
+    /// at the end of the input.
+    fn next_closed(&mut self) -> Option<Chunk<E>> {
+        loop {
+            if let Some(chunk) = self.open.surplus() {
+                return Some(chunk);
+            }
+            let Some(entity) = self.bulk.input.next() else {
+                return self.open.fullest();
+            };
+            let closed = match (self.bulk.grouping.operations)(&entity) {
+                Ok(transaction) if self.bulk.grouping.alone.is_some() => {
+                    Some(Chunk::of(entity, transaction))
+                }
+                Ok(transaction) => self.open.push(entity, transaction),
+                Err(error) => {
+                    self.fail(Some(entity), error);
+                    if self.stopped {
+                        return None;
+                    }
+                    None
+                }
+            };
+            if closed.is_some() {
+                return closed;
+            }
+        }
+    }
+
+    fn send(&mut self, mut chunk: Chunk<E>) -> BoxFuture<'static, Sent<E>> {
+        let operations = &chunk.transaction.operations;
+        chunk.keys = operations.iter().map(|operation| operation.row_key.clone()).collect();
+        let busy = self.busy.entry(chunk.partition_key().to_owned()).or_default();
+        busy.extend(chunk.keys.iter().cloned());
+        let channel = self.bulk.channel.clone();
+        match (self.bulk.grouping.alone, chunk.entities.pop()) {
+            (Some(alone), Some(entity)) => Box::pin(async move {
+                let (entity, sent) = alone(channel, entity).await;
+                chunk.entities.push(entity);
+                (chunk, sent)
+            }),
+            (_, last) => {
+                chunk.entities.extend(last);
+                send(channel, chunk)
+            }
+        }
+    }
+
+    fn answered(&mut self, mut chunk: Chunk<E>, result: Result<()>) {
+        self.written.requests += 1;
+        if let Some(busy) = self.busy.get_mut(chunk.partition_key()) {
+            for key in &chunk.keys {
+                busy.remove(key);
+            }
+            if busy.is_empty() {
+                self.busy.remove(chunk.partition_key());
+            }
+        }
+        match result {
+            Ok(()) => {
+                self.written.entities += chunk.entities.len() as u64;
+                self.written.rows += chunk.sizes.iter().sum::<usize>() as u64;
+            }
+            Err(error) => {
+                let operation = error.refusal().and_then(|refusal| refusal.operation);
+                let owner = match operation {
+                    _ if chunk.entities.len() == 1 => Some(0),
+                    Some((index, _)) => chunk.owner(index),
+                    None => None,
+                };
+                self.stopped |= !error.is_of_one_entity();
+                let nobodys = owner.is_none();
+                let entity = owner.map(|index| chunk.entities.remove(index));
+                if !nobodys || self.stopped || !self.bulk.continues {
+                    self.fail(entity, error);
+                }
+                self.try_again(chunk.entities, nobodys);
+            }
+        }
+        if let Some(progress) = &mut self.bulk.progress {
+            progress(self.written);
+        }
+    }
+
+    fn fail(&mut self, entity: Option<E>, error: Error) {
+        self.failures.push(BulkFailure { entity, error });
+        self.stopped |= !self.bulk.continues;
+    }
+
+    /// Entities that shared a transaction with one that failed: sent again without it; or each by
+    /// itself, when it is not known which one failed.
+    fn try_again(&mut self, entities: Vec<E>, each: bool) {
+        if self.stopped {
+            return self.unsent.extend(entities);
+        }
+        let mut again: VecDeque<Chunk<E>> = VecDeque::new();
+        for entity in entities {
+            match ((self.bulk.grouping.operations)(&entity), again.back_mut()) {
+                (Ok(transaction), Some(chunk)) if !each => {
+                    chunk.push(entity, transaction.operations);
+                }
+                (Ok(transaction), _) => again.push_back(Chunk::of(entity, transaction)),
+                (Err(error), _) => self.fail(Some(entity), error),
+            }
+        }
+        while let Some(chunk) = again.pop_back() {
+            self.ready.push_front(chunk);
+        }
+    }
+}
+
+/// Sends a chunk and gives it back with the answer.
+fn send<E: Send + 'static>(channel: Channel, mut chunk: Chunk<E>) -> BoxFuture<'static, Sent<E>> {
+    let operations = std::mem::take(&mut chunk.transaction.operations);
+    let partition_key = chunk.transaction.partition_key.clone();
+    Box::pin(async move {
+        // Canonical rows are written under a condition that no index row's deletion has.
+        let sent = channel.send_changes(Transaction { partition_key, operations }, "").await;
+        (chunk, sent.map(drop))
+    })
+}
