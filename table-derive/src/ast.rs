@@ -1,6 +1,6 @@
 //! What the user wrote: an entity's attributes and fields, each correct by itself.
 
-use crate::attr::{Item, Items, Value, named};
+use crate::attr::{Item, Items, Value, method, named};
 use crate::case::{CASES, Case};
 use crate::errors::{Errors, error};
 use crate::kind;
@@ -327,6 +327,12 @@ impl Unique {
         Some(Self { name, at, components, template, given })
     }
 
+    /// Its fields and components, as they are written.
+    pub fn list(&self) -> String {
+        let names: Vec<_> = self.components.iter().map(|name| name.unraw().to_string()).collect();
+        names.join(", ")
+    }
+
     /// Whether the entity has what it names.
     fn is_known(&self, entity: &Entity<'_>, errors: &mut Errors) -> bool {
         let names = entity.names();
@@ -376,7 +382,7 @@ fn components(attrs: &[Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<
 
 impl Component {
     fn parse(item: Item) -> syn::Result<Self> {
-        let name = item.name;
+        let name = method(item.name)?;
         let Value::Call(encoder, argument) = item.value else {
             return Err(error(
                 &name,

@@ -57,6 +57,23 @@ fn ident(input: ParseStream<'_>, instead: &str) -> syn::Result<Ident> {
     there.map_err(|_| wrong_here(input, "a name is expected here", instead))
 }
 
+/// The name, if a method can be called so.
+pub fn method(name: Ident) -> syn::Result<Ident> {
+    let text = name.to_string();
+    if syn::parse_str::<Ident>(&text).is_ok() {
+        return Ok(name);
+    }
+    let help = match syn::parse_str::<Ident>(&format!("r#{text}")) {
+        Ok(raw) => format!("write `{raw}`, or another name"),
+        Err(_) => "write another name".to_owned(),
+    };
+    Err(error(
+        &name,
+        format!("`{text}` is a word of Rust's own, so no method can have that name"),
+        help,
+    ))
+}
+
 /// What comes next is wrong.
 fn wrong_here(input: ParseStream<'_>, wrong: impl AsRef<str>, instead: &str) -> syn::Error {
     let next = input.cursor().token_tree().map(|(next, _)| next);
@@ -225,7 +242,7 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     syn::parse::Parser::parse2(parse, tokens).map(|names| names.into_iter().collect())
 }
 
-/// `#[row(NAME, ..)]`: the name, and the rest.
+/// `#[row(NAME, ..)]`: the name, of a method, and the rest.
 pub fn named(attr: &Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {
@@ -236,6 +253,7 @@ pub fn named(attr: &Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]
         if !input.is_empty() && !input.peek(Token![,]) {
             return Err(wrong_here(input, "a comma is missing before this", EXAMPLE));
         }
+        let name = method(name)?;
         input.parse::<Option<Token![,]>>()?;
         Ok((name, input.parse_terminated(Item::parse, Token![,])?))
     })

@@ -96,12 +96,17 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
     }
     owned(field, errors);
     let value = kind(field.value_type());
-    let one = !matches!(value, Kind::Other | Kind::Bytes);
+    let one = value.is_sure() && value != Kind::Bytes;
     match field.role {
         Role::Series if one => errors.push(
             field.ty,
             format!("field `{name}` is one value, not a series"),
             "make it `[Option<T>; N]` or `Vec<T>`, or leave `series` out",
+        ),
+        Role::Series if kind::vec(field.ty).and_then(kind::option).is_some() => errors.push(
+            field.ty,
+            format!("field `{name}` is a `Vec` with empty slots, whose end nothing would tell"),
+            "make it `[Option<T>; N]`, or a `Vec<T>` without empty slots",
         ),
         Role::Flatten if one => errors.push(
             field.ty,
@@ -129,7 +134,7 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
         _ => {}
     }
     if let Some((_, literal)) = &field.max_len
-        && (field.role != Role::Property || !matches!(value, Kind::Text | Kind::Other))
+        && (field.role != Role::Property || value.is_sure() && value != Kind::Text)
     {
         errors.push(
             literal,
@@ -139,7 +144,7 @@ fn field_attributes(field: &Field<'_>, errors: &mut Errors) {
     }
     if let Some((_, literal)) = &field.max
         && (field.role != Role::Property
-            || !matches!(value, Kind::Unsigned(_) | Kind::Signed(_) | Kind::Other))
+            || value.is_sure() && !matches!(value, Kind::Unsigned(_) | Kind::Signed(_)))
     {
         errors.push(
             literal,
@@ -283,11 +288,11 @@ fn row_names(entity: &Entity<'_>, errors: &mut Errors) {
 /// Guards have names of their own, and are keyed by what they guard.
 fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {
-        let name = &unique.name;
-        if entity.uniques[..at].iter().any(|other| other.name == *name) {
+        let (name, list) = (&unique.name, unique.list());
+        if entity.uniques[..at].iter().any(|other| other.list() == list) {
             errors.push(
                 &unique.at,
-                format!("`unique` of `{name}` is given twice"),
+                format!("`unique({list})` is given twice"),
                 "leave one of them out",
             );
         }
@@ -395,14 +400,19 @@ fn canonical(model: &Model<'_>, errors: &mut Errors) {
 
 /// The literals that rows start with tell one kind of row from another.
 fn row_starts(model: &Model<'_>, errors: &mut Errors) {
-    let rows = model.entity.rows.iter().map(|row| (row.name.to_string(), &row.template));
-    let guards = model.entity.uniques.iter();
-    let guards = guards.map(|unique| (format!("unique({})", unique.name), &unique.template));
+    const OTHERWISE: &str = "start them with literals of which none is the start of another";
+    const KEY: &str = "give it a key that starts otherwise: `unique(.., key = \"..\")`";
+    let rows = model.entity.rows.iter();
+    let rows = rows.map(|row| (row.name.to_string(), &row.template, OTHERWISE));
+    let guards = model.entity.uniques.iter().map(|unique| {
+        let help = if unique.given { OTHERWISE } else { KEY };
+        (format!("unique({})", unique.list()), &unique.template, help)
+    });
     let all: Vec<_> = rows.chain(guards).collect();
     if all.len() < 2 {
         return;
     }
-    for (at, (name, template)) in all.iter().enumerate() {
+    for (at, (name, template, help)) in all.iter().enumerate() {
         if template.broken {
             continue;
         }
@@ -415,7 +425,7 @@ fn row_starts(model: &Model<'_>, errors: &mut Errors) {
             continue;
         }
         let right = &template.start;
-        for (other, earlier) in &all[..at] {
+        for (other, earlier, _) in &all[..at] {
             let left = &earlier.start;
             // Two of one name are an error of their own.
             let named = name != other;
@@ -423,7 +433,7 @@ fn row_starts(model: &Model<'_>, errors: &mut Errors) {
                 errors.push(
                     &template.literal,
                     format!("rows `{other}` and `{name}` start alike, with `{left}` and `{right}`"),
-                    "start them with literals of which none is the start of another",
+                    help,
                 );
                 break;
             }
@@ -571,12 +581,11 @@ fn encoder(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
         (Encoder::Ascending | Encoder::Descending, Kind::Text | Kind::Bool | Kind::Char) => {
             ("has no order that a key could store", format!("write `{{{name}}}`"))
         }
-        (Encoder::Biased, Kind::Other | Kind::Signed(_))
-        | (Encoder::Lower, Kind::Other | Kind::Text) => {
-            return;
+        (Encoder::Biased, Kind::Signed(_)) | (Encoder::Lower, Kind::Text) => return,
+        (Encoder::Biased, kind) if kind.is_sure() => {
+            ("is not a signed integer", format!("write `{{{name}}}`"))
         }
-        (Encoder::Biased, _) => ("is not a signed integer", format!("write `{{{name}}}`")),
-        (Encoder::Lower, _) => ("is not text", format!("write `{{{name}}}`")),
+        (Encoder::Lower, kind) if kind.is_sure() => ("is not text", format!("write `{{{name}}}`")),
         _ => return,
     };
     errors.push(field.ty, format!("key component `{name}` {wrong}"), help);

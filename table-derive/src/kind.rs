@@ -1,5 +1,5 @@
 //! What a field's type is, as far as its spelling tells. Aliases and newtypes are left to the type
-//! checker.
+//! checker, and so is what a name of a library's may also be: a type of the user's own.
 
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
@@ -14,6 +14,7 @@ pub enum Kind {
     Bytes,
     Bool,
     Char,
+    // Likely, for samples and for what only grows.
     Instant,
     Date,
     /// A time of day.
@@ -40,7 +41,6 @@ pub fn kind(ty: &Type) -> Kind {
         "String" => Kind::Text,
         "Cow" | "Box" if argument(segment).is_some_and(|ty| is(ty, "str")) => Kind::Text,
         "Vec" if argument(segment).is_some_and(|ty| is(ty, "u8")) => Kind::Bytes,
-        "Bytes" => Kind::Bytes,
         "OffsetDateTime" | "DateTime" | "Timestamp" => Kind::Instant,
         "Date" | "NaiveDate" => Kind::Date,
         "Time" | "NaiveTime" => Kind::Time,
@@ -51,6 +51,22 @@ pub fn kind(ty: &Type) -> Kind {
 }
 
 impl Kind {
+    /// Whether it surely is that, and nothing of the user's own.
+    pub fn is_sure(self) -> bool {
+        match self {
+            Self::Unsigned(_)
+            | Self::Signed(_)
+            | Self::Float
+            | Self::Text
+            | Self::Bytes
+            | Self::Bool
+            | Self::Char => true,
+            Self::Instant | Self::Date | Self::Time | Self::Uuid | Self::Ulid | Self::Other => {
+                false
+            }
+        }
+    }
+
     /// Whether it may be text, and so be asked for what it starts with.
     pub fn may_be_text(self) -> bool {
         matches!(self, Self::Text | Self::Other)
@@ -70,6 +86,11 @@ pub fn is_map(ty: &Type) -> bool {
 /// Whether it is a value of any type the service has.
 pub fn is_any(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "Edm")
+}
+
+/// The `T` of a `Vec<T>`.
+pub fn vec(ty: &Type) -> Option<&Type> {
+    last_segment(ty).filter(|segment| segment.ident == "Vec").and_then(argument)
 }
 
 /// The slots of a series `[Option<T>; N]` with a literal `N`.

@@ -123,6 +123,13 @@ struct ShardedByGuid {
     guid: Uuid,
 }
 
+#[derive(Debug, TableEntity)]
+#[table(name = "sharded", partition = "{thousand}", row = "{at}")]
+#[component(thousand = shard(height, 1000), at = biased(height))]
+struct ShardedBySigned {
+    height: i32,
+}
+
 /// Dates and times of day of every crate, which have one text.
 #[derive(Debug, TableEntity)]
 #[table(name = "civil", partition = "P:{id}")]
@@ -266,6 +273,9 @@ fn cases() -> Vec<String> {
     };
     written.add("civil-last", &last);
     written.add("shard-guid", &ShardedByGuid { guid: Uuid::from_u128(7) });
+    for height in [i32::MIN, -1, 0, 7] {
+        written.add(&format!("signed-shard{height}"), &ShardedBySigned { height });
+    }
     written.0
 }
 

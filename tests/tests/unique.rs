@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use table_orm::entity::GuardTemplate;
+use table_orm::row::EntityRows;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
@@ -204,4 +205,35 @@ async fn a_plan_shows_the_guards_it_writes() {
             "NAME:L__F1__000001",
         ]
     );
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(
+    name = "people",
+    partition = "{id}",
+    row = "ID",
+    unique(first, last_name),
+    unique(first_last, name, key = "WHO:{first_last}__{name}")
+)]
+struct Person {
+    id: u32,
+    first: String,
+    last_name: String,
+    first_last: String,
+    name: String,
+}
+
+#[test]
+fn lists_of_one_joined_name_are_told_apart_by_their_keys() {
+    let text = str::to_owned;
+    let person = Person {
+        id: 1,
+        first: text("a"),
+        last_name: text("b"),
+        first_last: text("c"),
+        name: text("d"),
+    };
+    let rows = EntityRows::of(&person).unwrap();
+    let keys: Vec<_> = rows.rows.iter().map(|row| row.row_key.as_str()).collect();
+    assert_eq!(keys, ["ID", "UNQ:first_last_name:a__b", "WHO:c__d"]);
 }

@@ -5,7 +5,7 @@ use super::{Expansion, located, properties, relocated};
 use crate::ast::{Field, Role};
 use crate::kind;
 use crate::model::{Key, Model};
-use proc_macro2::{Ident, Literal, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -33,13 +33,13 @@ pub fn encode_properties(model: &Model<'_>) -> TokenStream {
                 return quote!(#(#writes)*);
             }
             let rows = rows.into_iter().map(Literal::usize_unsuffixed);
-            quote!(if matches!(row, #(#rows)|*) { #(#writes)* })
+            hygienic!(if matches!(row, #(#rows)|*) { #(#writes)* })
         })
         .collect();
     let fields = &model.entity.fields;
     let check = fields.iter().any(|field| field.role == Role::Flatten).then(|| {
         let declared = properties::declared(fields);
-        quote!(out.check_open(#declared)?;)
+        hygienic!(out.check_open(#declared)?;)
     });
     quote!(#writes #check)
 }
@@ -62,26 +62,26 @@ pub fn limit(field: &Field<'_>) -> Option<TokenStream> {
 /// Writes one field of `self` to `out`; nothing for a field that is not stored and has no limit.
 pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
     let (ident, ty, property) = (field.ident, field.ty, &field.property);
-    let value = quote!(&self.#ident);
+    let value = hygienic!(&self.#ident);
     Some(match (field.role, limit(field)) {
         (Role::Property, Some(limit)) if field.key_only.is_some() => {
-            quote!(<#ty as _orm::Stored>::check_limit(#value, out, #property, #limit)?;)
+            hygienic!(<#ty as _orm::Stored>::check_limit(#value, out, #property, #limit)?;)
         }
         (Role::Property, None) if field.key_only.is_some() => return None,
         (Role::Property, Some(limit)) => {
-            quote!(<#ty as _orm::Stored>::put_limited(#value, out, #property, #limit)?;)
+            hygienic!(<#ty as _orm::Stored>::put_limited(#value, out, #property, #limit)?;)
         }
         (Role::Property, None) => {
-            quote!(<#ty as _orm::Stored>::put(#value, out, #property)?;)
+            hygienic!(<#ty as _orm::Stored>::put(#value, out, #property)?;)
         }
-        (Role::Json, _) if kind::option(field.ty).is_some() => quote! {
+        (Role::Json, _) if kind::option(field.ty).is_some() => hygienic! {
             if let _orm::Some(value) = #value {
                 out.json(#property, value)?;
             }
         },
-        (Role::Json, _) => quote!(out.json(#property, #value)?;),
-        (Role::Series, _) => quote!(out.series(#property, #value)?;),
-        (Role::Flatten, _) => quote!(<#ty as _orm::Properties>::write(#value, #property, out)?;),
+        (Role::Json, _) => hygienic!(out.json(#property, #value)?;),
+        (Role::Series, _) => hygienic!(out.series(#property, #value)?;),
+        (Role::Flatten, _) => hygienic!(<#ty as _orm::Properties>::write(#value, #property, out)?;),
         (Role::Skip | Role::ETag | Role::Timestamp, _) => return None,
     })
 }
@@ -90,12 +90,19 @@ pub fn encode(field: &Field<'_>) -> Option<TokenStream> {
 /// is no group once.
 fn group(field: &Field<'_>, call: TokenStream) -> TokenStream {
     let (ty, call) = (field.ty, relocated(call, field.ty.span()));
-    quote_spanned!(ty.span()=> <#ty as _orm::Properties>::#call)
+    let group = group_trait(field);
+    quote_spanned!(ty.span()=> <#ty as _orm::#group>::#call)
+}
+
+/// What a field of many properties is by its role.
+pub fn group_trait(field: &Field<'_>) -> Ident {
+    let name = if field.role == Role::Series { "Series" } else { "Properties" };
+    Ident::new(name, field.ty.span())
 }
 
 /// The variable that holds what was read for a field.
 pub fn slot(index: usize) -> Ident {
-    format_ident!("f{index}")
+    format_ident!("f{index}", span = Span::mixed_site())
 }
 
 /// The type that one property is read as.
@@ -117,15 +124,15 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let slots = stored.chunks(4).map(|some| {
         let slots = some.iter().map(|(index, _)| slot(*index));
         let empty = some.iter().map(|(_, field)| match field.is_column() {
-            true => quote!(_orm::None),
-            false => group(field, quote!(empty())),
+            true => hygienic!(_orm::None),
+            false => group(field, hygienic!(empty())),
         });
-        quote!(let (#(mut #slots,)*) = (#(#empty,)*);)
+        hygienic!(let (#(mut #slots,)*) = (#(#empty,)*);)
     });
     let arms =
         fields.iter().enumerate().filter(|(_, field)| field.is_column()).map(|(index, field)| {
             let (slot, property, ty) = (slot(index), &field.property, read_type(field));
-            quote!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
+            hygienic!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
         });
     let mut groups: Vec<_> = fields
         .iter()
@@ -138,19 +145,19 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         .into_iter()
         .map(|(index, field)| {
             let (slot, property) = (slot(index), &field.property);
-            let read = group(field, quote!(read(&mut #slot, #property, other, &mut m)));
-            quote!(#read?)
+            let read = group(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
+            hygienic!(#read?)
         })
         .collect();
     let other = if groups.is_empty() {
-        quote!(other => m.other(other)?,)
+        hygienic!(other => m.other(other)?,)
     } else {
-        quote!(other => if !(#(#groups)||*) { m.other(other)? },)
+        hygienic!(other => if !(#(#groups)||*) { m.other(other)? },)
     };
     let flattened = fields.iter().filter(|field| field.role == Role::Flatten);
     let flattened: Vec<_> = flattened.map(|field| field.ty).collect();
     let metadata = (!flattened.is_empty()).then(|| {
-        quote! {
+        hygienic! {
             const METADATA: _orm::Metadata = _orm::metadata(&[
                 #(_orm::Declared::Group(<#flattened as _orm::Properties>::PROPERTIES)),*
             ]);
@@ -159,9 +166,9 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let keys = read_keys(model);
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, value) = (field.ident, finish(model, index, field));
-        quote!(#ident: #value)
+        hygienic!(#ident: #value)
     });
-    quote! {
+    hygienic! {
         #[automatically_derived]
         impl #params _orm::ReadRow for #ty #where_clause {
             const NAME: &'static str = #name;
@@ -185,21 +192,21 @@ pub fn read_row(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
 fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
     let (slot, property) = (slot(index), &field.property);
     match field.role {
-        _ if field.key_only.is_some() => quote!(#slot),
-        Role::Property | Role::Json => finish_column(&quote!(#property), &slot, field),
+        _ if field.key_only.is_some() => hygienic!(#slot),
+        Role::Property | Role::Json => finish_column(&hygienic!(#property), &slot, field),
         Role::Series | Role::Flatten => {
-            let group = group(field, quote!(finish(#slot, #property)));
-            quote!(#group?)
+            let group = group(field, hygienic!(finish(#slot, #property)));
+            hygienic!(#group?)
         }
-        Role::Skip => quote!(_orm::Default::default()),
+        Role::Skip => hygienic!(_orm::Default::default()),
         // The version of an index row guards nothing.
         Role::ETag if model.rows.len() > 1 && kind::option(field.ty).is_some() => {
             let canonical = Literal::usize_unsuffixed(model.canonical);
-            let etag = version(field, "ETagField", quote!(m.etag()));
-            quote!(if row == #canonical { #etag } else { _orm::None })
+            let etag = version(field, "ETagField", hygienic!(m.etag()));
+            hygienic!(if row == #canonical { #etag } else { _orm::None })
         }
-        Role::ETag => version(field, "ETagField", quote!(m.etag())),
-        Role::Timestamp => version(field, "TimestampField", quote!(m.timestamp())),
+        Role::ETag => version(field, "ETagField", hygienic!(m.etag())),
+        Role::Timestamp => version(field, "TimestampField", hygienic!(m.timestamp())),
     }
 }
 
@@ -217,17 +224,17 @@ pub fn finish_column(property: &TokenStream, slot: &Ident, field: &Field<'_>) ->
     let optional = json && kind::option(field.ty).is_some();
     let ty = read_type(field);
     match &field.default {
-        None | Some(None) if optional => quote!(#slot.map(|json| json.0)),
+        None | Some(None) if optional => hygienic!(#slot.map(|json| json.0)),
         Some(Some(path)) if optional => {
-            quote!(#slot.map_or_else(#path, |json| _orm::Some(json.0)))
+            hygienic!(#slot.map_or_else(#path, |json| _orm::Some(json.0)))
         }
-        Some(None) if json => quote!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
-        Some(Some(path)) if json => quote!(#slot.map_or_else(#path, |json| json.0)),
-        Some(None) => quote!(#slot.unwrap_or_default()),
-        Some(Some(path)) => quote!(#slot.unwrap_or_else(#path)),
+        Some(None) if json => hygienic!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
+        Some(Some(path)) if json => hygienic!(#slot.map_or_else(#path, |json| json.0)),
+        Some(None) => hygienic!(#slot.unwrap_or_default()),
+        Some(Some(path)) => hygienic!(#slot.unwrap_or_else(#path)),
         None => {
-            let inner = json.then(|| quote!(.0));
-            quote!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner)
+            let inner = json.then(|| hygienic!(.0));
+            hygienic!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner)
         }
     }
 }
@@ -242,23 +249,23 @@ fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
     let (in_partition, in_rows): (Vec<_>, Vec<_>) =
         wanted.iter().copied().partition(|(_, field)| model.partition.gives(field));
     let slots = wanted.iter().map(|(index, _)| slot(*index));
-    let partition = read_key(model, &model.partition, &in_partition, &quote!(partition_key));
+    let partition = read_key(model, &model.partition, &in_partition, &hygienic!(partition_key));
     let rows: Vec<_> = model
         .rows
         .iter()
         .map(|key| {
-            let read = read_key(model, key, &in_rows, &quote!(row_key));
+            let read = read_key(model, key, &in_rows, &hygienic!(row_key));
             let slots = in_rows.iter().map(|(index, _)| slot(*index));
-            quote!({ #read (#(#slots,)*) })
+            hygienic!({ #read (#(#slots,)*) })
         })
         .collect();
     let row_slots = in_rows.iter().map(|(index, _)| slot(*index));
     let rows = match &rows[..] {
         _ if in_rows.is_empty() => None,
-        [only] => Some(quote!(let (#(#row_slots,)*) = #only;)),
+        [only] => Some(hygienic!(let (#(#row_slots,)*) = #only;)),
         [others @ .., last] => {
             let index = (0..others.len()).map(Literal::usize_unsuffixed);
-            Some(quote! {
+            Some(hygienic! {
                 let (#(#row_slots,)*) = match row {
                     #(#index => #others)*
                     _ => #last
@@ -268,7 +275,7 @@ fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
         [] => None,
     };
     let returned = wanted.iter().map(|(index, _)| slot(*index));
-    Some(quote! {
+    Some(hygienic! {
         let (#(#slots,)*) = m.read_keys(|partition_key, row_key| {
             #partition
             #rows
@@ -277,7 +284,8 @@ fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
-/// Reads those fields out of one key, as far as the last of them.
+/// Reads those fields out of one key, which must be one that the template writes: a row of another
+/// template that starts alike is not read for this one's.
 fn read_key(
     model: &Model<'_>,
     key: &Key<'_>,
@@ -288,20 +296,21 @@ fn read_key(
         let field = part.field().filter(|_| part.is_recoverable())?;
         wanted.iter().find(|(_, own)| own.name == field.name).map(|(index, _)| slot(*index))
     };
-    let last = key.parts.iter().rposition(|part| wanted_slot(part).is_some())?;
+    key.parts.iter().find_map(wanted_slot)?;
     let entity = model.entity.input.ident.unraw().to_string();
     let (escape, start) = (escape(model), &key.template.start);
-    let parts = key.parts[..=last].iter().map(|part| {
+    let parts = key.parts.iter().map(|part| {
         let (part_of, name, then) = (part.tokens(), &part.name, part.then);
-        let read = quote!(#part_of::read(&mut key, #name, #then)?;);
+        let read = hygienic!(#part_of::read(&mut key, #name, #then)?;);
         match wanted_slot(part) {
-            Some(slot) => quote!(let #slot = #read),
+            Some(slot) => hygienic!(let #slot = #read),
             None => read,
         }
     });
-    Some(quote! {
+    Some(hygienic! {
         let mut key = _orm::KeyReader::new(#entity, #escape, #text);
         key.literal(#start)?;
         #(#parts)*
+        key.finish()?;
     })
 }

@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates, and an entity's keys and properties.
 
-use super::{Expansion, codec, names, properties};
+use super::{Expansion, codec, located, names, properties};
 use crate::ast::{Field, Role, Unique};
 use crate::check::known_units;
 use crate::model::{Encoder, Key, Model, Part, Source, Width};
@@ -81,7 +81,7 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             impl #params _orm::FromRow<#row> for #ty #where_clause {}
         }
     });
-    quote! {
+    hygienic! {
         #(const _: () = #assertions)*
         #constants
         #[automatically_derived]
@@ -132,16 +132,16 @@ fn set_version(fields: &[Field<'_>]) -> Option<TokenStream> {
         .iter()
         .filter_map(|field| {
             let value = match field.role {
-                Role::ETag => codec::version(field, "ETagField", quote!(etag.clone())),
-                Role::Timestamp => codec::version(field, "TimestampField", quote!(_orm::None)),
+                Role::ETag => codec::version(field, "ETagField", hygienic!(etag.clone())),
+                Role::Timestamp => codec::version(field, "TimestampField", hygienic!(_orm::None)),
                 _ => return None,
             };
             let ident = field.ident;
-            Some(quote!(self.#ident = #value;))
+            Some(hygienic!(self.#ident = #value;))
         })
         .collect();
     (!versions.is_empty()).then(|| {
-        quote! {
+        hygienic! {
             fn set_version(&mut self, etag: &_orm::ETag) {
                 #(#versions)*
             }
@@ -203,7 +203,7 @@ fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<TokenStre
         } else if generic {
             quote!(_orm::longest_key(#known, &[#(#widths),*]))
         } else {
-            let name = format_ident!("KEY_{index}");
+            let name = format_ident!("__KEY_{index}");
             constants.extend(quote_spanned! {key.template.literal.span()=>
                 const #name: _orm::Option<usize> = _orm::longest_key(#known, &[#(#widths),*]);
             });
@@ -227,7 +227,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
         [only] => quote!(#only),
         [others @ .., last] => {
             let index = (0..others.len()).map(Literal::usize_unsuffixed);
-            quote! {
+            hygienic! {
                 match row {
                     #(#index => { #others })*
                     _ => { #last }
@@ -240,7 +240,7 @@ fn row_key(model: &Model<'_>) -> TokenStream {
 
 fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
-        quote_spanned! {path.span()=>
+        quote_spanned! {located(path)=>
             if !#path(self) {
                 return _orm::Ok(false);
             }
@@ -252,29 +252,36 @@ fn row_body(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
 }
 
 fn literal(text: &str) -> Option<TokenStream> {
-    (!text.is_empty()).then(|| quote!(key.literal(#text);))
+    (!text.is_empty()).then(|| hygienic!(key.literal(#text);))
 }
 
 fn part(part: &Part<'_>) -> TokenStream {
     let Part { name, then, .. } = part;
     let part_of = part.tokens();
-    let write = |value: TokenStream| quote!(#part_of::write(#value, key, #name, #then)?;);
+    let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #then)?;);
     match part.source {
-        Source::With(path) => write(quote_spanned!(path.span()=> &#path(self))),
+        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
-            let write = write(quote!(value));
-            quote! {
+            let write = write(hygienic!(value));
+            hygienic! {
                 let _orm::Some(value) = &self.#ident else {
                     return _orm::Ok(false);
                 };
                 #write
             }
         }
-        Source::Field(Field { ident, .. }) if matches!(part.encoder, Encoder::Shard(_)) => {
-            write(quote!(&_orm::Shard::of(&self.#ident)))
+        Source::Field(field) if matches!(part.encoder, Encoder::Shard(_)) => {
+            let Field { ident, .. } = field;
+            let shard = shard_of(field, &hygienic!(&self.#ident));
+            write(hygienic!(&#shard))
         }
-        Source::Field(Field { ident, .. }) => write(quote!(&self.#ident)),
+        Source::Field(Field { ident, .. }) => write(hygienic!(&self.#ident)),
     }
+}
+
+/// The shard of a field's value. A type that has none is one error, which shows the field.
+fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
+    quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
 }
 
 /// `Entity::partition(..)`, which asks for every component.
@@ -295,16 +302,16 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     let method = Ident::new("partition", at);
     let parameters = model.partition.parts.iter().map(|part| {
         let (mut ident, ty) = (part.ident.clone(), part.value_type());
-        ident.set_span(at);
+        ident.set_span(ident.span().located_at(at));
         quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
     let parts = model.partition.parts.iter().map(|part| {
         let ident = &part.ident;
-        match part.encoder {
-            Encoder::Shard(_) => {
-                let ty = part.value_type();
-                let value = quote!(_orm::Value::<#ty>::into_value(#ident));
-                give(part, &key, &quote!(_orm::Shard::of(&#value)))
+        match (part.encoder, part.source) {
+            (Encoder::Shard(_), Source::Field(field)) => {
+                let ty = field.value_type();
+                let value = quote!(&_orm::Value::<#ty>::into_value(#ident));
+                give(part, &key, &shard_of(field, &value))
             }
             _ => give(part, &key, &quote!(#ident)),
         }
@@ -356,12 +363,11 @@ fn partitions_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenSt
         let (ident, ty) = (&part.ident, part.value_type());
         quote!(let #ident = _orm::Value::<#ty>::into_value(#ident);)
     });
-    let parts = parts.iter().map(|part| match part.encoder {
-        Encoder::Shard(_) => give(part, &key, &quote!(#shard)),
-        _ => {
-            let ident = &part.ident;
-            give(part, &key, &quote!(&#ident))
-        }
+    let parts = parts.iter().map(|part| {
+        let Part { ident, name, then, .. } = part;
+        let value = if matches!(part.encoder, Encoder::Shard(_)) { &shard } else { ident };
+        let part = part.tokens();
+        quote!(let #key = #part::give_one(&#value, #key, #name, #then);)
     });
     let doc = super::doc(format!(
         "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",

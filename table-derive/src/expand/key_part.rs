@@ -25,6 +25,13 @@ pub fn key_part(input: &DeriveInput) -> TokenStream {
             let krate = krate(&input.attrs, &mut errors);
             let fields: Vec<&Field> = data.fields.iter().collect();
             if let [field] = fields[..] {
+                if let Some(attr) = keys(&field.attrs).next() {
+                    errors.push(
+                        attr.path(),
+                        "a newtype is stored as its field is, under no key of its own",
+                        "leave `#[key(..)]` out",
+                    );
+                }
                 let member = data.fields.members().next();
                 (krate, newtype_impls(input, field, member))
             } else {
@@ -55,6 +62,10 @@ fn krate(attrs: &[Attribute], errors: &mut Errors) -> TokenStream {
     crate::ast::krate(&mut items, errors)
 }
 
+fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident(KEY))
+}
+
 /// A variant with the code that stands for it.
 struct Code<'a> {
     variant: &'a Ident,
@@ -81,7 +92,15 @@ fn codes<'a>(
             );
             continue;
         }
-        let attr = variant.attrs.iter().find(|attr| attr.path().is_ident(KEY));
+        let mut attrs = keys(&variant.attrs);
+        let attr = attrs.next();
+        if let Some(second) = attrs.next() {
+            errors.push(
+                second.path(),
+                format!("variant `{}` has a second code", variant.ident),
+                "keep the one that rows are stored with",
+            );
+        }
         let given = attr.map(|attr| attr.parse_args::<LitStr>());
         let Some(given) = given.map_or(Some(None), |given| errors.keep(given).map(Some)) else {
             continue;
@@ -248,7 +267,7 @@ fn newtype_impls(input: &DeriveInput, field: &Field, member: Option<Member>) -> 
         quote! {
             impl _orm::Value<#ident> for &str {
                 fn into_value(self) -> #ident {
-                    #ident { #member: self.into() }
+                    #ident { #member: _orm::String::from(self).into() }
                 }
             }
         }

@@ -1,4 +1,16 @@
 //! Code, from what the user wrote: an entity's parts in a file each, and the smaller derives.
+//!
+//! Invariant: no name of the code's own is taken for one of the user's, nor the other way round.
+//! Implementations stand in a scope of their own ([`anonymous`]); variables beside paths of the
+//! user's are [`hygienic`]; a variable that the user named keeps where its name came from, which may
+//! be a `macro_rules!`.
+
+/// `quote!`, for code whose variables meet no function of the user's that is called as one of them.
+macro_rules! hygienic {
+    ($($tokens:tt)*) => {
+        ::quote::quote_spanned!(::proc_macro2::Span::mixed_site()=> $($tokens)*)
+    };
+}
 
 mod codec;
 mod columns;
@@ -175,12 +187,12 @@ fn list(own: &[TokenStream], more: TokenStream) -> TokenStream {
     if own.is_empty() && more.is_empty() { more } else { quote!(<#(#own,)* #more>) }
 }
 
-/// Where errors about generated code show the user's; lints still see it as generated.
+/// Where errors about [`hygienic`] code show the user's; lints still see it as generated.
 pub fn located(at: impl Spanned) -> Span {
-    Span::call_site().located_at(at.span())
+    Span::mixed_site().located_at(at.span())
 }
 
-/// The tokens, as if they stood there.
+/// The tokens, as if they stood there; those in parentheses keep their variables.
 pub fn relocated(tokens: impl ToTokens, at: Span) -> TokenStream {
     tokens
         .into_token_stream()

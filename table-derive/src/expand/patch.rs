@@ -41,7 +41,7 @@ fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let at = ident.span();
     let value = |set: TokenStream| {
         let value = quote_spanned!(at=> impl _orm::Value<#ty>);
-        quote! {
+        hygienic! {
             #docs
             #vis fn #method(self, #ident: #value) -> Self {
                 Self(#set)
@@ -50,17 +50,17 @@ fn setter(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     };
     Some(match (field.role, codec::limit(field)) {
         (Role::Property, Some(limit)) => {
-            value(quote!(<#ty as _orm::Stored>::set_limited(self.0, #property, #ident, #limit)))
+            value(hygienic!(<#ty as _orm::Stored>::set_limited(self.0, #property, #ident, #limit)))
         }
         (Role::Property, None) => {
-            value(quote!(<#ty as _orm::Stored>::set(self.0, #property, #ident)))
+            value(hygienic!(<#ty as _orm::Stored>::set(self.0, #property, #ident)))
         }
-        (Role::Json, _) => value(quote!(self.0.set_json::<#ty>(#property, #ident))),
+        (Role::Json, _) => value(hygienic!(self.0.set_json::<#ty>(#property, #ident))),
         (Role::Series, _) => {
             let (ty, slots) = kind::slots(field.ty)?;
             let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
             let value = quote_spanned!(at=> impl _orm::Value<#ty>);
-            quote! {
+            hygienic! {
                 #docs
                 #vis fn #method(self, slot: usize, value: #value) -> Self {
                     Self(self.0.set_slot::<#ty>(#property, slot, #slots, value))

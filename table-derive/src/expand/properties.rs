@@ -70,15 +70,16 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     let types = stored.iter().map(|(_, field)| {
         let ty = codec::read_type(field);
         if field.is_column() {
-            quote!(_orm::Option<#ty>)
+            hygienic!(_orm::Option<#ty>)
         } else {
-            quote!(<#ty as _orm::Properties>::Slots)
+            let group = codec::group_trait(field);
+            hygienic!(<#ty as _orm::#group>::Slots)
         }
     });
     let writes = fields.iter().filter_map(codec::encode);
     let arms = stored.iter().filter(|(_, field)| field.is_column()).map(|(index, field)| {
         let (slot, property, ty) = (codec::slot(*index), &field.property, codec::read_type(field));
-        quote! {
+        hygienic! {
             #property => {
                 <#ty as _orm::Stored>::take(&mut slots.#slot, members, #property)?;
                 true
@@ -89,25 +90,26 @@ fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
     let groups = groups.into_iter().map(|(index, field)| {
         let (slot, property, ty) = (codec::slot(*index), &field.property, field.ty);
-        quote!(<#ty as _orm::Properties>::read(&mut slots.#slot, #property, other, members)? ||)
+        let group = codec::group_trait(field);
+        hygienic!(<#ty as _orm::#group>::read(&mut slots.#slot, #property, other, members)? ||)
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, slot, property) = (field.ident, codec::slot(index), &field.property);
         let value = match field.role {
-            Role::Skip => quote!(_orm::Default::default()),
+            Role::Skip => hygienic!(_orm::Default::default()),
             Role::Series | Role::Flatten => {
-                let ty = field.ty;
-                quote!(<#ty as _orm::Properties>::finish(slots.#slot, #property)?)
+                let (ty, group) = (field.ty, codec::group_trait(field));
+                hygienic!(<#ty as _orm::#group>::finish(slots.#slot, #property)?)
             }
             _ => {
-                let take = quote!(let #slot = slots.#slot;);
-                let value = codec::finish_column(&quote!(#property), &slot, field);
-                quote!({ #take #value })
+                let take = hygienic!(let #slot = slots.#slot;);
+                let value = codec::finish_column(&hygienic!(#property), &slot, field);
+                hygienic!({ #take #value })
             }
         };
-        quote!(#ident: #value)
+        hygienic!(#ident: #value)
     });
-    quote! {
+    hygienic! {
         #[doc(hidden)]
         pub struct __Slots #impl_generics #where_clause { #(#slots: #types,)* __of: _orm::PhantomData<fn() -> #ident #ty_generics> }
         impl #impl_generics _orm::Default for __Slots #ty_generics #where_clause {

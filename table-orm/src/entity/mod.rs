@@ -29,6 +29,7 @@ pub enum CopyKind {
 
 /// One of the rows an entity is stored in, as its `#[row(..)]` attribute declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RowTemplate {
     /// The row's name, such as `by_bib`.
     pub name: &'static str,
@@ -60,6 +61,7 @@ impl RowTemplate {
 /// The guard row of a `unique(..)`: while it is there, no other entity of the partition has the same
 /// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GuardTemplate {
     /// What is unique: fields and components, joined by `_`.
     pub name: &'static str,

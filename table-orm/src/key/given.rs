@@ -83,8 +83,8 @@ impl<S> fmt::Debug for RowKey<S> {
     message = "`{Self}` cannot stand in a key as `{X}`",
     label = "no `{X}` key text for this type",
     note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
-            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats have \
-            no key text"
+            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
+            bytes have no key text"
 )]
 pub trait Part<X = Plain>: Sized {
     const WIDTH: Width;
@@ -109,6 +109,16 @@ pub trait Part<X = Plain>: Sized {
         key: PartitionKey,
         component: &'static str,
         value: impl IntoValue<Self>,
+        then: &'static str,
+    ) -> PartitionKey {
+        value.into_value().give_one(key, component, then)
+    }
+
+    /// Gives it to one PartitionKey of several.
+    fn give_one(
+        &self,
+        key: PartitionKey,
+        component: &'static str,
         then: &'static str,
     ) -> PartitionKey;
 
@@ -153,14 +163,14 @@ impl<X, T: KeyPart<X>> Part<X> for T {
         Ok(value)
     }
 
-    fn give_partition(
+    fn give_one(
+        &self,
         mut key: PartitionKey,
         component: &'static str,
-        value: impl IntoValue<Self>,
         then: &'static str,
     ) -> PartitionKey {
         if let Ok(text) = &mut key.key
-            && let Err(error) = value.into_value().write(text, component, then)
+            && let Err(error) = self.write(text, component, then)
         {
             key.key = Err(error);
         }

@@ -44,5 +44,7 @@ pub use part::{
 pub use query::KeyBuilder;
 pub use reader::KeyReader;
 pub use shard::Shard;
+#[doc(hidden)]
+pub use shard::Sharded;
 pub use value::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub use writer::{Escape, KeyText};

@@ -94,8 +94,8 @@ pub enum Lower {}
     message = "`{Self}` cannot stand in a key as `{X}`",
     label = "no `{X}` key text for this type",
     note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
-            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats have \
-            no key text"
+            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
+            bytes have no key text"
 )]
 pub trait KeyPart<X = Plain>: Sized {
     /// How long the text is.

@@ -1,10 +1,10 @@
 //! Shards: a PartitionKey's share of a load that one partition could not bear.
 //!
 //! Invariant: the shard of a value never changes, for stored keys hold it: it is the 64-bit FNV-1a
-//! hash of the value's own key text, mixed once more (the finalizer of SplitMix64), modulo the
-//! number of shards.
+//! hash of the value's own key text, which of a signed integer is the one of `biased(f)`, mixed once
+//! more (the finalizer of SplitMix64), modulo the number of shards.
 
-use super::{Escape, KeyFault, KeyPart, KeyText, Plain, Width};
+use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Width};
 
 /// One of `N` shards, as the component `shard(f, N)` writes it: its number, in as many digits as the
 /// largest has. Does not give the value back.
@@ -18,11 +18,11 @@ impl<const N: u32> Shard<N> {
     };
 
     /// The shard of a value.
-    pub fn of<T: KeyPart<Plain>>(value: &T) -> Self {
+    pub fn of<T: Sharded>(value: &T) -> Self {
         // The value's own text is not stored here, so all of it can be hashed.
         let mut text = KeyText::new("", Escape::Encode);
         // Where it has none, this has none either: the field's own property is refused.
-        let _ = value.encode(&mut text);
+        let _ = value.write(&mut text);
         let shard = hash(text.as_str()) % u64::from(N.max(1));
         Self(shard as u32)
     }
@@ -32,6 +32,39 @@ impl<const N: u32> Shard<N> {
         (0..N).map(Self)
     }
 }
+
+/// A type whose values spread over shards.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no text that a shard could be found by",
+    label = "cannot be spread over shards",
+    note = "shard by an integer, text, a `Uuid`, or a type with `#[derive(KeyPart)]` that is not a \
+            newtype of a signed integer or a float"
+)]
+pub trait Sharded {
+    /// Writes the text that tells the shard.
+    fn write(&self, text: &mut KeyText) -> Result<(), KeyFault>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: KeyPart<Plain>> Sharded for T {
+    fn write(&self, text: &mut KeyText) -> Result<(), KeyFault> {
+        self.encode(text)
+    }
+}
+
+macro_rules! signed {
+    ($($type:ident),*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Sharded for $type {
+            fn write(&self, text: &mut KeyText) -> Result<(), KeyFault> {
+                KeyPart::<Biased>::encode(self, text)
+            }
+        }
+    )*};
+}
+
+signed!(i8, i16, i32, i64);
 
 impl<const N: u32> KeyPart<Plain> for Shard<N> {
     const WIDTH: Width = Width::Fixed(Self::DIGITS);
@@ -102,6 +135,12 @@ mod tests {
         spread::<10>();
         spread::<16>();
         spread::<37>();
+    }
+
+    #[test]
+    fn a_signed_integer_has_the_shard_of_its_biased_text() {
+        assert_eq!(Shard::<1000>::of(&-1_i8), Shard::of(&"127".to_owned()));
+        assert_eq!(Shard::<1000>::of(&0_i64), Shard::of(&"09223372036854775808".to_owned()));
     }
 
     #[test]

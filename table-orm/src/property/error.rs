@@ -29,6 +29,16 @@ pub enum PropertyFault {
         /// The field's limit.
         max: u64,
     },
+    /// A value that the field's `max` or `max_len` says nothing about.
+    #[error(
+        "is no {}, which is what `{limit}` limits; leave `{limit}` out, and check the value where \
+         it is made",
+        limited_by(limit)
+    )]
+    WrongLimit {
+        /// The limit's attribute.
+        limit: &'static str,
+    },
     /// An unsigned number above `i64::MAX`.
     #[error("is {0}, which does not fit `Edm.Int64`; store it as text instead")]
     Int64Overflow(u64),
@@ -93,6 +103,10 @@ pub enum PropertyFault {
     /// A stored key, or a component of it, is not as its template writes it.
     #[error("cannot be read: {:?} {}", .0.value, .0.fault)]
     Key(Box<KeyError>),
+}
+
+fn limited_by(limit: &str) -> &'static str {
+    if limit == "max" { "integer" } else { "text" }
 }
 
 /// A property that cannot be written or read: whose, in which row, and why.

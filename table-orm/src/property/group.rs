@@ -3,13 +3,12 @@
 use super::{Declared, PropertiesWriter, PropertyError, RowFault};
 use crate::row::Members;
 
-/// A group of properties: a struct with `#[derive(Properties)]` or a map for `#[table(flatten)]`,
-/// an array or `Vec` for `#[table(series)]`.
+/// A group of properties for `#[table(flatten)]`: a struct with `#[derive(Properties)]`, or a map.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group of properties",
     label = "cannot be flattened",
     note = "flatten a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` that takes \
-            the properties no other field has"
+            the properties no other field has; an array or a `Vec` is a `#[table(series)]`"
 )]
 pub trait Properties: Sized {
     /// The properties, as far as the type tells: checked together with those of the entity that it

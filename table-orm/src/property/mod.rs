@@ -1,7 +1,7 @@
 //! Properties: how a field's value is written into a row's JSON object, and read back.
 //!
-//! [`Property`] is one value under one name; [`Properties`] is a group of them in one field, such
-//! as a [series](crate::property::Series) or a flattened struct.
+//! [`Property`] is one value under one name; a field of many is a flattened group
+//! ([`Properties`]) or a numbered [`Series`].
 //!
 //! Invariants: every value is written with its exact EDM type, annotated where JSON alone would
 //! lose it; reading back what was written gives the same value (instants at 100 ns); a value the

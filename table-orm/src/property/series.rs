@@ -5,8 +5,7 @@
 //! value would cost one each.
 
 use super::{
-    MAX_PROPERTIES, Properties, PropertiesWriter, Property, PropertyError, PropertyFault, RowFault,
-    Slots,
+    MAX_PROPERTIES, PropertiesWriter, Property, PropertyError, PropertyFault, RowFault, Slots,
 };
 use crate::row::Members;
 
@@ -17,18 +16,42 @@ use crate::row::Members;
     label = "not a series",
     note = "a series is `[Option<T>; N]` or `Vec<T>`"
 )]
-pub trait Series: Properties {
+pub trait Series: Sized {
     /// How many values it has.
     #[doc(hidden)]
     const SLOTS: Slots;
-}
 
-impl<T: Property, const N: usize> Series for [Option<T>; N] {
-    const SLOTS: Slots = Slots::Fixed(N);
-}
+    /// What has been read of the series so far.
+    type Slots: Default;
 
-impl<T: Property> Series for Vec<T> {
-    const SLOTS: Slots = Slots::UpTo(MAX_PROPERTIES);
+    /// What has been read of the series at first: nothing.
+    #[must_use]
+    fn empty() -> Self::Slots {
+        Self::Slots::default()
+    }
+
+    /// Writes every property of the series. `name` is the stored name of the field that holds it.
+    ///
+    /// # Errors
+    /// When the service could not store one of them.
+    fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError>;
+
+    /// Reads the value of `property` if it belongs to the series, and says whether it did.
+    ///
+    /// # Errors
+    /// When the value is not one of this series.
+    fn read(
+        slots: &mut Self::Slots,
+        name: &str,
+        property: &str,
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault>;
+
+    /// The series, from what was read.
+    ///
+    /// # Errors
+    /// The value that is missing.
+    fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
 }
 
 /// Digits that number the slots of a `Vec`.
@@ -82,7 +105,9 @@ impl<T: Property> SeriesSlots<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Property, const N: usize> Properties for [Option<T>; N] {
+impl<T: Property, const N: usize> Series for [Option<T>; N] {
+    const SLOTS: Slots = Slots::Fixed(N);
+
     type Slots = SeriesSlots<T>;
 
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
@@ -113,7 +138,9 @@ impl<T: Property, const N: usize> Properties for [Option<T>; N] {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Property> Properties for Vec<T> {
+impl<T: Property> Series for Vec<T> {
+    const SLOTS: Slots = Slots::UpTo(MAX_PROPERTIES);
+
     type Slots = SeriesSlots<T>;
 
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {

@@ -30,24 +30,30 @@ impl<T: Property> ReadRow for One<T> {
     }
 }
 
-/// A row of one group.
-struct Group<T>(T);
+macro_rules! row_of_many {
+    ($row:ident of $many:ident) => {
+        struct $row<T>(T);
 
-impl<T: Properties> ReadRow for Group<T> {
-    const NAME: &'static str = "Group";
-    const SELECT: Option<&'static [&'static str]> = None;
+        impl<T: $many> ReadRow for $row<T> {
+            const NAME: &'static str = "Group";
+            const SELECT: Option<&'static [&'static str]> = None;
 
-    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        let mut slots = T::Slots::default();
-        while let Some(name) = members.next_name()? {
-            let system = matches!(&*name, "PartitionKey" | "RowKey");
-            if system || !T::read(&mut slots, "S", &name, &mut members)? {
-                members.other(&name)?;
+            fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+                let mut slots = T::Slots::default();
+                while let Some(name) = members.next_name()? {
+                    let system = matches!(&*name, "PartitionKey" | "RowKey");
+                    if system || !T::read(&mut slots, "S", &name, &mut members)? {
+                        members.other(&name)?;
+                    }
+                }
+                T::finish(slots, "S").map($row)
             }
         }
-        T::finish(slots, "S").map(Group)
-    }
+    };
 }
+
+row_of_many!(Group of Properties);
+row_of_many!(Numbered of Series);
 
 fn row(write: impl FnOnce(&mut PropertiesWriter) -> Result<(), PropertyError>) -> Vec<u8> {
     let mut out = PropertiesWriter::new("One");
@@ -135,11 +141,11 @@ proptest! {
         array in any::<[Option<i32>; 9]>(),
         list in prop::collection::vec(any::<String>(), 0..40),
     ) {
-        let Group(read) =
-            read_row::<Group<[Option<i32>; 9]>>(0, &row(|out| out.series("S", &array))).unwrap();
+        let Numbered(read) =
+            read_row::<Numbered<[Option<i32>; 9]>>(0, &row(|out| out.series("S", &array))).unwrap();
         prop_assert_eq!(read, array);
-        let Group(read) =
-            read_row::<Group<Vec<String>>>(0, &row(|out| out.series("S", &list))).unwrap();
+        let Numbered(read) =
+            read_row::<Numbered<Vec<String>>>(0, &row(|out| out.series("S", &list))).unwrap();
         prop_assert_eq!(read, list);
     }
 
@@ -307,7 +313,7 @@ fn a_number_that_json_has_no_text_for_is_refused() {
 #[test]
 fn a_hole_in_a_series_says_what_may_have_one() {
     let json = br#"{"PartitionKey":"p","RowKey":"r","S000":1,"S002":3}"#;
-    let Err(error) = read_row::<Group<Vec<u8>>>(0, json) else { panic!("a hole") };
+    let Err(error) = read_row::<Numbered<Vec<u8>>>(0, json) else { panic!("a hole") };
     assert_eq!((error.property.as_str(), &error.fault), ("S001", &PropertyFault::MissingSlot));
     assert!(error.to_string().contains("`[Option<T>; N]`"), "{error}");
 }

@@ -257,10 +257,12 @@ impl PropertyWriter<'_> {
         if units > MAX_STRING_UNITS {
             return Err(PropertyFault::StringTooLong(units));
         }
-        if let Some(Limit::MaxLen(max)) = self.out.limit
-            && units > max
-        {
-            return Err(PropertyFault::MaxLen { length: units, max });
+        match self.out.limit {
+            Some(Limit::MaxLen(max)) if units > max => {
+                return Err(PropertyFault::MaxLen { length: units, max });
+            }
+            Some(Limit::MaxLen(_)) => {}
+            _ => self.check_unlimited()?,
         }
         self.member(2 * units + 4, |json| write_string(json, value))
     }
@@ -292,6 +294,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// When the property's name is refused.
     pub fn double(self, value: f64) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
         self.annotated(EdmType::Double, 8, |json| {
             if value.is_nan() {
                 json.extend_from_slice(b"\"NaN\"");
@@ -312,6 +315,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// When the property's name is refused.
     pub fn boolean(self, value: bool) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
         self.member(1, |json| json.extend_from_slice(if value { b"true" } else { b"false" }))
     }
 
@@ -320,6 +324,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// When the property's name is refused.
     pub fn date_time(self, value: DateTime) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
         self.annotated(EdmType::DateTime, 8, |json| {
             json.push(b'"');
             json.extend_from_slice(&value.text());
@@ -332,6 +337,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// When the property's name is refused.
     pub fn guid(self, value: Uuid) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
         self.annotated(EdmType::Guid, 16, |json| {
             json.push(b'"');
             let mut text = Uuid::encode_buffer();
@@ -345,6 +351,7 @@ impl PropertyWriter<'_> {
     /// # Errors
     /// [`PropertyFault::BinaryTooLong`] over 64 KiB.
     pub fn binary(self, value: &[u8]) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
         if value.len() > MAX_BINARY_BYTES {
             return Err(PropertyFault::BinaryTooLong(value.len()));
         }
@@ -361,7 +368,17 @@ impl PropertyWriter<'_> {
             (Some(Limit::Max(max)), Ok(given)) if given > max => {
                 Err(PropertyFault::Max { value: value.to_string(), max })
             }
-            _ => Ok(()),
+            (Some(Limit::Max(_)), _) => Ok(()),
+            _ => self.check_unlimited(),
+        }
+    }
+
+    /// A limit that a value cannot be held to is none that its field keeps.
+    const fn check_unlimited(&self) -> Result<(), PropertyFault> {
+        match self.out.limit {
+            None => Ok(()),
+            Some(Limit::Max(_)) => Err(PropertyFault::WrongLimit { limit: "max" }),
+            Some(Limit::MaxLen(_)) => Err(PropertyFault::WrongLimit { limit: "max_len" }),
         }
     }
 

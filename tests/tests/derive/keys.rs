@@ -340,6 +340,23 @@ struct Sharded {
     id: u32,
 }
 
+/// Of what is not `Clone`, in either part of the PartitionKey.
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "sharded", partition = "{lap}__{share}", row = "x")]
+#[component(share = shard(height, 4))]
+struct ShardedLap {
+    lap: Lap,
+    height: i16,
+}
+
+#[test]
+fn components_beside_a_shard_need_no_clone() {
+    let all: Vec<_> = ShardedLap::partitions(Lap(7)).into_iter().map(|one| keys(one).0).collect();
+    assert_eq!(all.len(), 4);
+    let one = keys(ShardedLap::partition(Lap(7), -3)).0;
+    assert_eq!(all.iter().filter(|any| any.partition == one.partition).count(), 1);
+}
+
 #[tokio::test]
 async fn a_shard_is_found_from_its_value_and_all_shards_are_read_together() {
     let repo = Tables::in_memory().unwrap().repo::<Sharded>();

@@ -58,7 +58,7 @@ struct Less {
     path: String,
 }
 
-#[derive(Debug, PartialEq, Properties)]
+#[derive(Debug, Clone, PartialEq, Properties)]
 #[table(crate = renamed::orm)]
 struct Group {
     name: String,
@@ -356,4 +356,228 @@ async fn entities_can_be_generic() {
     repo.insert(&entity).await.unwrap();
     let read = repo.list(partition.by_id()).project::<GenericValue>().one().await.unwrap();
     assert_eq!(read, GenericValue { value: "v".to_owned() });
+}
+
+/// Functions and constants called as variables of generated code could be.
+mod called_alike {
+    use super::TableEntity;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "aaa", partition = "{id}")]
+    #[row(all, key = "A:{computed}", canonical)]
+    #[row(some, key = "B:{size}__{computed}", when = row)]
+    #[row(others, key = "C:{valued}", when = key)]
+    #[component(computed = with(key_text), valued = with(value))]
+    pub struct Alike {
+        pub id: u8,
+        pub size: Option<u8>,
+        #[table(default = m)]
+        pub count: u8,
+        #[table(default = f0)]
+        pub more: u8,
+        #[table(series)]
+        pub series: [Option<u8>; KEY_0],
+        pub code: super::Other,
+    }
+
+    const KEY_0: usize = 2;
+
+    fn key_text(_: &Alike) -> String {
+        "k".to_owned()
+    }
+    fn value(_: &Alike) -> String {
+        "v".to_owned()
+    }
+    fn row(alike: &Alike) -> bool {
+        alike.id == 1
+    }
+    fn key(_: &Alike) -> bool {
+        true
+    }
+    fn m() -> u8 {
+        3
+    }
+    fn f0() -> u8 {
+        4
+    }
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "aaa", partition = "{id}", row = "{key}__{code}")]
+    #[component(key = with(out))]
+    pub struct Coded {
+        pub id: u8,
+        pub code: super::Other,
+        #[table(flatten)]
+        pub group: Grouped,
+    }
+
+    fn out(_: &Coded) -> String {
+        "o".to_owned()
+    }
+
+    #[derive(Debug, Clone, PartialEq, table_orm::Properties)]
+    pub struct Grouped {
+        #[table(default = members)]
+        pub one: u8,
+        #[table(default = slots)]
+        pub two: u8,
+    }
+
+    fn members() -> u8 {
+        5
+    }
+    fn slots() -> u8 {
+        6
+    }
+}
+
+#[tokio::test]
+async fn functions_of_the_entity_can_have_any_name() {
+    use called_alike::{Alike, Coded, Grouped};
+    let series = [Some(1), None];
+    let alike = Alike { id: 1, size: Some(2), count: 0, more: 0, series, code: Other::None };
+    assert_eq!(row_keys(&alike), ["A:k", "B:2__k", "C:v"]);
+    assert_eq!(read_back(&alike, Alike::partition(1)).await, alike);
+    let coded = Coded { id: 1, code: Other::Some, group: Grouped { one: 1, two: 2 } };
+    assert_eq!(row_keys(&coded), ["o__S"]);
+    assert_eq!(read_back(&coded, Coded::partition(1)).await, coded);
+}
+
+macro_rules! entity_with_a_field {
+    ($name:ident, $field:ident: $ty:ty, $series:ty, $group:ty) => {
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "aaa", partition = "{of}__{id}", unique(id))]
+        #[row(all, key = "A:{id:03}")]
+        #[row(some, key = "B:{made}__{id:03}", when = $name::is_there)]
+        #[component(made = with($name::made))]
+        struct $name {
+            of: String,
+            $field: $ty,
+            #[table(default = $name::many)]
+            count: u8,
+            #[table(series)]
+            series: $series,
+            #[table(flatten)]
+            group: $group,
+            #[table(etag)]
+            version: Option<table_orm::ETag>,
+        }
+
+        impl $name {
+            fn is_there(&self) -> bool {
+                self.$field == 1
+            }
+            fn made(&self) -> String {
+                format!("{}.", self.$field)
+            }
+            const fn many() -> u8 {
+                7
+            }
+        }
+    };
+}
+
+entity_with_a_field!(FromMacro, id: u32, [Option<u8>; 2], Group);
+
+macro_rules! entity_with_the_templates {
+    ($partition:literal, $row:literal, $when:path, $(#[$attr:meta])* $name:ident { $($fields:tt)* }) => {
+        $(#[$attr])*
+        #[derive(Debug, Clone, PartialEq, TableEntity)]
+        #[table(name = "aaa", partition = $partition)]
+        #[row(all, key = $row)]
+        #[row(some, key = "B:{id:03}", when = $when)]
+        struct $name { $($fields)* }
+    };
+}
+
+entity_with_the_templates! {
+    "{of}__{id}", "A:{id:03}", Listed::is_there,
+    Listed {
+        of: String,
+        #[table(key_only)]
+        id: u32,
+        #[table(flatten)]
+        group: Group,
+        #[table(series)]
+        series: Vec<u8>,
+    }
+}
+
+impl Listed {
+    const fn is_there(&self) -> bool {
+        self.id == 1
+    }
+}
+
+#[tokio::test]
+async fn an_entity_can_come_from_a_macro() {
+    let group = || Group { name: "g".to_owned() };
+    let mut one = FromMacro {
+        of: "o".to_owned(),
+        id: 1,
+        count: 2,
+        series: [Some(1), None],
+        group: group(),
+        version: None,
+    };
+    assert_eq!(row_keys(&one), ["A:001", "UNQ:id:0000000001", "B:1.__001"]);
+    assert_eq!(exact(FromMacro::partition("o", 1).some().made("1.").id(1)), "B:1.__001");
+    let read = read_back(&one, FromMacro::partition("o", 1)).await;
+    one.version.clone_from(&read.version);
+    assert_eq!(read, one);
+    let listed = Listed { of: "o".to_owned(), id: 1, group: group(), series: vec![1, 2] };
+    assert_eq!(row_keys(&listed), ["A:001", "B:001"]);
+    assert_eq!(read_back(&listed, Listed::partition("o", 1)).await, listed);
+}
+
+/// Types of the user's own, called as those of libraries.
+mod like_of_a_library {
+    use super::{Group as Bytes, KeyPart, Properties, TableEntity};
+
+    #[derive(Debug, Clone, PartialEq, KeyPart)]
+    pub struct Time(pub i64);
+
+    #[derive(Debug, Clone, PartialEq, KeyPart)]
+    pub struct Date(pub String);
+
+    #[derive(Debug, Clone, PartialEq, Properties)]
+    pub struct DateTime {
+        pub day: u8,
+    }
+
+    pub type Timestamp = Vec<u8>;
+
+    pub type Uuid = u32;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "aaa", partition = "{id}", row = "{low}__{time_up}{id:05}")]
+    #[component(low = lower(date), time_up = biased(time))]
+    pub struct Alike {
+        #[table(max = 100)]
+        pub id: Uuid,
+        pub time: Time,
+        #[table(max_len = 10)]
+        pub date: Date,
+        #[table(flatten)]
+        pub bytes: Bytes,
+        #[table(flatten)]
+        pub when: DateTime,
+        #[table(series)]
+        pub stamps: Timestamp,
+    }
+}
+
+#[tokio::test]
+async fn a_type_can_be_called_as_one_of_a_library() {
+    use like_of_a_library::{Alike, Date, DateTime, Time};
+    let alike = Alike {
+        id: 1,
+        time: Time(-1),
+        date: Date("A".to_owned()),
+        bytes: Group { name: "g".to_owned() },
+        when: DateTime { day: 2 },
+        stamps: vec![1, 2],
+    };
+    assert_eq!(row_keys(&alike), ["a__0922337203685477580700001"]);
+    assert_eq!(read_back(&alike, Alike::partition(1)).await, alike);
 }

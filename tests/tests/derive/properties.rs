@@ -267,6 +267,57 @@ async fn a_row_tells_its_version() {
     assert!(read.written.is_some() && read.etag != entity.etag && read.none.is_empty());
 }
 
+type Blob = Vec<u8>;
+type Ratio = f64;
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+struct Points(u32);
+
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+#[table(name = "limits", partition = "{id}", row = "x")]
+struct Limits {
+    id: u8,
+    #[table(max = 3)]
+    ratio: Option<Ratio>,
+    #[table(max_len = 3)]
+    blob: Option<Blob>,
+    #[table(max = 3)]
+    at: Option<OffsetDateTime>,
+    #[table(max_len = 3)]
+    points: Option<Points>,
+    #[table(max = 3)]
+    label: Option<Label>,
+}
+
+#[derive(Debug, Clone, PartialEq, KeyPart)]
+struct Label(String);
+
+#[test]
+fn a_limit_that_a_value_cannot_be_held_to_is_an_error() {
+    EntityRows::of(&Limits::default()).unwrap();
+    let none = Limits::default;
+    for (entity, limit) in [
+        (Limits { ratio: Some(1.0), ..none() }, "max"),
+        (Limits { blob: Some(vec![1]), ..none() }, "max_len"),
+        (Limits { at: Some(OffsetDateTime::UNIX_EPOCH), ..none() }, "max"),
+        (Limits { points: Some(Points(1)), ..none() }, "max_len"),
+        (Limits { label: Some(Label("a".to_owned())), ..none() }, "max"),
+    ] {
+        match EntityRows::of(&entity) {
+            Err(table_orm::Invalid::Property(error)) => {
+                assert_eq!(error.fault, PropertyFault::WrongLimit { limit });
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let error = EntityRows::of(&Limits { ratio: Some(1.0), ..none() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "property `Ratio` of `Limits` is no integer, which is what `max` limits; leave `max` out, \
+         and check the value where it is made"
+    );
+}
+
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "keyonly", partition = "{a}__{b}", rename_all = "snake_case")]
 #[row(one, key = "1:{c}__{d:03}__{e_low}__{tail}")]
@@ -301,6 +352,63 @@ async fn key_only_fields_come_back_from_every_row() {
     let partition = KeyOnly::partition("A", "B");
     assert_eq!(repo.list(partition.one()).one().await.unwrap(), entity);
     assert_eq!(repo.list(partition.two()).one().await.unwrap(), entity);
+}
+
+#[tokio::test]
+async fn a_key_that_goes_on_otherwise_than_its_template_is_not_read_back() {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<KeyOnly>();
+    repo.create_table().await.unwrap();
+    let rows = tables.table(repo.table().clone());
+    let read = async |partition_key: &str, row_key: &str| {
+        let row = DynamicEntity::new(partition_key, row_key);
+        let row = row.with("b", "B").with("e", "E").with("tail", 9);
+        rows.insert(&row).await.unwrap();
+        let read = repo.list(KeyOnly::partition("A", "B").one()).one().await;
+        rows.delete(&row).await.unwrap();
+        read
+    };
+    assert_eq!(read("A__B", "1:C__004__e__9").await.unwrap().d, 4);
+    for (foreign, component) in [
+        ("1:C__004__e__9__LINE", "tail"),
+        ("1:C__004__e__09", "tail"),
+        ("1:C__004__e", "e_low"),
+        ("1:C__004", ""),
+    ] {
+        match read("A__B", foreign).await {
+            Err(Error::Property(error)) => {
+                assert_eq!((&*error.property, &*error.row_key), (component, foreign));
+                assert!(matches!(error.fault, PropertyFault::Key(_)), "{error}");
+            }
+            other => panic!("{foreign}: {other:?}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "orders", partition = "{shop}", row = "ORD|{number:010}")]
+struct Order {
+    #[table(key_only)]
+    shop: String,
+    #[table(key_only)]
+    number: u32,
+}
+
+#[tokio::test]
+async fn a_longer_key_of_another_program_is_no_second_entity() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = tables.repo::<Order>();
+    orders.create_table().await.unwrap();
+    orders.insert(&Order { shop: "A".into(), number: 42 }).await.unwrap();
+    let rows = tables.table(orders.table().clone());
+    rows.insert(&DynamicEntity::new("A", "ORD|0000000042|LINE|01")).await.unwrap();
+    let refused = orders.list(Order::partition("A")).collect().await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "key of `Order` in row \"A\" / \"ORD|0000000042|LINE|01\" cannot be read: \
+         \"ORD|0000000042|LINE|01\" is not text that the template writes here; the row was not \
+         written from it"
+    );
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

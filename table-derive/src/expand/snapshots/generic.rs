@@ -97,19 +97,15 @@ const _: () = {
     {
         const NAME: &'static str = "Measure";
         fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
-            let (mut f0, mut f1, mut f2, mut f3) = (
-                _orm::None,
-                _orm::None,
-                _orm::None,
-                <[Option<u8>; N] as _orm::Properties>::empty(),
-            );
+            let (mut f0, mut f1, mut f2, mut f3) =
+                (_orm::None, _orm::None, _orm::None, <[Option<u8>; N] as _orm::Series>::empty());
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut m, "Type")?,
                     "At" => <u16 as _orm::Stored>::take(&mut f1, &mut m, "At")?,
                     "Value" => <T as _orm::Stored>::take(&mut f2, &mut m, "Value")?,
                     other => {
-                        if !(<[Option<u8>; N] as _orm::Properties>::read(
+                        if !(<[Option<u8>; N] as _orm::Series>::read(
                             &mut f3, "Series", other, &mut m,
                         )?) {
                             m.other(other)?
@@ -121,7 +117,7 @@ const _: () = {
                 r#type: <Cow<'a, str> as _orm::Stored>::finish(f0, "Type")?,
                 at: <u16 as _orm::Stored>::finish(f1, "At")?,
                 value: <T as _orm::Stored>::finish(f2, "Value")?,
-                series: <[Option<u8>; N] as _orm::Properties>::finish(f3, "Series")?,
+                series: <[Option<u8>; N] as _orm::Series>::finish(f3, "Series")?,
             })
         }
     }

@@ -59,9 +59,9 @@ pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
-    const KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
-    const KEY_2: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
-    const KEY_3: _orm::Option<usize> =
+    const __KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
+    const __KEY_2: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
+    const __KEY_3: _orm::Option<usize> =
         _orm::longest_key(11, &[<OffsetDateTime as _orm::Part<_orm::Descending>>::WIDTH]);
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
@@ -76,7 +76,7 @@ const _: () = {
         const GUARDS: &'static [_orm::GuardTemplate] =
             &[_orm::GuardTemplate::new("bib", "UNQ:bib:{bib}", "UNQ:bib:")];
         const LONGEST_KEYS: &'static [_orm::Option<usize>] =
-            &[_orm::None, KEY_1, KEY_2, KEY_3, _orm::Some(18)];
+            &[_orm::None, __KEY_1, __KEY_2, __KEY_3, _orm::Some(18)];
         type Canonical = RegistrationByBib;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <String as _orm::Part>::write(&self.event, key, "event", "__")?;

@@ -94,7 +94,7 @@ const _: () = {
         const NAME: &'static str = "File";
         fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f2, mut f3, mut f4) =
-                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Properties>::empty());
+                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Series>::empty());
             while let _orm::Some(member) = m.next_name()? {
                 match &*member {
                     "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
@@ -102,7 +102,7 @@ const _: () = {
                         <_orm::Json<Vec<String>> as _orm::Stored>::take(&mut f3, &mut m, "labels")?
                     }
                     other => {
-                        if !(<[Option<u32>; 24] as _orm::Properties>::read(
+                        if !(<[Option<u32>; 24] as _orm::Series>::read(
                             &mut f4, "reads", other, &mut m,
                         )?) {
                             m.other(other)?
@@ -114,11 +114,13 @@ const _: () = {
                 let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, partition_key);
                 key.literal("")?;
                 let f0 = <u64 as _orm::Part>::read(&mut key, "owner", "")?;
+                key.finish()?;
                 let (f1,) = match row {
                     0 => {
                         let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
                         key.literal("P:")?;
                         let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
+                        key.finish()?;
                         (f1,)
                     }
                     _ => {
@@ -126,6 +128,7 @@ const _: () = {
                         key.literal("D:")?;
                         <Date as _orm::Part>::read(&mut key, "day", "__")?;
                         let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
+                        key.finish()?;
                         (f1,)
                     }
                 };
@@ -136,7 +139,7 @@ const _: () = {
                 path: f1,
                 day: <Option<Date> as _orm::Stored>::finish(f2, "day")?,
                 labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, "labels")?.0,
-                reads: <[Option<u32>; 24] as _orm::Properties>::finish(f4, "reads")?,
+                reads: <[Option<u32>; 24] as _orm::Series>::finish(f4, "reads")?,
                 open: _orm::Default::default(),
                 version: if row == 0 {
                     <Option<ETag> as _orm::ETagField>::holding(m.etag())

@@ -1,0 +1,13 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "runs", partition = "{club}")]
+#[row(by_day, key = "DAY:{day:05}")]
+#[row(ref, key = "REF:{bib:05}")]
+struct Run {
+    club: String,
+    day: u32,
+    bib: u32,
+}
+
+fn main() {}
