@@ -12,13 +12,15 @@ pub struct KeyReader<'a> {
     key: &'a str,
     rest: &'a str,
     escape: Escape,
+    /// What is written of the value read last, to compare: one text for all of the key.
+    written: KeyText,
 }
 
 impl<'a> KeyReader<'a> {
     /// At the start of that key of that entity.
     #[must_use]
     pub const fn new(entity: &'static str, escape: Escape, key: &'a str) -> Self {
-        Self { entity, key, rest: key, escape }
+        Self { entity, key, rest: key, escape, written: KeyText::empty(entity, escape) }
     }
 
     /// Reads a literal of the template.
@@ -60,9 +62,9 @@ impl<'a> KeyReader<'a> {
             value: value.into_owned(),
             fault,
         })?;
-        let mut written = KeyText::new(self.entity, self.escape);
-        written.part::<X, T>(component, &value, until)?;
-        if written.as_str() == text { Ok(value) } else { Err(self.malformed(component, text)) }
+        self.written.clear();
+        self.written.part::<X, T>(component, &value, until)?;
+        if self.written.as_str() == text { Ok(value) } else { Err(self.malformed(component, text)) }
     }
 
     /// Ends the key.

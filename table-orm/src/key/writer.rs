@@ -36,6 +36,15 @@ impl KeyText {
         Self { text: String::with_capacity(64), entity, escape, until: "" }
     }
 
+    /// One without text yet, and without room for it.
+    pub(super) const fn empty(entity: &'static str, escape: Escape) -> Self {
+        Self { text: String::new(), entity, escape, until: "" }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+    }
+
     /// Appends a literal of the template, as it is.
     pub fn literal(&mut self, literal: &str) {
         self.text.push_str(literal);
