@@ -45,6 +45,7 @@ pub mod __private;
 pub mod edm;
 pub mod entity;
 mod error;
+mod fnv;
 #[cfg(any(fuzzing, test))]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -5,6 +5,7 @@
 //! more (the finalizer of SplitMix64), modulo the number of shards.
 
 use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Width};
+use crate::fnv::fnv;
 
 /// One of `N` shards, as the component `shard(f, N)` writes it: its number, in as many digits as the
 /// largest has. Does not give the value back.
@@ -83,9 +84,7 @@ impl<const N: u32> KeyPart<Plain> for Shard<N> {
 }
 
 fn hash(text: &str) -> u64 {
-    let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let fnv = fnv(text.as_bytes());
     let mixed = (fnv ^ (fnv >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)

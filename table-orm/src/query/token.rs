@@ -4,6 +4,7 @@
 //! filter and projection, and a checksum of itself; it hides nothing and grants nothing.
 
 use super::RowQuery;
+use crate::fnv::fnv;
 use crate::store::Continuation;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -100,13 +101,6 @@ pub(crate) fn fingerprint(query: &RowQuery) -> u64 {
     let filter = query.filter_text().unwrap_or_default();
     let select = query.select.as_ref().map_or_else(|| "*".to_owned(), |names| names.join(","));
     fnv(format!("{table}\0{filter}\0{select}").as_bytes())
-}
-
-/// FNV-1a, 64 bit.
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 impl fmt::Display for PageToken {
