@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use std::fmt::Debug;
 use table_orm::query::RowQuery;
-use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName};
 
 /// What happens to reads and writes on their way; nothing, where it does not say.
@@ -38,7 +38,7 @@ pub trait Meddler: Debug + Send + Sync {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.inner().commit(table, transaction).await
     }
@@ -93,7 +93,7 @@ impl<M: Meddler> Store for Meddled<M> {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.0.commit(table, transaction).await
     }

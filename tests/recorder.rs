@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 use table_orm::query::RowQuery;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
 /// Point queries by number, other queries, and writes by the number of their operations.
@@ -79,7 +79,7 @@ impl Meddler for Recorder {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.requests.lock().unwrap().writes.push(transaction.operations.len());
         self.inner.commit(table, transaction).await

@@ -12,7 +12,7 @@ use finisher::Finisher;
 use serde::Deserialize;
 use std::hint::black_box;
 use table_orm::query::RowQuery;
-use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
 /// The same as a service answers it, for serde alone: an `Edm.Int64` and an `Edm.DateTime` are
@@ -86,7 +86,7 @@ impl Store for OnePage {
         Ok(None)
     }
 
-    async fn commit(&self, _: &TableName, _: Transaction) -> Result<Vec<Option<ETag>>, StoreError> {
+    async fn commit(&self, _: &TableName, _: Batch) -> Result<Vec<Option<ETag>>, StoreError> {
         Ok(Vec::new())
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use table_orm::query::RowQuery;
-use table_orm::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName};
 use tokio::time::Instant;
 
@@ -134,7 +134,7 @@ impl Store for Meter {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.watch(self.inner.commit(table, transaction)).await
     }

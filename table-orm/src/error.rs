@@ -6,8 +6,8 @@ use crate::layer::LayerError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::queue::QueueError;
-use crate::repo::UnitError;
-use crate::row::Misplaced;
+use crate::repo::TransactionError;
+use crate::row::KeyMismatch;
 use crate::scan::ScanError;
 use crate::scan::distributed::DistributedScanError;
 use crate::store::{ErrorCode, StoreError};
@@ -40,10 +40,10 @@ pub enum Error {
     TableName(#[from] TableNameError),
     /// `insert` found the row there already. Load and `save` it, or `upsert`.
     ///
-    /// Where [`index_row`](Refusal::index_row) names one, another entity has the same index key: let
+    /// Where [`index_row`](Rejection::index_row) names one, another entity has the same index key: let
     /// its template end with what tells entities apart.
     #[error("already there: {0}{advice}", advice = taken_text(.0))]
-    AlreadyExists(Box<Refusal>),
+    AlreadyExists(Box<Rejection>),
     /// Another entity of the partition has the same value of a `unique(..)`. Nothing was written.
     #[error("another entity has the same `{unique}`: {refusal}")]
     UniqueViolation {
@@ -53,7 +53,7 @@ pub enum Error {
         /// `Canonical` is the RowKey of the entity that has it.
         key: String,
         /// What the store answered.
-        refusal: Box<Refusal>,
+        refusal: Box<Rejection>,
     },
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
     ///
@@ -61,38 +61,38 @@ pub enum Error {
     /// their `attempts` say, and each time a writer from elsewhere came between: make the call again,
     /// after a while, or with more attempts.
     #[error("changed since it was loaded: {0}")]
-    Conflict(Box<Refusal>),
+    Conflict(Box<Rejection>),
     /// The row is not there.
     #[error("not there: {0}")]
-    NotFound(Box<Refusal>),
+    NotFound(Box<Rejection>),
     /// The table is not there. Create it first: `create_table`.
     #[error("there is no such table: {0}{advice}", advice = absent_text(.0))]
-    TableNotFound(Box<Refusal>),
+    TableNotFound(Box<Rejection>),
     /// The service does not accept the credential, or not for this: HTTP 401 or 403 with a code of
     /// its own. The message says what to check.
     #[error("not authorized: {0}")]
-    Unauthorized(Box<Refusal>),
+    Unauthorized(Box<Rejection>),
     /// A limit of the service: entity, property, key or request too large.
     #[error("too large: {0}")]
-    TooLarge(Box<Refusal>),
+    TooLarge(Box<Rejection>),
     /// The service is throttling: wait, then try again.
     #[error("throttled: {0}")]
-    Throttled(Box<Refusal>),
+    Throttled(Box<Rejection>),
     /// The table is being deleted, which takes the service 40 seconds or more: wait, then try again,
     /// or use another name.
     #[error("the table is being deleted: {0}; it takes the service 40 seconds or more")]
-    TableBeingDeleted(Box<Refusal>),
+    TableBeingDeleted(Box<Rejection>),
     /// No or no usable answer; a write may or may not have taken effect.
     #[error("unavailable: {0}")]
-    Unavailable(Box<Refusal>),
+    Unavailable(Box<Rejection>),
     /// A write that may or may not have taken effect: its answer was lost, and what is stored does
     /// not tell. [`StoreError::ambiguity`] says what is known. Look at the rows before writing
     /// again.
     #[error("not known whether it took effect: {0}")]
-    Ambiguous(Box<Refusal>),
+    Ambiguous(Box<Rejection>),
     /// Anything else the store refused.
     #[error("refused: {0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<Rejection>),
     /// A `save` that changed the PartitionKey. One transaction cannot span two partitions: insert
     /// the entity under its new key, then delete the old one.
     #[error(
@@ -109,18 +109,18 @@ pub enum Error {
     },
     /// A patch that was to insert an entity, but does not tell all of it.
     #[error(transparent)]
-    NotWhole(NotWhole),
+    IncompleteEntity(IncompleteEntity),
     /// A stored row whose properties make another key than the one it stands under: what would be
     /// written back would go to another row. Correct it, or move it, with the untyped calls of
     /// [`Tables::table`](crate::Tables::table).
     #[error(transparent)]
-    Misplaced(Box<Misplaced>),
+    KeyMismatch(Box<KeyMismatch>),
     /// A unit that no transaction could write; nothing was sent.
     #[error(transparent)]
-    Unit(#[from] UnitError),
+    Transaction(#[from] TransactionError),
     /// Another number of rows than the call asked for.
     #[error(transparent)]
-    Unexpected(Unexpected),
+    RowCount(RowCount),
     /// More than 15 comparisons in one filter, key comparisons included.
     #[error("the filter holds {0} comparisons, key comparisons included; the service allows 15")]
     FilterTooLong(usize),
@@ -169,7 +169,7 @@ impl From<Invalid> for Error {
     missing_text(missing)
 )]
 #[non_exhaustive]
-pub struct NotWhole {
+pub struct IncompleteEntity {
     /// The entity's type name.
     pub entity: &'static str,
     /// The canonical row's PartitionKey.
@@ -188,14 +188,14 @@ fn missing_text(missing: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected exactly one `{entity}`, found {}", found_text(*.found))]
 #[non_exhaustive]
-pub struct Unexpected {
+pub struct RowCount {
     /// The type that was read.
     pub entity: &'static str,
     /// How many there were; 2 stands for two or more.
     pub found: usize,
 }
 
-fn taken_text(refusal: &Refusal) -> String {
+fn taken_text(refusal: &Rejection) -> String {
     let row = refusal.index_row;
     row.map(|row| {
         format!(
@@ -206,7 +206,7 @@ fn taken_text(refusal: &Refusal) -> String {
     .unwrap_or_default()
 }
 
-fn absent_text(refusal: &Refusal) -> &'static str {
+fn absent_text(refusal: &Rejection) -> &'static str {
     // Of the operations on tables, only a deletion needs one.
     if refusal.entity.is_empty() { "" } else { "; create it with `create_table`" }
 }
@@ -222,7 +222,7 @@ fn found_text(found: usize) -> String {
 /// A request that the store did not carry out: which entity and key, and the service's words.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct Rejection {
     /// The entity's type name; empty for a table operation.
     pub entity: &'static str,
     /// The table; empty where the call is about none, as the list of tables.
@@ -239,7 +239,7 @@ pub struct Refusal {
     pub cause: StoreError,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.entity.is_empty() {
             write!(f, "`{}` ", self.entity)?;
@@ -290,7 +290,7 @@ macro_rules! refusal_of {
 
 impl Error {
     /// Sorts a store's refusal by what a caller can do about it.
-    pub(crate) fn refused(refusal: Refusal) -> Self {
+    pub(crate) fn refused(refusal: Rejection) -> Self {
         let code = &refusal.cause.code;
         let too_large = [
             ErrorCode::ENTITY_TOO_LARGE,
@@ -371,8 +371,8 @@ impl Error {
             | Self::NotFound(_)
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
-            | Self::NotWhole(_)
-            | Self::Misplaced(_) => true,
+            | Self::IncompleteEntity(_)
+            | Self::KeyMismatch(_) => true,
             Self::Refused(refusal) => {
                 refusal.cause.status == 400 && refusal.cause.code != ErrorCode::NO_ERROR_CODE
             }
@@ -380,13 +380,13 @@ impl Error {
         }
     }
 
-    const fn refusal_mut(&mut self) -> Option<&mut Refusal> {
+    const fn refusal_mut(&mut self) -> Option<&mut Rejection> {
         refusal_of!(self)
     }
 
     /// What the store answered, if the error came from one.
     #[must_use]
-    pub const fn refusal(&self) -> Option<&Refusal> {
+    pub const fn refusal(&self) -> Option<&Rejection> {
         refusal_of!(self)
     }
 }
@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     fn refused(status: u16, code: ErrorCode) -> Error {
-        Error::refused(Refusal {
+        Error::refused(Rejection {
             entity: "Order",
             table: "orders".to_owned(),
             partition_key: "p".to_owned(),

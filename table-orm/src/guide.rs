@@ -2,7 +2,7 @@
 //!
 //! 1. [Keys that cannot be wrong](keys): templates, encoders, and what the compiler refuses.
 //! 2. [Index rows](rows): copies of an entity under other keys, and what each call sends.
-//! 3. [One unit, one transaction](units): several entities together, and many one after another.
+//! 3. [One unit, one transaction](transactions): several entities together, and many one after another.
 //! 4. [Series and patches](patches): many values in one row, and setting some of them.
 //! 5. [When a copy is out of step](out_of_step): verify, repair, backfill.
 //! 6. [Reading everything, on purpose](scans): when a scan is right, and what it costs.
@@ -23,8 +23,8 @@ pub mod keys {}
 #[doc = include_str!("../guide/rows.md")]
 pub mod rows {}
 
-#[doc = include_str!("../guide/units.md")]
-pub mod units {}
+#[doc = include_str!("../guide/transactions.md")]
+pub mod transactions {}
 
 #[doc = include_str!("../guide/patches.md")]
 pub mod patches {}

@@ -69,7 +69,7 @@ pub mod testing;
 mod turns;
 
 pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName, TableUnion};
-pub use error::{Error, Invalid, NotWhole, Refusal, Result, Unexpected};
+pub use error::{Error, IncompleteEntity, Invalid, Rejection, Result, RowCount};
 pub use key::KeyPart;
 pub use property::Properties;
 pub use query::ScanPermit;

@@ -1,10 +1,10 @@
 //! A store and the typed repositories of its tables.
 
 use crate::entity::{DynamicEntity, MemberOf, TableEntity, TableName, TableUnion};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::layer::Layer;
 use crate::query::{Row, ScanPermit, WholePartition};
-use crate::repo::{Channel, Connection, Repo, Table, UnionList, Unit};
+use crate::repo::{Channel, Connection, Repo, Table, Transaction, UnionList};
 use crate::scan::Scan;
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
@@ -167,12 +167,12 @@ impl Tables {
     }
 
     /// Writes of several entities of one partition, of one type or more, in one transaction.
-    pub fn unit<'a, Q>(&self, partition: Q) -> Unit<'a>
+    pub fn transaction<'a, Q>(&self, partition: Q) -> Transaction<'a>
     where
         Q: WholePartition,
     {
         let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
-        Unit::new(
+        Transaction::new(
             Channel::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.connection), table),
             partition,
         )
@@ -225,7 +225,7 @@ impl Tables {
 
 /// The error of a table operation.
 pub(crate) fn refused(table: &str, cause: StoreError) -> Error {
-    Error::refused(Refusal {
+    Error::refused(Rejection {
         entity: "",
         table: table.to_owned(),
         partition_key: String::new(),

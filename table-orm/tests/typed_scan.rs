@@ -86,7 +86,7 @@ async fn a_typed_scan_gives_some_rows_the_first_or_the_only_one() {
     let tokyo = || scan().prefix("Tokyo").filter(|row| row.age.eq(44));
     assert_eq!(tokyo().one().await.unwrap().bib, 24);
     let found = scan().filter(|row| row.age.eq(44)).one().await;
-    assert!(matches!(found, Err(Error::Unexpected(found)) if found.found == 2));
+    assert!(matches!(found, Err(Error::RowCount(found)) if found.found == 2));
 }
 
 #[tokio::test]

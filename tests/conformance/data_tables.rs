@@ -9,7 +9,7 @@ use table_orm::TableName;
 use table_orm::query::Span;
 use table_orm::store::azure::ConnectError;
 use table_orm::store::data_tables::DataTablesStore;
-use table_orm::store::{Metadata, Store, StoreError, Transaction};
+use table_orm::store::{Batch, Metadata, Store, StoreError};
 use tests::azurite::Azurite;
 
 fn builder(azurite: &Azurite) -> TableServiceClientBuilder {
@@ -92,7 +92,7 @@ async fn sends_once() {
     let error = get(&store).await.unwrap_err();
     assert_eq!((error.status, error.retry_after.unwrap().as_secs()), (503, 7));
     let operations = vec![insert("p", "a", ""), insert("p", "b", "")];
-    let transaction = Transaction { partition_key: "p".into(), operations };
+    let transaction = Batch { partition_key: "p".into(), operations };
     let error = store.commit(&TableName::new("People").unwrap(), transaction).await.unwrap_err();
     assert_eq!((error.status, error.operation), (409, Some(1)));
     let requests = stub.requests();

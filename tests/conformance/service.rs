@@ -12,9 +12,7 @@ use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
 use table_orm::store::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
-use table_orm::store::{
-    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, Transaction,
-};
+use table_orm::store::{Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError};
 use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
 
 macro_rules! cases {
@@ -84,7 +82,7 @@ fn all_rows() -> RowQuery {
 
 async fn two_inserts(store: &AzureStore) -> Result<usize, StoreError> {
     let operations = vec![insert("p", "a", ""), insert("p", "b", "")];
-    let transaction = Transaction { partition_key: "p".into(), operations };
+    let transaction = Batch { partition_key: "p".into(), operations };
     Ok(store.commit(&people(), transaction).await?.len())
 }
 
@@ -387,7 +385,7 @@ async fn what_is_over_a_limit_is_not_sent() {
         (0..85).map(|row| insert(row.to_string(), &large)).collect(),
         Vec::new(),
     ] {
-        let transaction = Transaction { partition_key: "p".into(), operations };
+        let transaction = Batch { partition_key: "p".into(), operations };
         store.commit(&people(), transaction).await.unwrap_err();
     }
     let keys = KeyRange { partition: Span::Exact("p".into()), row: Span::All };

@@ -11,7 +11,7 @@ use table_orm::queue::{AzureQueues, QueueErrorKind, Queues as _};
 use table_orm::store::azure::{
     AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
 };
-use table_orm::store::{Metadata, Store, StoreError, Transaction};
+use table_orm::store::{Batch, Metadata, Store, StoreError};
 use table_orm::{Error, Tables};
 use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
@@ -87,7 +87,7 @@ async fn account(azurite: Azurite) {
     let signature = account_signature("t", "o", "raud");
     let store = AzureStore::new(&azurite.endpoint(), signature).unwrap();
     let operations = vec![insert("p", "a", ""), insert("p", "b", "")];
-    let transaction = Transaction { partition_key: "p".into(), operations };
+    let transaction = Batch { partition_key: "p".into(), operations };
     assert_eq!(store.commit(&subject.table, transaction).await.unwrap().len(), 2);
     assert_eq!(subject.keys(subject.query(Span::All, Span::All)).await.len(), 2);
 }

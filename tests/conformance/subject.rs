@@ -6,7 +6,7 @@ use std::sync::Arc;
 use table_orm::query::{KeyRange, RowQuery, Span};
 use table_orm::repo::Table;
 use table_orm::store::{
-    Action, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
+    Action, Batch, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow,
 };
 use table_orm::{ETag, TableName, Tables};
 
@@ -77,7 +77,7 @@ impl Subject {
         partition_key: &str,
         operations: Vec<Operation>,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let transaction = Transaction { partition_key: partition_key.to_owned(), operations };
+        let transaction = Batch { partition_key: partition_key.to_owned(), operations };
         self.store.commit(&self.table, transaction).await
     }
 

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use table_orm::query::{KeyRange, RowQuery, Span};
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Action, IfMatch, Operation, Store, Transaction};
+use table_orm::store::{Action, Batch, IfMatch, Operation, Store};
 use table_orm::{TableName, Tables};
 use tests::draw;
 use tokio::runtime::Runtime;
@@ -90,7 +90,7 @@ async fn write_for_ever(store: EmbeddedStore, seed: u64, round: u64, writer: u64
     for number in 0.. {
         let step = Step { seed, round, writer, number };
         let operations = step.operations(&mut rows);
-        let transaction = Transaction { partition_key: step.partition_key(), operations };
+        let transaction = Batch { partition_key: step.partition_key(), operations };
         store.commit(&table(), transaction).await.unwrap();
         // One write of the system for each line.
         std::io::stdout().write_all(format!("\ndone {writer}\n").as_bytes()).unwrap();

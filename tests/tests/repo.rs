@@ -196,9 +196,9 @@ async fn load_through_an_index_row_finds_the_version_that_guards() {
     }
     assert_eq!(repo.list(race.by_age().age(31)).count().await.unwrap(), 2);
     let none = repo.load(race.by_bib().bib(9)).await.unwrap().one();
-    assert!(matches!(none, Err(Error::Unexpected(_))));
+    assert!(matches!(none, Err(Error::RowCount(_))));
     let both = repo.load(race.by_bib()).await.unwrap().one();
-    assert!(matches!(both, Err(Error::Unexpected(_))));
+    assert!(matches!(both, Err(Error::RowCount(_))));
 }
 
 #[tokio::test]

@@ -66,8 +66,8 @@ impl Client for TableOrm {
             Work::Get => assert!(self.0.get(race.row().bib(7)).await.unwrap().is_some()),
             Work::Insert => drop(self.0.insert(&finisher(7)).await.unwrap()),
             Work::Batch => {
-                let unit =
-                    (0..BATCH).fold(self.0.unit(&race), |unit, bib| unit.insert(&finisher(bib)));
+                let unit = (0..BATCH)
+                    .fold(self.0.transaction(&race), |unit, bib| unit.insert(&finisher(bib)));
                 assert_eq!(unit.commit().await.unwrap().len(), BATCH as usize);
             }
             Work::Page => {

@@ -1,7 +1,7 @@
 //! An entity with what is needed to write it back: its stored row and its version.
 
 use super::{ETag, TableEntity};
-use crate::error::{Error, Unexpected};
+use crate::error::{Error, RowCount};
 use crate::query::Row;
 use crate::row::{EntityRows, ReadRow, read_entity, read_row};
 use bytes::Bytes;
@@ -128,20 +128,20 @@ impl<E: ReadRow> LoadedSet<E> {
     /// The only entity.
     ///
     /// # Errors
-    /// [`Error::Unexpected`] when there is none, or more than one.
+    /// [`Error::RowCount`] when there is none, or more than one.
     pub fn one(self) -> Result<Loaded<E>, Error> {
         let found = self.0.len().min(2);
         let mut entities = self.0.into_iter();
         match (entities.next(), found) {
             (Some(entity), 1) => Ok(entity),
-            _ => Err(Error::Unexpected(Unexpected { entity: E::NAME, found })),
+            _ => Err(Error::RowCount(RowCount { entity: E::NAME, found })),
         }
     }
 
     /// The only entity, or `None`.
     ///
     /// # Errors
-    /// [`Error::Unexpected`] when there is more than one.
+    /// [`Error::RowCount`] when there is more than one.
     pub fn optional(self) -> Result<Option<Loaded<E>>, Error> {
         if self.0.is_empty() { Ok(None) } else { self.one().map(Some) }
     }

@@ -2,7 +2,7 @@
 
 use crate::entity::{ETag, TableName};
 use crate::query::{QueryClass, RowQuery, Span};
-use crate::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use crate::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -182,7 +182,7 @@ impl<A: Around> Store for Through<A> {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let partition_key = transaction.partition_key.clone();
         let request = Request {

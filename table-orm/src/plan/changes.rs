@@ -5,29 +5,29 @@
 
 use crate::entity::ETag;
 use crate::row::{EntityRow, EntityRows};
-use crate::store::{Action, IfMatch, Operation, Transaction};
+use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 
 /// Every row inserted: none of them may exist.
-pub(crate) fn insert_all(rows: EntityRows) -> Transaction {
+pub(crate) fn insert_all(rows: EntityRows) -> Batch {
     all(rows, Action::Insert)
 }
 
 /// Every row inserted or replaced. Right only where the row keys follow from the canonical key.
-pub(crate) fn upsert_all(rows: EntityRows) -> Transaction {
+pub(crate) fn upsert_all(rows: EntityRows) -> Batch {
     all(rows, Action::InsertOrReplace)
 }
 
 /// Every row inserted, or its given properties set. Right only where the row keys follow from the
 /// canonical key.
-pub(crate) fn merge_all(rows: EntityRows) -> Transaction {
+pub(crate) fn merge_all(rows: EntityRows) -> Batch {
     all(rows, Action::InsertOrMerge)
 }
 
 /// The canonical row replaced in the given version, and every other row inserted or replaced: one
 /// that the type has got since is not there yet. Right only where the row keys follow from the
 /// canonical key.
-pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
+pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Batch {
     each(rows, |index, body| {
         if index == canonical {
             Action::Replace(body, guard.clone())
@@ -38,20 +38,20 @@ pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -
 }
 
 /// Every row deleted; the canonical row only in the given version.
-pub(crate) fn delete_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Transaction {
+pub(crate) fn delete_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Batch {
     each(rows, |index, _| {
         Action::Delete(if index == canonical { guard.clone() } else { IfMatch::Any })
     })
 }
 
-fn all(rows: EntityRows, action: impl Fn(Bytes) -> Action) -> Transaction {
+fn all(rows: EntityRows, action: impl Fn(Bytes) -> Action) -> Batch {
     each(rows, |_, body| action(body))
 }
 
-fn each(rows: EntityRows, action: impl Fn(usize, Bytes) -> Action) -> Transaction {
+fn each(rows: EntityRows, action: impl Fn(usize, Bytes) -> Action) -> Batch {
     let operation =
         |EntityRow { index, row_key, body }| Operation { row_key, action: action(index, body) };
-    Transaction {
+    Batch {
         partition_key: rows.partition_key,
         operations: rows.rows.into_iter().map(operation).collect(),
     }
@@ -90,7 +90,7 @@ pub(crate) fn changes(
     canonical: usize,
     etag: &ETag,
     in_place: InPlace,
-) -> Transaction {
+) -> Batch {
     let mut operations = Vec::new();
     if stored != new {
         let gone = stored.rows.iter().filter(|row| new.row(row.index).is_none());
@@ -100,7 +100,7 @@ pub(crate) fn changes(
             row_changes(stored.row(index), new.row(index), guard, in_place, &mut operations);
         }
     }
-    Transaction { partition_key: new.partition_key.clone(), operations }
+    Batch { partition_key: new.partition_key.clone(), operations }
 }
 
 /// `guard` is the condition of the canonical row, which is written even when it stays the same so

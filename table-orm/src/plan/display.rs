@@ -2,7 +2,7 @@
 
 use super::{Plan, Step};
 use crate::query::{QueryClass, RowQuery, Span};
-use crate::store::{IfMatch, Operation, Transaction};
+use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -93,7 +93,7 @@ fn read(
     Ok(())
 }
 
-fn operations(f: &mut fmt::Formatter<'_>, transaction: &Transaction) -> fmt::Result {
+fn operations(f: &mut fmt::Formatter<'_>, transaction: &Batch) -> fmt::Result {
     write!(f, "\n  PartitionKey  {:?}", transaction.partition_key)?;
     for (index, Operation { row_key, action }) in transaction.operations.iter().enumerate() {
         write!(f, "\n  {index:>2} {:17} {row_key:?}", action.name())?;

@@ -13,7 +13,7 @@ pub(crate) use changes::{
 
 use crate::entity::TableName;
 use crate::query::{QueryClass, RowQuery};
-use crate::store::{Operation, Transaction};
+use crate::store::{Batch, Operation};
 
 /// The requests of one call, in order.
 ///
@@ -57,7 +57,7 @@ pub enum Step {
         /// The table.
         table: TableName,
         /// The writes.
-        transaction: Transaction,
+        transaction: Batch,
     },
     /// One transaction by the difference to the rows that were read, guarded by their ETag;
     /// repeated from the start when another writer came between.
@@ -65,7 +65,7 @@ pub enum Step {
         /// The table.
         table: TableName,
         /// What is written when nothing was there; `None` when that is an error.
-        absent: Option<Transaction>,
+        absent: Option<Batch>,
         /// How often it is tried.
         attempts: usize,
     },
@@ -78,7 +78,7 @@ impl Plan {
     }
 
     /// One write: of a row, or of several in a transaction; nothing for no operations.
-    pub(crate) fn write(table: &TableName, mut transaction: Transaction) -> Self {
+    pub(crate) fn write(table: &TableName, mut transaction: Batch) -> Self {
         let table = table.clone();
         let steps = match transaction.operations.len() {
             0 => Vec::new(),

@@ -6,9 +6,7 @@ use super::{API_VERSION, Method, Request, batch};
 use crate::entity::TableName;
 use crate::property::is_property_name;
 use crate::query::{Filter, RowQuery};
-use crate::store::{
-    ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, StoreError, Transaction, limits,
-};
+use crate::store::{Batch, ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
@@ -158,10 +156,10 @@ impl Service {
     pub fn commit(
         &self,
         table: &TableName,
-        transaction: &Transaction,
+        transaction: &Batch,
         boundary: Uuid,
     ) -> Result<Request, StoreError> {
-        let Transaction { partition_key, operations } = transaction;
+        let Batch { partition_key, operations } = transaction;
         limits::check_count(operations)?;
         limits::check_distinct(operations)?;
         limits::check_key("PartitionKey", partition_key).map_err(|error| error.at(0))?;
@@ -370,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_transaction_is_one_multipart_body() {
-        let transaction = Transaction {
+        let transaction = Batch {
             partition_key: "p".into(),
             operations: vec![
                 operation("a", Action::Insert(Bytes::from_static(br#"{"A":1}"#))),
@@ -407,7 +405,7 @@ mod tests {
         let insert =
             |row: usize, body: Vec<u8>| operation(&row.to_string(), Action::Insert(body.into()));
         let refused = |operations: Vec<Operation>| {
-            let transaction = Transaction { partition_key: "p".into(), operations };
+            let transaction = Batch { partition_key: "p".into(), operations };
             service().commit(&people(), &transaction, Uuid::nil()).unwrap_err()
         };
         let error = refused((0..101).map(|row| insert(row, b"{}".to_vec())).collect());

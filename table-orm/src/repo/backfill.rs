@@ -16,8 +16,7 @@ use crate::query::{
 };
 use crate::row::{EntityRow, split_page};
 use crate::store::{
-    Action, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata, Operation, Page,
-    Transaction,
+    Action, Batch, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata, Operation, Page,
 };
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -379,7 +378,7 @@ impl Chunk {
             return written;
         }
         let partition_key = self.partition_key.clone();
-        match channel.send(Transaction { partition_key, operations }).await {
+        match channel.send(Batch { partition_key, operations }).await {
             Ok(_) => {}
             Err(error) if came_between(&error) => {
                 (written.entities, written.rows) = (0, 0);

@@ -3,11 +3,11 @@
 use super::connection::Connection;
 use super::guarded::CanonicalKey;
 use crate::entity::{ETag, GuardTemplate, TableEntity, TableName};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::query::{KeyRange, MAX_COMPARISONS, Row, RowQuery, Span};
 use crate::store::{
-    Action, ErrorCode, IfMatch, MAX_TRANSACTION_OPERATIONS, Metadata, Operation, Page, Store,
-    StoreError, StoredRow, Transaction,
+    Action, Batch, ErrorCode, IfMatch, MAX_TRANSACTION_OPERATIONS, Metadata, Operation, Page,
+    Store, StoreError, StoredRow,
 };
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Channel {
 
     /// Writes all operations or none: one write, or an entity group transaction. Returns the new
     /// ETags in order.
-    pub async fn send(&self, mut transaction: Transaction) -> Result<Vec<Option<ETag>>> {
+    pub async fn send(&self, mut transaction: Batch) -> Result<Vec<Option<ETag>>> {
         self.check_count(&transaction)?;
         let partition_key = transaction.partition_key.clone();
         // For a refusal; the row keys one behind the other, which costs less than a text for each.
@@ -139,7 +139,7 @@ impl Channel {
     /// entity that was written before it had that index has none. The canonical row must be there.
     pub async fn send_changes(
         &self,
-        transaction: Transaction,
+        transaction: Batch,
         canonical: &str,
     ) -> Result<Vec<Option<ETag>>> {
         let may_be_gone = |operation: &Operation| {
@@ -148,12 +148,12 @@ impl Channel {
         if !transaction.operations.iter().any(may_be_gone) {
             return self.send(transaction).await;
         }
-        let Transaction { partition_key, operations } = transaction;
+        let Batch { partition_key, operations } = transaction;
         let mut sent: Vec<usize> = (0..operations.len()).collect();
         loop {
             let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
             let attempt =
-                Transaction { partition_key: partition_key.clone(), operations: operations_sent };
+                Batch { partition_key: partition_key.clone(), operations: operations_sent };
             let error = match self.send(attempt).await {
                 Ok(etags) => {
                     let mut all = vec![None; operations.len()];
@@ -176,7 +176,7 @@ impl Channel {
     }
 
     /// Told here too, where it is known that the rows are an entity's or a unit's.
-    fn check_count(&self, transaction: &Transaction) -> Result<()> {
+    fn check_count(&self, transaction: &Batch) -> Result<()> {
         let operations = transaction.operations.len();
         if operations <= MAX_TRANSACTION_OPERATIONS {
             return Ok(());
@@ -221,7 +221,7 @@ impl Channel {
         operation: Option<(usize, &'static str)>,
         cause: StoreError,
     ) -> Error {
-        self.owner.claim(Error::refused(Refusal {
+        self.owner.claim(Error::refused(Rejection {
             entity: self.owner.entity,
             table: self.table.as_str().to_owned(),
             partition_key: partition_key.to_owned(),
@@ -249,7 +249,7 @@ mod tests {
                 action: Action::Delete(IfMatch::Any),
             };
             let operations = (0..count).map(delete).collect();
-            channel.send(Transaction { partition_key: "p".to_owned(), operations })
+            channel.send(Batch { partition_key: "p".to_owned(), operations })
         };
         let refused = send(101).await.unwrap_err();
         assert!(matches!(refused, Error::TooLarge(_)), "{refused}");

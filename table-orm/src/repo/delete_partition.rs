@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::plan::delete_all;
 use crate::query::{KeyRange, Span, canonical_rows};
 use crate::row::{EntityRow, EntityRows, read_row, split_page};
-use crate::store::{IfMatch, Transaction};
+use crate::store::{Batch, IfMatch};
 use bytes::Bytes;
 
 /// Deletes every entity of type `E` in a partition.
@@ -26,7 +26,7 @@ pub(super) async fn delete_partition<E: TableEntity>(
         let rows = split_page(&page.body)?.into_iter();
         let entities = rows.filter_map(|row| removal::<E>(row.get().as_bytes()).transpose());
         let entities = entities.collect::<Result<Vec<_>>>()?.into_iter();
-        let operations = |removal: &Transaction| Ok(removal.clone());
+        let operations = |removal: &Batch| Ok(removal.clone());
         let grouping = Grouping { operations, alone: None };
         let report = Bulk::new(channel.clone(), entities, grouping).await.all()?;
         deleted.entities += report.entities;
@@ -40,7 +40,7 @@ pub(super) async fn delete_partition<E: TableEntity>(
 }
 
 /// What deletes the entity of a canonical row; `None` for a row of another kind.
-fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Transaction>> {
+fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     let canonical = canonical::<E>();
     let Found { partition_key, row_key, etag, .. } = Found::read(json)?;
     if template_of::<E>(&row_key).is_none_or(|(index, _)| index != canonical) {

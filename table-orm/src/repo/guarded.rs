@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use crate::query::{KeyRange, Span};
 use crate::row::EntityRow;
-use crate::store::Transaction;
+use crate::store::Batch;
 
 /// How often a write that reads first is tried when other writers come between, unless told
 /// otherwise. Those of the same [`Tables`](crate::Tables) and its clones take turns, so that only
@@ -38,7 +38,7 @@ impl CanonicalKey {
     }
 
     /// A read of it, then the difference; `absent` is what is written when nothing is there.
-    pub fn plan(&self, channel: &Channel, absent: Option<Transaction>, attempts: usize) -> Plan {
+    pub fn plan(&self, channel: &Channel, absent: Option<Batch>, attempts: usize) -> Plan {
         let keys = KeyRange {
             partition: Span::Exact(self.partition_key.clone()),
             row: Span::Exact(self.row_key.clone()),
@@ -51,7 +51,7 @@ impl CanonicalKey {
 
 /// What is to be written over the row that was read.
 pub(super) struct Decision {
-    pub transaction: Transaction,
+    pub transaction: Batch,
     /// The canonical row afterwards; `None` when it goes.
     pub canonical: Option<EntityRow>,
 }

@@ -3,7 +3,7 @@
 use super::channel::Channel;
 use super::get::asking_for;
 use super::pages::{Pages, RowStream};
-use crate::error::{Error, Invalid, Result, Unexpected};
+use crate::error::{Error, Invalid, Result, RowCount};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, Row, RowQuery};
@@ -236,7 +236,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// The only row.
     ///
     /// # Errors
-    /// [`Error::Unexpected`] when there is none or more than one; else as
+    /// [`Error::RowCount`] when there is none or more than one; else as
     /// [`collect`](Self::collect).
     pub fn one(self) -> BoxFuture<'static, Result<T>>
     where
@@ -250,7 +250,7 @@ impl<R: Row, C, T> List<R, C, T> {
                 (Some(only), 0) => Ok(only),
                 (last, rest) => {
                     let found = rest + usize::from(last.is_some());
-                    Err(Error::Unexpected(Unexpected { entity: T::NAME, found }))
+                    Err(Error::RowCount(RowCount { entity: T::NAME, found }))
                 }
             }
         })

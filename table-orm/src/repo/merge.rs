@@ -5,12 +5,12 @@ use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, guarded};
 use super::patch::Patch;
 use super::save::prepare;
 use crate::entity::{ETag, Loaded, TableEntity};
-use crate::error::{Error, NotWhole, Result};
+use crate::error::{Error, IncompleteEntity, Result};
 use crate::key::KeyError;
 use crate::plan::{InPlace, Plan, changes, insert_all};
 use crate::query::{KeyRange, Row};
 use crate::row::{EntityRows, overlay, read_row};
-use crate::store::{Action, IfMatch, Operation, Transaction};
+use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use std::fmt;
@@ -42,7 +42,7 @@ impl<E: TableEntity> Merge<E> {
     /// [`Repo::insert_or_merge`](crate::Repo::insert_or_merge) takes an entity.
     ///
     /// # Errors
-    /// The call gives [`Error::NotWhole`] where they do not.
+    /// The call gives [`Error::IncompleteEntity`] where they do not.
     pub fn or_insert(mut self) -> Self {
         self.insert = true;
         self
@@ -59,7 +59,7 @@ impl<E: TableEntity> Merge<E> {
     /// What it will send.
     ///
     /// # Errors
-    /// A value that the service would refuse; [`Error::NotWhole`].
+    /// A value that the service would refuse; [`Error::IncompleteEntity`].
     pub fn plan(&self) -> Result<Plan> {
         let key = self.key()?;
         if E::PATCHES_ONE_ROW {
@@ -78,7 +78,7 @@ impl<E: TableEntity> Merge<E> {
     }
 
     /// The only row's write.
-    pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Transaction> {
+    pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
         let body = self.body(key)?;
         let action = if self.insert {
             self.whole(key)?;
@@ -88,14 +88,14 @@ impl<E: TableEntity> Merge<E> {
         };
         let operation = Operation { row_key: key.row_key.clone(), action };
         let partition_key = key.partition_key.clone();
-        Ok(Transaction { partition_key, operations: vec![operation] })
+        Ok(Batch { partition_key, operations: vec![operation] })
     }
 
     /// The rows of the entity that the key and the patch tell.
     fn whole(&self, key: &CanonicalKey) -> Result<EntityRows> {
         let body = self.body(key)?;
         let not_whole = |missing| {
-            Error::NotWhole(NotWhole {
+            Error::IncompleteEntity(IncompleteEntity {
                 entity: E::NAME,
                 partition_key: key.partition_key.clone(),
                 row_key: key.row_key.clone(),

@@ -19,8 +19,8 @@ mod repair;
 mod save;
 mod scan;
 mod table;
+mod transaction;
 mod union;
-mod unit;
 mod verify;
 mod write;
 
@@ -40,8 +40,8 @@ pub use patch::{EntityPatch, Patch};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
+pub use transaction::{Transaction, TransactionError};
 pub use union::UnionList;
-pub use unit::{Unit, UnitError};
 pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::Write;
 
@@ -55,7 +55,7 @@ use crate::query::{
 };
 use crate::row::{EntityRows, FromRow};
 use crate::scan::Scan;
-use crate::store::{IfMatch, Transaction};
+use crate::store::{Batch, IfMatch};
 use crate::tables::refused;
 use bulk::Grouping;
 pub(crate) use channel::Channel;
@@ -229,7 +229,7 @@ impl<E: TableEntity> Repo<E> {
     /// guards an entity is that of its canonical row.
     ///
     /// # Errors
-    /// The call gives [`Error::Misplaced`] for a row whose properties make another key than it stands
+    /// The call gives [`Error::KeyMismatch`] for a row whose properties make another key than it stands
     /// under, for what is saved would go there.
     pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
     where
@@ -254,7 +254,7 @@ impl<E: TableEntity> Repo<E> {
     /// reads the canonical row and writes the difference under its ETag, in turn with others as
     /// [`update`](Self::update), at most [`MAX_ATTEMPTS`] times or [as told](Write::attempts). Then
     /// [`Error::Conflict`] says that writers from elsewhere came between each time: call again; and
-    /// [`Error::Misplaced`] that the properties stored there make another key, so that it is not known
+    /// [`Error::KeyMismatch`] that the properties stored there make another key, so that it is not known
     /// which rows are to go.
     ///
     /// Of properties that `E` does not know none stays ([two versions at
@@ -327,8 +327,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; with `or_insert`, [`Error::NotWhole`]; where it reads first,
-    /// [`Error::Misplaced`], as [`load`](Self::load), and [`Error::Conflict`], as `update`.
+    /// [`Error::NotFound`]; with `or_insert`, [`Error::IncompleteEntity`]; where it reads first,
+    /// [`Error::KeyMismatch`], as [`load`](Self::load), and [`Error::Conflict`], as `update`.
     pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Merge<E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -353,7 +353,7 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time: call again;
     /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has a key of the
-    /// changed one; [`Error::PartitionChanged`]; [`Error::Misplaced`], as [`load`](Self::load).
+    /// changed one; [`Error::PartitionChanged`]; [`Error::KeyMismatch`], as [`load`](Self::load).
     pub fn update<'a, Q>(&self, key: Q, change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -504,13 +504,13 @@ impl<E: TableEntity> Repo<E> {
     }
 
     /// Writes of several entities of one partition, of any types stored in this table, in one
-    /// transaction. [`Tables::unit`](crate::Tables::unit) is the same for the derive's own table.
-    pub fn unit<'a, Q>(&self, partition: Q) -> Unit<'a>
+    /// transaction. [`Tables::transaction`](crate::Tables::transaction) is the same for the derive's own table.
+    pub fn transaction<'a, Q>(&self, partition: Q) -> Transaction<'a>
     where
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        Unit::new(self.channel.clone(), partition)
+        Transaction::new(self.channel.clone(), partition)
     }
 
     /// Inserts many entities, several of one partition in a transaction. The input may be endless:
@@ -578,11 +578,7 @@ impl<E: TableEntity> Repo<E> {
         delete_partition::delete_partition::<E>(&self.channel, partition).await
     }
 
-    fn blind<T>(
-        &self,
-        entity: &E,
-        operations: impl FnOnce(EntityRows) -> Transaction,
-    ) -> Write<E, T> {
+    fn blind<T>(&self, entity: &E, operations: impl FnOnce(EntityRows) -> Batch) -> Write<E, T> {
         let change = EntityRows::of(entity).map(|rows| Change::Blind(operations(rows)));
         self.write(change)
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::plan::{InPlace, Plan, changes, delete_all};
 use crate::query::Row;
 use crate::row::EntityRows;
-use crate::store::{IfMatch, Transaction};
+use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -46,7 +46,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
 }
 
 /// The operations that a save sends, and the rows that are stored afterwards.
-pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Transaction, EntityRows)> {
+pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Batch, EntityRows)> {
     let stored = loaded.stored_rows()?;
     let new = EntityRows::of::<E>(loaded)?;
     if stored.partition_key != new.partition_key {
@@ -91,7 +91,7 @@ impl<E: TableEntity> Delete<E> {
         Ok(Plan::write(&self.channel.table, Self::prepare(&self.loaded)?))
     }
 
-    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Transaction> {
+    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Batch> {
         let guard = IfMatch::ETag(loaded.etag().clone());
         Ok(delete_all(loaded.stored_rows()?, <E::Canonical as Row>::INDEX, &guard))
     }

@@ -13,7 +13,7 @@ use crate::property::PropertyError;
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use crate::row::{SkipUnreadable, read_row};
 use crate::scan::Scan;
-use crate::store::{Action, IfMatch, Metadata, Operation, Transaction};
+use crate::store::{Action, Batch, IfMatch, Metadata, Operation};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Table {
         let operations = |row: &DynamicEntity| {
             let action = Action::InsertOrReplace(row.body()?);
             let operations = vec![Operation { row_key: row.row_key.clone(), action }];
-            Ok(Transaction { partition_key: row.partition_key.clone(), operations })
+            Ok(Batch { partition_key: row.partition_key.clone(), operations })
         };
         let input = rows.into_iter();
         Bulk::new(self.channel.clone(), input, Grouping { operations, alone: None })
@@ -163,7 +163,7 @@ impl Table {
     ) -> Result<Option<ETag>> {
         let operation = Operation { row_key: row.row_key.clone(), action: action(row.body()?) };
         let partition_key = row.partition_key.clone();
-        let transaction = Transaction { partition_key, operations: vec![operation] };
+        let transaction = Batch { partition_key, operations: vec![operation] };
         Ok(self.channel.send(transaction).await?.into_iter().next().flatten())
     }
 }

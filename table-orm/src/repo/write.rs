@@ -8,7 +8,7 @@ use crate::error::{Error, Invalid, Result};
 use crate::plan::{InPlace, Plan, changes, delete_all, insert_all};
 use crate::query::Row;
 use crate::row::EntityRows;
-use crate::store::{IfMatch, Transaction};
+use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -26,7 +26,7 @@ pub struct Write<E, T = ETag> {
 #[derive(Debug, Clone)]
 pub(super) enum Change {
     /// Sent without a look at what is stored; the first operation is the canonical row's.
-    Blind(Transaction),
+    Blind(Batch),
     /// Decided by the rows that are stored.
     OverStored { rows: EntityRows, then: Then },
 }

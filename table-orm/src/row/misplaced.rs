@@ -27,7 +27,7 @@ use crate::query::Row;
     advice(*.index_row)
 )]
 #[non_exhaustive]
-pub struct Misplaced {
+pub struct KeyMismatch {
     /// The entity's type name.
     pub entity: &'static str,
     /// The name of the index row, such as `by_age`; `None` for the canonical row.
@@ -42,7 +42,7 @@ pub struct Misplaced {
     pub made_row_key: Option<String>,
 }
 
-fn made_text(misplaced: &Misplaced) -> String {
+fn made_text(misplaced: &KeyMismatch) -> String {
     match &misplaced.made_row_key {
         Some(row_key) => format!("the key {:?} / {row_key:?}", misplaced.made_partition_key),
         None => "no such row".to_owned(),
@@ -77,7 +77,7 @@ pub(crate) fn read_entity<E: TableEntity>(
     }
     let is_canonical = row == <E::Canonical as Row>::INDEX;
     let template = E::ROWS.get(row).filter(|_| !is_canonical);
-    Err(Error::Misplaced(Box::new(Misplaced {
+    Err(Error::KeyMismatch(Box::new(KeyMismatch {
         entity: E::NAME,
         index_row: template.map(|template| template.name),
         partition_key: stored.partition_key.into_owned(),

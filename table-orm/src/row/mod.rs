@@ -18,7 +18,7 @@ mod write;
 #[doc(hidden)]
 pub use keys::StoredKeys;
 pub use members::Members;
-pub use misplaced::Misplaced;
+pub use misplaced::KeyMismatch;
 pub use read::{FromRow, ReadRow};
 pub use write::{EntityRow, EntityRows};
 

@@ -9,7 +9,7 @@ use super::skip::Skipping;
 use super::state::State;
 use super::stream::{ScanPage, ScanStream};
 use super::worker::{ReadRows, Shared};
-use crate::error::{Error, Result, Unexpected};
+use crate::error::{Error, Result, RowCount};
 use crate::query::{RowQuery, fingerprint};
 use crate::row::ReadRow;
 use crate::store::Metadata;
@@ -271,14 +271,14 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// The only row: stops at the second one.
     ///
     /// # Errors
-    /// [`Error::Unexpected`] if there is none, or more than one; else as
+    /// [`Error::RowCount`] if there is none, or more than one; else as
     /// [`collect`](Self::collect).
     pub async fn one(self) -> Result<T> {
         let mut rows = self.take(2).collect().await?;
         let found = rows.len();
         match rows.pop() {
             Some(only) if found == 1 => Ok(only),
-            _ => Err(Error::Unexpected(Unexpected { entity: T::NAME, found })),
+            _ => Err(Error::RowCount(RowCount { entity: T::NAME, found })),
         }
     }
 }

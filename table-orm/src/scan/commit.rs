@@ -3,7 +3,7 @@
 use super::page_keys::PageKeys;
 use super::place::{Place, ScanKey};
 use super::prefix::Step;
-use super::range::{Axis, Batch, Phase, keys};
+use super::range::{Axis, Phase, QueuedPage, keys};
 use super::state::State;
 use crate::property::PropertyError;
 use crate::store::Continuation;
@@ -151,7 +151,7 @@ impl<T> State<T> {
         if committed.keep > 0 {
             let Committed { keep, first, last, .. } = committed;
             let (first, last, read) = (first.clone(), last.clone(), *keep);
-            range.queue.push_back(Batch { range: place.clone(), rows, first, last, read });
+            range.queue.push_back(QueuedPage { range: place.clone(), rows, first, last, read });
             self.waiting.0 += 1;
             self.waiting.1 += read;
             if !self.rules.ordered {

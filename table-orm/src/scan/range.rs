@@ -44,7 +44,7 @@ pub(super) struct Stuck {
 
 /// Rows on their way to the consumer.
 #[derive(Debug)]
-pub(super) struct Batch<T> {
+pub(super) struct QueuedPage<T> {
     pub range: Place,
     pub rows: Vec<T>,
     pub first: ScanKey,
@@ -85,7 +85,7 @@ pub(super) struct Range<T> {
     pub committed: Option<Place>,
     pub delivered: Option<ScanKey>,
     /// Pages committed that the consumer has not taken, or not done with.
-    pub queue: VecDeque<Batch<T>>,
+    pub queue: VecDeque<QueuedPage<T>>,
     pub unsettled: usize,
 }
 

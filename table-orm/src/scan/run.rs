@@ -2,7 +2,7 @@
 
 use super::checkpoint::Saver;
 use super::place::{Place, ScanKey};
-use super::range::Batch;
+use super::range::QueuedPage;
 use super::report::ScanReport;
 use super::worker::{Shared, work};
 use crate::error::Result;
@@ -38,7 +38,7 @@ impl<T: Send + 'static> Run<T> {
     }
 
     /// The next page, for a consumer that is done with all before it.
-    pub async fn next(&mut self) -> Result<Option<Batch<T>>> {
+    pub async fn next(&mut self) -> Result<Option<QueuedPage<T>>> {
         while !self.taken.is_empty() {
             self.settle().await?;
         }
@@ -51,7 +51,7 @@ impl<T: Send + 'static> Run<T> {
     }
 
     /// The next page, for a consumer that may be at work on others.
-    pub async fn take(&mut self) -> Result<Option<Batch<T>>> {
+    pub async fn take(&mut self) -> Result<Option<QueuedPage<T>>> {
         match self.phase {
             Phase::New => self.start().await?,
             Phase::Started => {}

@@ -8,7 +8,7 @@ use super::limiter::Limiter;
 use super::page_keys::PageKeys;
 use super::place::{Place, ScanKey, max, min};
 use super::prefix::Step;
-use super::range::{Axis, Batch, Phase, Range, keys, simple};
+use super::range::{Axis, Phase, QueuedPage, Range, keys, simple};
 use super::report::ScanReport;
 use super::splitter::Splitter;
 use crate::error::Error;
@@ -372,7 +372,7 @@ impl<T> State<T> {
     }
 
     /// A page for the consumer.
-    pub fn take(&mut self) -> Option<Batch<T>> {
+    pub fn take(&mut self) -> Option<QueuedPage<T>> {
         let batch = if self.rules.ordered {
             let earliest = self
                 .ranges

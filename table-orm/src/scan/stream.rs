@@ -1,7 +1,7 @@
 //! The rows of a scan as a stream, and its pages.
 
 use super::place::ScanKey;
-use super::range::Batch;
+use super::range::QueuedPage;
 use super::report::ScanReport;
 use super::run::Run;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ impl<T: Send + 'static> ScanStream<T> {
         Self::of(run, |page| page.rows.into_iter())
     }
 
-    fn of<R, I>(run: Result<Run<R>>, items: fn(Batch<R>) -> I) -> Self
+    fn of<R, I>(run: Result<Run<R>>, items: fn(QueuedPage<R>) -> I) -> Self
     where
         R: Send + 'static,
         I: Iterator<Item = T> + Send + 'static,
@@ -73,9 +73,9 @@ impl<T: Send + 'static> ScanStream<ScanPage<T>> {
     }
 }
 
-impl<T> From<Batch<T>> for ScanPage<T> {
-    fn from(batch: Batch<T>) -> Self {
-        let Batch { rows, first, last, .. } = batch;
+impl<T> From<QueuedPage<T>> for ScanPage<T> {
+    fn from(batch: QueuedPage<T>) -> Self {
+        let QueuedPage { rows, first, last, .. } = batch;
         Self { rows, first, last }
     }
 }

@@ -5,7 +5,7 @@ use super::page_keys::PageKeys;
 use super::place::Place;
 use super::skip::Skipping;
 use super::state::{Admission, Next, Rules, State};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Rejection, Result};
 use crate::query::RowQuery;
 use crate::store::{Page, Store, StoreError};
 use serde_json::value::RawValue;
@@ -240,7 +240,7 @@ fn error<T>(shared: &Shared<T>, request: &RowQuery, cause: StoreError) -> Error 
         crate::query::Span::Exact(key) => key.clone(),
         _ => String::new(),
     };
-    Error::refused(Refusal {
+    Error::refused(Rejection {
         entity: shared.entity,
         table: request.table.as_str().to_owned(),
         partition_key,

@@ -20,7 +20,7 @@ pub mod embedded;
 
 pub use ambiguity::Ambiguity;
 pub use error::{ErrorCode, StoreError};
-pub use operation::{Action, IfMatch, Operation, Transaction};
+pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Continuation, Metadata, Page, StoredRow};
 
 use crate::entity::{ETag, TableName};
@@ -111,7 +111,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError>;
 }
 
@@ -161,7 +161,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         (**self).commit(table, transaction).await
     }

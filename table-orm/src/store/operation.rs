@@ -1,6 +1,6 @@
 //! The writes a store takes.
 //!
-//! Invariant: a [`Transaction`] names one partition, so an entity group transaction over two
+//! Invariant: a [`Batch`] names one partition, so an entity group transaction over two
 //! partitions cannot be written down.
 
 use crate::entity::ETag;
@@ -82,14 +82,14 @@ pub struct Operation {
 
 /// An entity group transaction: operations on different rows of one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transaction {
+pub struct Batch {
     /// The PartitionKey of all its rows.
     pub partition_key: String,
     /// The operations, at most [`MAX_TRANSACTION_OPERATIONS`](super::MAX_TRANSACTION_OPERATIONS).
     pub operations: Vec<Operation>,
 }
 
-impl Transaction {
+impl Batch {
     /// The index of the last operation on that row, which leaves its version.
     pub(crate) fn last_on(&self, row_key: &str) -> Option<usize> {
         self.operations.iter().rposition(|operation| operation.row_key == row_key)

@@ -8,8 +8,8 @@ use crate::entity::{ETag, TableName};
 use crate::property::write_string;
 use crate::query::{Comparison, Filter, MAX_COMPARISONS, RowQuery, Span};
 use crate::store::{
-    Continuation, ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, Page, Store, StoreError,
-    StoredRow, Transaction,
+    Batch, Continuation, ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, Page, Store, StoreError,
+    StoredRow,
 };
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -495,7 +495,7 @@ impl Store for FakeService {
     async fn commit(
         &self,
         _table: &TableName,
-        _transaction: Transaction,
+        _transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         Err(read_only())
     }

@@ -153,7 +153,7 @@ pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
     let key = partition.by_bib().bib(2).name("Ann");
     assert_eq!(repo.get(&key).await.unwrap().unwrap().bib, 3);
     for refused in [repo.load(&key).await.map(drop), repo.update(&key, |_| ()).await.map(drop)] {
-        let Err(Error::Misplaced(misplaced)) = refused else { panic!("{refused:?}") };
+        let Err(Error::KeyMismatch(misplaced)) = refused else { panic!("{refused:?}") };
         assert_eq!(misplaced.row_key, "BIB:00002__Ann");
         assert_eq!(misplaced.made_row_key.as_deref(), Some("BIB:00003__Ann"));
     }

@@ -148,7 +148,7 @@ pub async fn commit_units_whole_or_not_at_all(subject: Subject) {
     let (members, clubs) = (members(&subject), clubs(&subject));
     let partition = Club::partition(CLUB);
     let club = Club { club: CLUB.to_owned(), members: Some(2), visits: [None; 12] };
-    let unit = clubs.unit(&partition).insert(&club).insert(&member(1)).insert(&member(2));
+    let unit = clubs.transaction(&partition).insert(&club).insert(&member(1)).insert(&member(2));
     let etags = unit.commit().await.unwrap();
     assert!(etags.iter().all(Option::is_some));
     let before = keys(&subject).await;
@@ -158,14 +158,14 @@ pub async fn commit_units_whole_or_not_at_all(subject: Subject) {
     assert_eq!(etags[0].as_ref(), Some(stored.etag()));
     stored.members = Some(3);
     let taken = Member { email: member(2).email, ..member(3) };
-    let unit = clubs.unit(&partition).save(&mut stored).insert(&taken);
+    let unit = clubs.transaction(&partition).save(&mut stored).insert(&taken);
     let refused = unit.commit().await.unwrap_err();
     let Error::UniqueViolation { refusal, .. } = &refused else { panic!("{refused}") };
     assert_eq!((refusal.entity, refusal.operation), ("Member", Some((2, "insert"))));
     assert_eq!(keys(&subject).await, before);
 
     let first = members.load(Member::partition(CLUB).by_id().id(1)).await.unwrap().one().unwrap();
-    clubs.unit(&partition).save(&mut stored).delete(first).commit().await.unwrap();
+    clubs.transaction(&partition).save(&mut stored).delete(first).commit().await.unwrap();
     assert_eq!(keys(&subject).await.len(), 5);
     stored.members = Some(1);
     clubs.save(stored).await.unwrap();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use table_orm::plan::Step;
 use table_orm::repo::OPEN_OPERATIONS;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{ErrorCode, Operation, Store, StoreError, Transaction};
+use table_orm::store::{Batch, ErrorCode, Operation, Store, StoreError};
 use table_orm::{ETag, Repo, TableEntity, TableName, Tables};
 use tests::meddler::{Meddled, Meddler};
 
@@ -26,7 +26,7 @@ struct Version {
     rest: String,
 }
 
-type Written = Arc<Mutex<Vec<Transaction>>>;
+type Written = Arc<Mutex<Vec<Batch>>>;
 
 fn property(operation: &Operation, name: &str) -> serde_json::Value {
     let body: serde_json::Value = serde_json::from_slice(operation.action.body().unwrap()).unwrap();
@@ -51,7 +51,7 @@ struct Log {
 }
 
 impl Log {
-    async fn answer(&self, transaction: Transaction) -> Result<Vec<Option<ETag>>, StoreError> {
+    async fn answer(&self, transaction: Batch) -> Result<Vec<Option<ETag>>, StoreError> {
         let waits = self.random.lock().unwrap().u32(0..5);
         for _ in 0..waits {
             tokio::task::yield_now().await;
@@ -81,14 +81,14 @@ impl Meddler for Log {
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError> {
         let partition_key = partition_key.to_owned();
-        let transaction = Transaction { partition_key, operations: vec![operation] };
+        let transaction = Batch { partition_key, operations: vec![operation] };
         Ok(self.answer(transaction).await?.remove(0))
     }
 
     async fn commit(
         &self,
         _: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.answer(transaction).await
     }
@@ -151,7 +151,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// The versions of each row are written in the order of the input.
-fn assert_in_order(input: &[Version], written: &[Transaction]) {
+fn assert_in_order(input: &[Version], written: &[Batch]) {
     let mut last = HashMap::new();
     for number in written.iter().flat_map(|sent| numbers(&sent.operations)) {
         let Version { space, key, .. } = input[number as usize];

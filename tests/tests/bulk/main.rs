@@ -12,7 +12,7 @@ use table_orm::plan::Step;
 use table_orm::query::QueryClass;
 use table_orm::repo::OPEN_OPERATIONS;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Operation, Store, StoreError, Transaction};
+use table_orm::store::{Batch, Operation, Store, StoreError};
 use table_orm::{ETag, Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 use tests::meddler::{Meddled, Meddler};
 
@@ -73,7 +73,7 @@ impl Meddler for EverFaster {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.wait().await;
         self.store.commit(table, transaction).await
@@ -254,7 +254,7 @@ impl Meddler for Nowhere {
     async fn commit(
         &self,
         _: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         tokio::task::yield_now().await;
         Ok(vec![None; transaction.operations.len()])

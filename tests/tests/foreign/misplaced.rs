@@ -2,7 +2,7 @@
 
 use super::{Order, order, orders};
 use table_orm::repo::Table;
-use table_orm::row::Misplaced;
+use table_orm::row::KeyMismatch;
 use table_orm::{DynamicEntity, Error, Repo, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -45,9 +45,9 @@ async fn set(rows: &Table, row_key: &str, property: &str, value: i32) {
 }
 
 #[track_caller]
-fn misplaced<T: std::fmt::Debug>(result: Result<T, Error>) -> Misplaced {
+fn misplaced<T: std::fmt::Debug>(result: Result<T, Error>) -> KeyMismatch {
     match result {
-        Err(Error::Misplaced(misplaced)) => *misplaced,
+        Err(Error::KeyMismatch(misplaced)) => *misplaced,
         other => panic!("{other:?}"),
     }
 }

@@ -4,7 +4,7 @@ use crate::entities::{COUNTED, EVENTS, Lap, LapPatch, Runner, RunnerPatch};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use table_orm::repo::UnitError;
+use table_orm::repo::TransactionError;
 use table_orm::{Error, Repo, Tables};
 
 /// How many increments of each counted runner were acknowledged.
@@ -49,8 +49,10 @@ fn expected<T>(result: Result<T, Error>) -> Option<T> {
             | Error::UniqueViolation { .. }
             | Error::Conflict(_)
             | Error::NotFound(_)
-            | Error::Unexpected(_)
-            | Error::Unit(UnitError::SameRow { .. } | UnitError::OtherPartition { .. }),
+            | Error::RowCount(_)
+            | Error::Transaction(
+                TransactionError::SameRow { .. } | TransactionError::OtherPartition { .. },
+            ),
         ) => None,
         Err(error) => panic!("{error:?}"),
     }
@@ -147,7 +149,7 @@ pub async fn any(tables: &Tables, runners: &Repo<Runner>, random: &mut Rng) {
         _ => {
             let loaded = runners.load(&partition).await.unwrap();
             let mut free = loaded.into_iter().filter(|runner| runner.bib < 6);
-            let mut unit = tables.unit(&partition).insert(&runner);
+            let mut unit = tables.transaction(&partition).insert(&runner);
             if let Some(mut saved) = free.next() {
                 saved.change(random);
                 unit = unit.save(saved);

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Action, IfMatch, Operation, Store, StoreError, Transaction};
+use table_orm::store::{Action, Batch, IfMatch, Operation, Store, StoreError};
 use table_orm::{ETag, TableName};
 use tests::meddler::{Meddled, Meddler};
 
@@ -85,9 +85,9 @@ impl Meddler for Tamper {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let Transaction { partition_key, operations } = transaction;
+        let Batch { partition_key, operations } = transaction;
         let all = operations.len();
         let (kept, operations): (Vec<_>, Vec<_>) = operations
             .into_iter()
@@ -95,7 +95,7 @@ impl Meddler for Tamper {
             .filter(|(_, operation)| !self.mutation.forgets(operation))
             .map(|(index, operation)| (index, self.mutation.sent(operation)))
             .unzip();
-        let sent = self.store.commit(table, Transaction { partition_key, operations }).await;
+        let sent = self.store.commit(table, Batch { partition_key, operations }).await;
         let etags = sent.map_err(|mut error| {
             error.operation = error.operation.and_then(|index| kept.get(index).copied());
             error

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use table_orm::query::QueryClass;
 use table_orm::repo::SkipReason;
 use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{ErrorCode, Store, StoreError, Transaction};
+use table_orm::store::{Batch, ErrorCode, Store, StoreError};
 use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
 use tests::meddler::{Meddled, Meddler};
 
@@ -141,7 +141,7 @@ impl Meddler for SoonBusy {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         if self.busy.load(Ordering::Relaxed) && self.commits.fetch_add(1, Ordering::Relaxed) > 0 {
             return Err(StoreError::new(ErrorCode::SERVER_BUSY, "busy"));

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use std::sync::{Arc, Mutex};
 use table_orm::layer::{Layer, LayerError};
 use table_orm::query::RowQuery;
-use table_orm::store::{Operation, Page, Store, StoreError, Transaction};
+use table_orm::store::{Batch, Operation, Page, Store, StoreError};
 use table_orm::{ETag, TableName};
 use tests::meddler::{Meddled, Meddler};
 
@@ -81,7 +81,7 @@ impl Meddler for Around {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.meanwhile.happen().await;
         self.store.commit(table, transaction).await

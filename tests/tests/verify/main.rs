@@ -154,7 +154,7 @@ pub fn kind(problem: &Problem) -> &'static str {
         Problem::WrongProjection { .. } => "wrong projection",
         Problem::Unreadable { .. } => "unreadable",
         Problem::Unwritable { .. } => "unwritable",
-        Problem::Misplaced { .. } => "misplaced",
+        Problem::KeyMismatch { .. } => "misplaced",
         _ => "other",
     }
 }

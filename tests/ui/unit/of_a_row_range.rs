@@ -5,5 +5,5 @@ use race::*;
 
 fn main() {
     let race = Registration::partition("Boston", Distance::Full);
-    tables().unit(race.by_bib()).insert(&john());
+    tables().transaction(race.by_bib()).insert(&john());
 }

@@ -5,5 +5,5 @@ use race::*;
 
 fn main() {
     let race = Registration::partition("Boston", Distance::Full);
-    tables().unit(race).save(john());
+    tables().transaction(race).save(john());
 }

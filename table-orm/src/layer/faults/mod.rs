@@ -12,9 +12,7 @@ use super::random::Random;
 use super::{Layer, LayerError};
 use crate::entity::{ETag, TableName};
 use crate::query::{RowQuery, Span};
-use crate::store::{
-    ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
-};
+use crate::store::{Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use fate::Fate;
 use std::collections::BTreeMap;
@@ -420,7 +418,7 @@ impl Store for FaultStore {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let shared = &self.shared;
         let fate = shared.fate(Some(table), Some(&transaction.partition_key));

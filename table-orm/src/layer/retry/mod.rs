@@ -80,7 +80,7 @@ use crate::edm::DateTime;
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Ambiguity, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
+    Ambiguity, Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow,
 };
 use async_trait::async_trait;
 use std::borrow::Cow;
@@ -513,12 +513,12 @@ impl Store for Retrying {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let Transaction { partition_key, operations } = transaction;
+        let Batch { partition_key, operations } = transaction;
         let send = |operations| {
             let partition_key = partition_key.clone();
-            self.inner.commit(table, Transaction { partition_key, operations })
+            self.inner.commit(table, Batch { partition_key, operations })
         };
         self.change_rows(table, &partition_key, operations, send).await
     }

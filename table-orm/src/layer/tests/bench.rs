@@ -7,7 +7,7 @@ use crate::layer::{FaultStore, Faults, Layer, Retry, Strategy};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::embedded::EmbeddedStore;
 use crate::store::{
-    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow, Transaction,
+    Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow,
 };
 use serde_json::Value;
 use std::future::Future;
@@ -84,7 +84,7 @@ impl Bench {
         let written = if operations.len() == 1 {
             self.store.write(&table(), "p", operations.remove(0)).await
         } else {
-            let transaction = Transaction { partition_key: "p".into(), operations };
+            let transaction = Batch { partition_key: "p".into(), operations };
             let etags = self.store.commit(&table(), transaction).await;
             etags.map(|etags| etags[0].clone())
         };

@@ -5,7 +5,7 @@ use super::script::{Answer, Script, failed};
 use super::table;
 use crate::layer::{Layer, LayerError, Limit, Rate};
 use crate::store::embedded::EmbeddedStore;
-use crate::store::{ErrorCode, Metadata, Store, Transaction};
+use crate::store::{Batch, ErrorCode, Metadata, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -70,7 +70,7 @@ async fn entities_are_let_through_at_the_rate_of_their_partition() {
     let start = Instant::now();
     for _ in 0..5 {
         let operations = (0..100).map(|row| insert(&row.to_string(), 1)).collect();
-        let transaction = Transaction { partition_key: "p".into(), operations };
+        let transaction = Batch { partition_key: "p".into(), operations };
         store.commit(&table(), transaction).await.unwrap();
     }
     // 500 entities at 100 a second: the first is let through at once, each next a second later,

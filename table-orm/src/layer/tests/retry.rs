@@ -3,10 +3,10 @@
 use super::script::{Answer, Script, failed, lost, row, status};
 use super::table;
 use crate::entity::ETag;
-use crate::error::{Error, Refusal};
+use crate::error::{Error, Rejection};
 use crate::layer::{Layer, LayerError, Retry, Strategy};
 use crate::store::{
-    Action, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow, Transaction,
+    Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ async fn commit(
     script: &Arc<Script>,
     operations: Vec<Operation>,
 ) -> Result<Vec<Option<ETag>>, StoreError> {
-    let transaction = Transaction { partition_key: "p".into(), operations };
+    let transaction = Batch { partition_key: "p".into(), operations };
     around(retry, script).commit(&table(), transaction).await
 }
 
@@ -273,7 +273,7 @@ async fn what_cannot_be_told_is_ambiguous_with_all_that_is_known() {
     assert_eq!(ambiguity.answer.as_ref().unwrap().code, ErrorCode::ENTITY_ALREADY_EXISTS);
     assert_eq!(ambiguity.found[0].1.as_ref().unwrap().etag().unwrap(), ETag::new("theirs"));
     assert!(ambiguity.write_id.is_some() && ambiguity.unseen.is_none());
-    let refusal = Refusal {
+    let refusal = Rejection {
         entity: "Person",
         table: "People".into(),
         partition_key: "p".into(),

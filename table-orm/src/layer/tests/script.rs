@@ -2,9 +2,7 @@
 
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
-use crate::store::{
-    ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
-};
+use crate::store::{Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -137,7 +135,7 @@ impl Store for Script {
     async fn commit(
         &self,
         _: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let body = |operation: &Operation| operation.action.body().cloned();
         let bodies: Vec<_> = transaction.operations.iter().filter_map(body).collect();

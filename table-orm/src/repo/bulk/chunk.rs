@@ -1,13 +1,13 @@
 //! Entities of one partition that travel together.
 
-use crate::store::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, Transaction};
+use crate::store::{Batch, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation};
 
 /// Entities of one partition, with the transaction that writes them.
 pub(super) struct Chunk<E> {
     pub entities: Vec<E>,
     /// How many operations each entity has.
     pub sizes: Vec<usize>,
-    pub transaction: Transaction,
+    pub transaction: Batch,
     bytes: usize,
     /// The RowKeys of the operations, once they are sent.
     pub keys: Vec<String>,
@@ -15,12 +15,12 @@ pub(super) struct Chunk<E> {
 
 impl<E> Chunk<E> {
     pub fn new(partition_key: String) -> Self {
-        let transaction = Transaction { partition_key, operations: Vec::new() };
+        let transaction = Batch { partition_key, operations: Vec::new() };
         Self { entities: Vec::new(), sizes: Vec::new(), transaction, bytes: 0, keys: Vec::new() }
     }
 
     /// An entity with its operations.
-    pub fn of(entity: E, Transaction { partition_key, operations }: Transaction) -> Self {
+    pub fn of(entity: E, Batch { partition_key, operations }: Batch) -> Self {
         let mut chunk = Self::new(partition_key);
         chunk.push(entity, operations);
         chunk

@@ -19,7 +19,7 @@ pub use report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 use super::channel::Channel;
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::store::Transaction;
+use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use run::Run;
 use std::fmt;
@@ -49,7 +49,7 @@ pub struct Bulk<'a, E, I> {
 /// How entities travel.
 pub(super) struct Grouping<E> {
     /// The operations that write an entity: those that are sent, or at least those of its rows.
-    pub operations: fn(&E) -> Result<Transaction>,
+    pub operations: fn(&E) -> Result<Batch>,
     /// Sends one by itself, where its operations depend on what is stored.
     pub alone: Option<SendAlone<E>>,
 }

@@ -5,7 +5,7 @@
 //! the input alone.
 
 use super::chunk::Chunk;
-use crate::store::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Transaction};
+use crate::store::{Batch, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,8 +38,8 @@ impl<E> Open<E> {
 
     /// Adds an entity to the chunk of its partition. One that does not take it is given back, and
     /// followed by a new one.
-    pub fn push(&mut self, entity: E, transaction: Transaction) -> Option<Chunk<E>> {
-        let Transaction { partition_key, operations } = transaction;
+    pub fn push(&mut self, entity: E, transaction: Batch) -> Option<Chunk<E>> {
+        let Batch { partition_key, operations } = transaction;
         let (age, mut chunk, closed) = match self.remove(&partition_key) {
             Some((age, chunk)) if chunk.takes(&operations) => (age, chunk, None),
             earlier => {
@@ -97,10 +97,10 @@ mod tests {
     }
 
     /// A row of a partition, with a body of so many bytes.
-    fn row(partition: usize, row: u32, bytes: usize) -> Transaction {
+    fn row(partition: usize, row: u32, bytes: usize) -> Batch {
         let action = Action::Insert(Bytes::from(vec![b' '; bytes]));
         let operation = Operation { row_key: row.to_string(), action };
-        Transaction { partition_key: partition.to_string(), operations: vec![operation] }
+        Batch { partition_key: partition.to_string(), operations: vec![operation] }
     }
 
     #[test]

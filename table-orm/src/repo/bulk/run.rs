@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::repo::channel::Channel;
 use crate::repo::guarded::{CanonicalKey, MAX_ATTEMPTS};
-use crate::store::{Operation, Transaction};
+use crate::store::{Batch, Operation};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -232,7 +232,7 @@ fn send<E: Send + 'static>(channel: Channel, mut chunk: Chunk<E>) -> BoxFuture<'
     let partition_key = chunk.transaction.partition_key.clone();
     Box::pin(async move {
         // Canonical rows are written under a condition that no index row's deletion has.
-        let sent = channel.send_changes(Transaction { partition_key, operations }, "").await;
+        let sent = channel.send_changes(Batch { partition_key, operations }, "").await;
         (chunk, sent.map(drop))
     })
 }

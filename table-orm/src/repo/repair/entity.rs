@@ -11,7 +11,7 @@ use crate::repo::channel::Channel;
 use crate::repo::guarded::MAX_ATTEMPTS;
 use crate::repo::verify::{Finding, Problem, differences, own_canonical, told_rows};
 use crate::row::{EntityRow, EntityRows};
-use crate::store::{Action, IfMatch, Metadata, Operation, StoredRow, Transaction};
+use crate::store::{Action, Batch, IfMatch, Metadata, Operation, StoredRow};
 use std::collections::BTreeMap;
 
 /// Mends what was found of one entity, by the canonical row as it is now; looks again when another
@@ -93,8 +93,7 @@ pub(super) async fn prepare<E: TableEntity>(
         };
         verdicts.push(verdict);
     }
-    let mut transaction =
-        Transaction { partition_key: partition_key.to_owned(), operations: Vec::new() };
+    let mut transaction = Batch { partition_key: partition_key.to_owned(), operations: Vec::new() };
     if !operations.is_empty() {
         transaction.operations.push(guard(partition_key, canonical, row.etag()?)?);
         let operations = operations.into_values();

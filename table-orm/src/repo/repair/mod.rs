@@ -19,7 +19,7 @@ use super::verify::{Finding, Problem};
 use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::store::Transaction;
+use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -181,7 +181,7 @@ impl Job {
         }
     }
 
-    async fn plan<E: TableEntity>(self, channel: &Channel) -> Result<Vec<Transaction>> {
+    async fn plan<E: TableEntity>(self, channel: &Channel) -> Result<Vec<Batch>> {
         match self {
             Self::Entity { partition_key, canonical, findings } => {
                 let prepared =
@@ -245,7 +245,7 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
                 (
                     Problem::Unreadable { .. }
                     | Problem::Unwritable { .. }
-                    | Problem::Misplaced { .. },
+                    | Problem::KeyMismatch { .. },
                     _,
                 ) => SkipReason::CanonicalRow,
                 (Problem::Orphan, _) => {

@@ -12,7 +12,7 @@ use crate::query::{KeyRange, Span, canonical_rows};
 use crate::repo::channel::Channel;
 use crate::repo::verify::{Finding, Found, canonical, own_canonical, template_of, told_rows};
 use crate::row::split_page;
-use crate::store::{Action, IfMatch, MAX_TRANSACTION_OPERATIONS, Metadata, Operation, Transaction};
+use crate::store::{Action, Batch, IfMatch, MAX_TRANSACTION_OPERATIONS, Metadata, Operation};
 use std::collections::HashSet;
 
 /// What is to be done about a row: delete it in a version, or leave it.
@@ -45,7 +45,7 @@ pub(super) async fn plan<E: TableEntity>(
     channel: &Channel,
     partition_key: &str,
     findings: &[Finding],
-) -> Result<Vec<Transaction>> {
+) -> Result<Vec<Batch>> {
     let decisions = decide::<E>(channel, partition_key, findings).await?;
     let doomed: Vec<_> = doomed(findings, decisions).collect();
     let chunks = doomed.chunks(MAX_TRANSACTION_OPERATIONS);
@@ -65,8 +65,8 @@ fn doomed(findings: &[Finding], decisions: Vec<Decision>) -> impl Iterator<Item 
     })
 }
 
-fn transaction(partition_key: &str, doomed: &[Doomed]) -> Transaction {
-    Transaction {
+fn transaction(partition_key: &str, doomed: &[Doomed]) -> Batch {
+    Batch {
         partition_key: partition_key.to_owned(),
         operations: doomed.iter().map(|(_, operation)| operation.clone()).collect(),
     }

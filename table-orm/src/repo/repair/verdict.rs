@@ -3,7 +3,7 @@
 use super::report::{RepairFailure, SkipReason, Skipped};
 use crate::error::Error;
 use crate::repo::verify::Finding;
-use crate::store::Transaction;
+use crate::store::Batch;
 
 /// What is to be done about one finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Verdict {
 /// The one transaction that mends findings, and the verdict on each of them.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub transaction: Transaction,
+    pub transaction: Batch,
     /// In the order of the findings.
     pub verdicts: Vec<Verdict>,
 }
@@ -24,10 +24,7 @@ impl Prepared {
     /// Nothing is to be done about any of them.
     pub fn skipped(partition_key: &str, findings: usize, reason: SkipReason) -> Self {
         Self {
-            transaction: Transaction {
-                partition_key: partition_key.to_owned(),
-                operations: Vec::new(),
-            },
+            transaction: Batch { partition_key: partition_key.to_owned(), operations: Vec::new() },
             verdicts: vec![Verdict::Skip(reason); findings],
         }
     }

@@ -73,7 +73,7 @@ pub enum Problem {
     },
     /// A canonical row whose properties tell another key than the one it stands under. Which of
     /// the two is right, and so which index rows are, only the app can tell.
-    Misplaced {
+    KeyMismatch {
         /// The PartitionKey that its properties tell.
         partition_key: String,
         /// The RowKey that its properties tell.
@@ -107,7 +107,7 @@ impl fmt::Display for Problem {
             Self::Unwritable { reason } => {
                 write!(f, "tells of a row that cannot be written: {reason}")
             }
-            Self::Misplaced { partition_key, row_key } => {
+            Self::KeyMismatch { partition_key, row_key } => {
                 write!(f, "its properties tell the key {partition_key:?} / {row_key:?}")
             }
         }

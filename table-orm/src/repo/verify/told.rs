@@ -21,7 +21,7 @@ pub(in crate::repo) fn told_rows<E: TableEntity>(
     }
     let made = rows.canonical().map(|row| row.row_key.clone());
     let row_key = made.unwrap_or_default();
-    Err(Problem::Misplaced { partition_key: rows.partition_key, row_key })
+    Err(Problem::KeyMismatch { partition_key: rows.partition_key, row_key })
 }
 
 /// The rows beside the canonical one.

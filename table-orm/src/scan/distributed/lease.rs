@@ -288,7 +288,7 @@ impl<'a> Lease<'a> {
         loop {
             *self.row = wanted.clone();
             let partition = RangeRow::partition(&wanted.scan);
-            let unit = control.ranges.unit(&partition).save(&mut self.row);
+            let unit = control.ranges.transaction(&partition).save(&mut self.row);
             let unit = parts.iter().fold(unit, |unit, part| unit.insert(part));
             let Err(error) = unit.commit().await else { return Ok(()) };
             tries.again(error, may_have_changed).await?;

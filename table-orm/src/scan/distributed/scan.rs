@@ -251,7 +251,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         let partition = ScanRow::partition(&control.scan);
         let mut tries = Tries::new(&control.random);
         loop {
-            let unit = control.scans.unit(&partition).insert(&row);
+            let unit = control.scans.transaction(&partition).insert(&row);
             let unit = ranges.iter().fold(unit, |unit, range| unit.insert(range));
             let Err(error) = unit.commit().await else { break };
             if !may_have_changed(&error) {

@@ -21,7 +21,7 @@ fn a_few_rows_of_a_large_table_cost_one_request() {
         assert!(run(scan().exists()).unwrap());
         assert_eq!(service.figures().requests, 3);
         assert_eq!(service.figures().rows, 5 + 1 + 1);
-        assert!(matches!(run(scan().one()), Err(Error::Unexpected(found)) if found.found == 2));
+        assert!(matches!(run(scan().one()), Err(Error::RowCount(found)) if found.found == 2));
         assert_eq!(service.figures().requests, 4);
     }
 }
@@ -40,7 +40,7 @@ fn an_empty_range_has_no_first_row() {
     let beside = || scan(&service).prefix("9");
     assert!(run(beside().first()).unwrap().is_none());
     assert!(!run(beside().exists()).unwrap());
-    assert!(matches!(run(beside().one()), Err(Error::Unexpected(found)) if found.found == 0));
+    assert!(matches!(run(beside().one()), Err(Error::RowCount(found)) if found.found == 0));
     let only = run(scan(&service).prefix("00042").one()).unwrap();
     assert_eq!(only.partition_key, "00042");
 }

@@ -63,9 +63,7 @@ pub use sas::{Permissions, SasError, TableSas};
 use crate::entity::{ETag, TableName};
 use crate::protocol::{Method, Request, Response, Service};
 use crate::query::RowQuery;
-use crate::store::{
-    ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction,
-};
+use crate::store::{Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
 use azure_core::http::headers::{CLIENT_REQUEST_ID, HeaderName, HeaderValue};
@@ -288,7 +286,7 @@ impl Store for AzureStore {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
         let response = self.send(request).await?;

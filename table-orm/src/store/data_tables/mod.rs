@@ -27,7 +27,7 @@ use super::azure::endpoint::parse_endpoint;
 use super::azure::{AzureStore, ClientOptions};
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
-use crate::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction};
+use crate::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use azure_core::http::Transport;
 use azure_data_tables::clients::TableServiceClient;
@@ -131,7 +131,7 @@ impl Store for DataTablesStore {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         self.0.commit(table, transaction).await
     }

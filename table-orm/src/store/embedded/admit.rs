@@ -4,7 +4,7 @@
 use super::apply::{AdmittedOperation, Request};
 use super::{key_bytes, layout, rules};
 use crate::entity::TableName;
-use crate::store::{Action, Operation, StoreError, Transaction, limits};
+use crate::store::{Action, Batch, Operation, StoreError, limits};
 use bytes::Bytes;
 
 /// One write.
@@ -20,11 +20,8 @@ pub(super) fn write(
 }
 
 /// An entity group transaction.
-pub(super) fn transaction(
-    table: &TableName,
-    transaction: Transaction,
-) -> Result<Request, StoreError> {
-    let Transaction { partition_key, operations } = transaction;
+pub(super) fn transaction(table: &TableName, transaction: Batch) -> Result<Request, StoreError> {
+    let Batch { partition_key, operations } = transaction;
     limits::check_count(&operations)?;
     check_bytes(&partition_key, &operations)?;
     limits::check_key("PartitionKey", &partition_key).map_err(|error| error.at(0))?;

@@ -31,7 +31,7 @@ pub use open::OpenError;
 
 use crate::entity::{ETag, TableName};
 use crate::query::RowQuery;
-use crate::store::{Metadata, Operation, Page, Store, StoreError, StoredRow, Transaction, limits};
+use crate::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow, limits};
 use apply::Request;
 use async_trait::async_trait;
 use commit::Queue;
@@ -164,7 +164,7 @@ impl Store for EmbeddedStore {
     async fn commit(
         &self,
         table: &TableName,
-        transaction: Transaction,
+        transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let request = admit::transaction(table, transaction)?;
         commit::submit(&self.inner, request).await

@@ -17,8 +17,7 @@ use super::{EmbeddedStore, OpenError};
 use crate::entity::{ETag, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{
-    Action, ErrorCode, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow,
-    Transaction,
+    Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -68,7 +67,7 @@ impl Fixture {
     }
 
     async fn commit(&self, operations: Vec<Operation>) -> Result<Vec<Option<ETag>>, StoreError> {
-        let transaction = Transaction { partition_key: "p".into(), operations };
+        let transaction = Batch { partition_key: "p".into(), operations };
         self.store.commit(&self.table, transaction).await
     }
 

@@ -162,7 +162,7 @@ async fn run(requests: Vec<(String, BTreeMap<String, Step>)>) {
             let result = people.store.write(&people.table, &partition_key, operation).await;
             result.map(|etag| vec![etag]).map_err(|error| error.at(0))
         } else {
-            let transaction = Transaction { partition_key: partition_key.clone(), operations };
+            let transaction = Batch { partition_key: partition_key.clone(), operations };
             people.store.commit(&people.table, transaction).await
         };
         match (result, failed) {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, insert_all, merge_all, upsert_all};
 use crate::query::{CanonicalKeyOf, CompleteKey, Row, Span, WholePartition};
 use crate::row::EntityRows;
-use crate::store::{MAX_TRANSACTION_OPERATIONS, Transaction};
+use crate::store::{Batch, MAX_TRANSACTION_OPERATIONS};
 use std::fmt;
 use std::ops::Range;
 
@@ -43,18 +43,18 @@ use std::ops::Range;
 /// let mut office = offices.load(oslo.row()).await?.one()?;
 /// let ann = Employee { office: "Oslo".into(), id: 1, name: "Ann".into() };
 /// office.employees += 1;
-/// let etags = tables.unit(&oslo).insert(&ann).save(&mut office).commit().await?;
+/// let etags = tables.transaction(&oslo).insert(&ann).save(&mut office).commit().await?;
 /// assert_eq!(etags[1].as_ref(), Some(office.etag()));
 /// # Ok(())
 /// # }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
 /// ```
 #[must_use = "nothing is sent until `commit`"]
-pub struct Unit<'a> {
+pub struct Transaction<'a> {
     channel: Channel,
     /// The table's name in the derive of its entities, which may be stored in another.
     table: &'static str,
-    transaction: Transaction,
+    transaction: Batch,
     members: Vec<Member<'a>>,
     /// Whether the row keys ascend, as they mostly do. Else each new one is sought among them.
     ascends: bool,
@@ -74,7 +74,7 @@ struct Member<'a> {
 /// Why a unit was refused before anything was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnitError {
+pub enum TransactionError {
     /// An entity of another partition.
     #[error(
         "`{entity}` belongs to partition {found:?}, the unit to {expected:?}; use a unit for each \
@@ -125,10 +125,10 @@ pub enum UnitError {
     NotBlind(&'static str),
 }
 
-impl fmt::Debug for Unit<'_> {
+impl fmt::Debug for Transaction<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entities: Vec<_> = self.members.iter().map(|member| member.owner.entity).collect();
-        f.debug_struct("Unit")
+        f.debug_struct("Transaction")
             .field("transaction", &self.transaction)
             .field("entities", &entities)
             .field("error", &self.error)
@@ -136,7 +136,7 @@ impl fmt::Debug for Unit<'_> {
     }
 }
 
-impl<'a> Unit<'a> {
+impl<'a> Transaction<'a> {
     /// A unit of that partition.
     pub(crate) fn new<Q>(channel: Channel, partition: Q) -> Self
     where
@@ -158,7 +158,7 @@ impl<'a> Unit<'a> {
         Self {
             channel,
             table: <Q::Row as Row>::Entity::TABLE,
-            transaction: Transaction { partition_key, operations: Vec::new() },
+            transaction: Batch { partition_key, operations: Vec::new() },
             members: Vec::new(),
             ascends: true,
             error,
@@ -174,7 +174,7 @@ impl<'a> Unit<'a> {
     /// Inserts an entity, or replaces the one under its canonical key.
     ///
     /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
-    /// [`UnitError::NotBlind`].
+    /// [`TransactionError::NotBlind`].
     pub fn upsert<E: TableEntity>(mut self, entity: &E) -> Self {
         self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, upsert_all);
         self
@@ -183,7 +183,7 @@ impl<'a> Unit<'a> {
     /// Inserts an entity, or sets its properties in the one under its canonical key.
     ///
     /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
-    /// [`UnitError::NotBlind`].
+    /// [`TransactionError::NotBlind`].
     pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
         self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, merge_all);
         self
@@ -192,7 +192,7 @@ impl<'a> Unit<'a> {
     /// Sets the properties of a patch in the entity under a canonical key, which must be there.
     ///
     /// Only where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW); else
-    /// [`UnitError::NotBlind`].
+    /// [`TransactionError::NotBlind`].
     pub fn merge<E, Q>(mut self, key: Q, patch: impl EntityPatch<E>) -> Self
     where
         E: TableEntity,
@@ -201,7 +201,7 @@ impl<'a> Unit<'a> {
         let (channel, patch) = (self.channel.clone(), patch.into_patch());
         let merge = Merge::new(channel, key.into_keys(), patch);
         match merge.key().and_then(|key| merge.one_row(&key)) {
-            _ if !E::PATCHES_ONE_ROW => self.fail(UnitError::NotBlind(E::NAME)),
+            _ if !E::PATCHES_ONE_ROW => self.fail(TransactionError::NotBlind(E::NAME)),
             Ok(transaction) => self.push::<E>(transaction, Ok(0), None),
             Err(error) => self.fail(error),
         }
@@ -253,7 +253,7 @@ impl<'a> Unit<'a> {
     /// Sends it. Gives the ETag of each entity in the order of the calls, `None` after a delete.
     ///
     /// # Errors
-    /// The first rule that was broken, [`Error::Unit`] or an invalid value; [`Error::TooLarge`] for
+    /// The first rule that was broken, [`Error::Transaction`] or an invalid value; [`Error::TooLarge`] for
     /// more than 4 MiB: nothing was sent. What the store refused, as [`Error::Conflict`],
     /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`], with the entity, the row and the
     /// operation that failed: nothing was written.
@@ -294,10 +294,10 @@ impl<'a> Unit<'a> {
         &mut self,
         blind: bool,
         entity: &E,
-        operations: impl FnOnce(EntityRows) -> Transaction,
+        operations: impl FnOnce(EntityRows) -> Batch,
     ) {
         if !blind {
-            return self.fail(UnitError::NotBlind(E::NAME));
+            return self.fail(TransactionError::NotBlind(E::NAME));
         }
         self.push_rows::<E>(EntityRows::of(entity), operations);
     }
@@ -305,7 +305,7 @@ impl<'a> Unit<'a> {
     fn push_rows<E: TableEntity>(
         &mut self,
         rows: Result<EntityRows, crate::error::Invalid>,
-        operations: impl FnOnce(EntityRows) -> Transaction,
+        operations: impl FnOnce(EntityRows) -> Batch,
     ) {
         match rows {
             // The canonical row comes first.
@@ -317,18 +317,22 @@ impl<'a> Unit<'a> {
     /// Adds an entity's operations; `version` is counted among them.
     fn push<E: TableEntity>(
         &mut self,
-        new: Transaction,
+        new: Batch,
         version: Result<usize, Option<ETag>>,
         written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
     ) {
         if !E::TABLE.eq_ignore_ascii_case(self.table) {
             let (expected, found) = (self.table, E::TABLE);
-            return self.fail(UnitError::OtherTable { entity: E::NAME, expected, found });
+            return self.fail(TransactionError::OtherTable { entity: E::NAME, expected, found });
         }
         if new.partition_key != self.transaction.partition_key {
             let expected = self.transaction.partition_key.clone();
             let found = new.partition_key;
-            return self.fail(UnitError::OtherPartition { entity: E::NAME, expected, found });
+            return self.fail(TransactionError::OtherPartition {
+                entity: E::NAME,
+                expected,
+                found,
+            });
         }
         let here = &mut self.transaction.operations;
         let last_and_new = here.last().into_iter().chain(&new.operations);
@@ -340,7 +344,7 @@ impl<'a> Unit<'a> {
                 .find(|new| here.iter().any(|old| old.row_key == new.row_key))
                 .map(|twice| twice.row_key.clone());
             if let Some(row_key) = twice {
-                return self.fail(UnitError::SameRow { entity: E::NAME, row_key });
+                return self.fail(TransactionError::SameRow { entity: E::NAME, row_key });
             }
         }
         let start = here.len();
@@ -349,14 +353,16 @@ impl<'a> Unit<'a> {
         let owner = Owner::of::<E>();
         self.members.push(Member { owner, operations: start..end, version, written });
         if end > MAX_TRANSACTION_OPERATIONS {
-            self.fail(UnitError::TooManyOperations(end));
+            self.fail(TransactionError::TooManyOperations(end));
         }
     }
 
     fn fail(&mut self, error: impl Into<Error>) {
         // Of too many operations, the last count is the whole.
         let error = error.into();
-        let counted = |error: &Error| matches!(error, Error::Unit(UnitError::TooManyOperations(_)));
+        let counted = |error: &Error| {
+            matches!(error, Error::Transaction(TransactionError::TooManyOperations(_)))
+        };
         if self.error.is_none() || self.error.as_ref().is_some_and(counted) && counted(&error) {
             self.error = Some(error);
         }

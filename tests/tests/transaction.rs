@@ -4,7 +4,7 @@
 
 use table_orm::key::KeyFault;
 use table_orm::plan::Step;
-use table_orm::repo::UnitError;
+use table_orm::repo::TransactionError;
 use table_orm::store::{MAX_TRANSACTION_BYTES, Operation};
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
@@ -55,9 +55,9 @@ async fn keys(tables: &Tables) -> Vec<String> {
     rows.into_iter().map(|row| row.row_key).collect()
 }
 
-fn unit_error<T: std::fmt::Debug>(result: Result<T, Error>) -> UnitError {
+fn unit_error<T: std::fmt::Debug>(result: Result<T, Error>) -> TransactionError {
     match result {
-        Err(Error::Unit(error)) => error,
+        Err(Error::Transaction(error)) => error,
         other => panic!("{other:?}"),
     }
 }
@@ -67,7 +67,7 @@ async fn entities_of_several_types_are_written_together() {
     let (tables, offices, employees) = tables().await;
     let oslo = Office::partition("Oslo");
     let etags = tables
-        .unit(&oslo)
+        .transaction(&oslo)
         .insert(&office())
         .insert(&employee(1))
         .insert(&employee(2))
@@ -86,8 +86,14 @@ async fn entities_of_several_types_are_written_together() {
     assert_eq!(etags[2].as_ref(), Some(two.etag()));
     stored.employees = 1;
     one.name = "Ann".to_owned();
-    let etags =
-        tables.unit(&oslo).save(&mut stored).save(&mut one).delete(two).commit().await.unwrap();
+    let etags = tables
+        .transaction(&oslo)
+        .save(&mut stored)
+        .save(&mut one)
+        .delete(two)
+        .commit()
+        .await
+        .unwrap();
     assert_eq!(etags[2], None);
     assert_eq!(etags[0].as_ref(), Some(stored.etag()));
     assert_eq!(keys(&tables).await, ["EMP:00001", "NAME:Ann__00001", "OFFICE", "UNQ:email:1@oslo"]);
@@ -107,14 +113,19 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
     let oslo = Office::partition("Oslo");
 
     let same_email = Employee { email: "1@oslo".to_owned(), ..employee(3) };
-    let error =
-        tables.unit(&oslo).insert(&employee(2)).insert(&same_email).commit().await.unwrap_err();
+    let error = tables
+        .transaction(&oslo)
+        .insert(&employee(2))
+        .insert(&same_email)
+        .commit()
+        .await
+        .unwrap_err();
     let Error::UniqueViolation { unique, key, refusal } = error else { panic!("{error}") };
     assert_eq!((unique, key.as_str()), ("email", "UNQ:email:1@oslo"));
     assert_eq!((refusal.entity, refusal.operation), ("Employee", Some((4, "insert"))));
 
     let error = tables
-        .unit(Employee::partition("Oslo"))
+        .transaction(Employee::partition("Oslo"))
         .insert(&employee(2))
         .insert(&office())
         .commit()
@@ -130,7 +141,7 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
     stale.employees = 1;
     let etag = stale.etag().clone();
     let error =
-        tables.unit(&oslo).insert(&employee(2)).save(&mut stale).commit().await.unwrap_err();
+        tables.transaction(&oslo).insert(&employee(2)).save(&mut stale).commit().await.unwrap_err();
     let Error::Conflict(refusal) = error else { panic!("{error}") };
     assert_eq!(refusal.entity, "Office");
     assert_eq!(stale.etag(), &etag);
@@ -142,32 +153,35 @@ async fn what_no_transaction_can_write_is_refused_before_anything_is_sent() {
     let (tables, _, _) = tables().await;
     let oslo = Office::partition("Oslo");
     let elsewhere = Employee { office: "Rome".to_owned(), ..employee(1) };
-    let error = unit_error(tables.unit(&oslo).insert(&elsewhere).commit().await);
+    let error = unit_error(tables.transaction(&oslo).insert(&elsewhere).commit().await);
     assert!(matches!(
         &error,
-        UnitError::OtherPartition { entity: "Employee", expected, found }
+        TransactionError::OtherPartition { entity: "Employee", expected, found }
             if expected == "Oslo" && found == "Rome"
     ));
 
     let badge = Badge { office: "Oslo".to_owned(), number: 1 };
-    let error = unit_error(tables.unit(&oslo).insert(&badge).commit().await);
+    let error = unit_error(tables.transaction(&oslo).insert(&badge).commit().await);
     assert_eq!(
         error,
-        UnitError::OtherTable { entity: "Badge", expected: "offices", found: "badges" }
+        TransactionError::OtherTable { entity: "Badge", expected: "offices", found: "badges" }
     );
 
-    let twice = tables.unit(&oslo).insert(&employee(1)).insert(&employee(1));
+    let twice = tables.transaction(&oslo).insert(&employee(1)).insert(&employee(1));
     let error = unit_error(twice.plan());
-    assert_eq!(error, UnitError::SameRow { entity: "Employee", row_key: "EMP:00001".to_owned() });
+    assert_eq!(
+        error,
+        TransactionError::SameRow { entity: "Employee", row_key: "EMP:00001".to_owned() }
+    );
 
-    let many = (0..40).fold(tables.unit(&oslo), |unit, id| unit.insert(&employee(id)));
+    let many = (0..40).fold(tables.transaction(&oslo), |unit, id| unit.insert(&employee(id)));
     let error = unit_error(many.commit().await);
-    assert_eq!(error, UnitError::TooManyOperations(120));
+    assert_eq!(error, TransactionError::TooManyOperations(120));
 
-    let blind = tables.unit(&oslo).upsert(&employee(1));
-    assert_eq!(unit_error(blind.commit().await), UnitError::NotBlind("Employee"));
+    let blind = tables.transaction(&oslo).upsert(&employee(1));
+    assert_eq!(unit_error(blind.commit().await), TransactionError::NotBlind("Employee"));
 
-    let slash = tables.unit(Office::partition("Os/lo")).insert(&office());
+    let slash = tables.transaction(Office::partition("Os/lo")).insert(&office());
     let Err(Error::Key(error)) = slash.commit().await else { panic!("not refused") };
     assert!(matches!(error.fault, KeyFault::Forbidden(_)), "{error}");
     assert!(keys(&tables).await.is_empty());
@@ -191,7 +205,7 @@ async fn over_4_mib_is_refused_to_the_byte() {
     };
     let oslo = Office::partition("Oslo");
     let unit = |last| {
-        (0..14).fold(tables.unit(&oslo), |unit, id| {
+        (0..14).fold(tables.transaction(&oslo), |unit, id| {
             unit.insert(&document(id, if id < 13 { 20_000 } else { last }))
         })
     };
@@ -215,10 +229,10 @@ async fn blind_writes_go_along_where_keys_follow() {
     let (tables, offices, _) = tables().await;
     let oslo = Office::partition("Oslo");
     let first = Office { motto: Some("a".to_owned()), ..office() };
-    tables.unit(&oslo).upsert(&first).insert(&employee(1)).commit().await.unwrap();
+    tables.transaction(&oslo).upsert(&first).insert(&employee(1)).commit().await.unwrap();
     let patch = OfficePatch::default().employees(1u32);
     let etags = tables
-        .unit(&oslo)
+        .transaction(&oslo)
         .merge::<Office, _>(oslo.row(), patch)
         .insert(&employee(2))
         .commit()
@@ -227,7 +241,7 @@ async fn blind_writes_go_along_where_keys_follow() {
     let stored = offices.load(oslo.row()).await.unwrap().one().unwrap();
     assert_eq!(etags[0].as_ref(), Some(stored.etag()));
     assert_eq!((stored.employees, stored.motto.as_deref()), (1, Some("a")));
-    tables.unit(&oslo).insert_or_merge(&office()).commit().await.unwrap();
+    tables.transaction(&oslo).insert_or_merge(&office()).commit().await.unwrap();
     let stored = offices.get(oslo.row()).await.unwrap().unwrap();
     assert_eq!((stored.employees, stored.motto.as_deref()), (0, Some("a")));
 }
@@ -236,9 +250,9 @@ async fn blind_writes_go_along_where_keys_follow() {
 async fn a_unit_of_nothing_sends_nothing() {
     let tables = Tables::in_memory().unwrap();
     // Not even the table is there.
-    let etags = tables.unit(Office::partition("Oslo")).commit().await.unwrap();
+    let etags = tables.transaction(Office::partition("Oslo")).commit().await.unwrap();
     assert!(etags.is_empty());
-    assert!(tables.unit(Office::partition("Oslo")).plan().unwrap().steps.is_empty());
+    assert!(tables.transaction(Office::partition("Oslo")).plan().unwrap().steps.is_empty());
 }
 
 #[tokio::test]
@@ -247,7 +261,7 @@ async fn a_unit_of_a_repo_writes_that_repos_table() {
     let other = TableName::new("others").unwrap();
     let offices = tables.repo_in::<Office>(other.clone());
     offices.create_table().await.unwrap();
-    offices.unit(Office::partition("Oslo")).insert(&employee(1)).commit().await.unwrap();
+    offices.transaction(Office::partition("Oslo")).insert(&employee(1)).commit().await.unwrap();
     let rows = tables.table(other).scan(ScanPermit::because("test")).collect().await.unwrap();
     assert_eq!(rows.len(), 3);
 }
@@ -267,8 +281,8 @@ async fn a_refused_index_row_is_named() {
     let car = |id| Car { office: "Oslo".to_owned(), id, plate: "EL 1".to_owned() };
     let oslo = Office::partition("Oslo");
     // Names of tables differ in nothing but their case: it is one table.
-    tables.unit(&oslo).insert(&office()).insert(&car(1)).commit().await.unwrap();
-    let refused = tables.unit(&oslo).insert(&employee(1)).insert(&car(2)).commit().await;
+    tables.transaction(&oslo).insert(&office()).insert(&car(1)).commit().await.unwrap();
+    let refused = tables.transaction(&oslo).insert(&employee(1)).insert(&car(2)).commit().await;
     let Err(error @ Error::AlreadyExists(_)) = refused else { panic!("{refused:?}") };
     let refusal = error.refusal().unwrap();
     assert_eq!((refusal.entity, refusal.index_row), ("Car", Some("by_plate")));
