@@ -232,7 +232,7 @@ where
 /// How many rows a step writes.
 fn operations(step: &Step) -> usize {
     match step {
-        Step::Commit { transaction, .. } => transaction.operations.len(),
+        Step::Commit { batch, .. } => batch.operations.len(),
         Step::Write { .. } => 1,
         _ => 0,
     }

@@ -212,12 +212,12 @@ async fn over_4_mib_is_refused_to_the_byte() {
     };
     // The embedded store counts keys and bodies.
     let plan = unit(0).plan().unwrap();
-    let [Step::Commit { transaction, .. }] = &plan.steps[..] else { panic!("{plan}") };
+    let [Step::Commit { batch, .. }] = &plan.steps[..] else { panic!("{plan}") };
     let bytes = |operation: &Operation| {
         let body = operation.action.body().map_or(0, |body| body.len());
-        transaction.partition_key.len() + operation.row_key.len() + body
+        batch.partition_key.len() + operation.row_key.len() + body
     };
-    let rest = MAX_TRANSACTION_BYTES - transaction.operations.iter().map(bytes).sum::<usize>();
+    let rest = MAX_TRANSACTION_BYTES - batch.operations.iter().map(bytes).sum::<usize>();
     let refused = unit(rest + 1).commit().await;
     assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
     assert_eq!(keys(&tables).await, [""; 0]);

@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(sent.requests, written.len() as u64);
         assert_in_order(&input, &written);
         let planned = plan.steps.iter().map(|step| match step {
-            Step::Commit { transaction, .. } => numbers(&transaction.operations),
+            Step::Commit { batch, .. } => numbers(&batch.operations),
             Step::Write { operation, .. } => vec![number(operation)],
             other => panic!("{other}"),
         });

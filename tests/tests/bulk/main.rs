@@ -176,7 +176,7 @@ async fn a_plan_shows_every_transaction_and_sends_nothing() {
         .steps
         .iter()
         .map(|step| match step {
-            Step::Commit { transaction, .. } => transaction.operations.len(),
+            Step::Commit { batch, .. } => batch.operations.len(),
             other => panic!("{other}"),
         })
         .collect();
