@@ -73,9 +73,9 @@ pub(crate) const fn entity_size(key_units: usize, properties: usize) -> usize {
 /// assert_eq!(7_u32.edm(), Ok(Some(Edm::Int64(7))));
 /// ```
 ///
-/// Which type stores what, and what each reads of rows that other programs wrote, is in the guide's
-/// chapter "Adopting an existing table". A type of your own stores itself through one that is a
-/// property already:
+/// The guide's chapter [Property types](crate::guide::reference::property_types) says which type stores
+/// what, and what each reads of rows that other programs wrote. A type of your own stores itself through
+/// one that is a property already:
 ///
 /// ```
 /// use table_orm::edm::Edm;

@@ -74,7 +74,7 @@ use write::{Change, Then};
 /// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, from a newer
 /// version of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`,
 /// and rows that only a newer version has are not kept in step. See
-/// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
+/// [two versions at once](crate::guide::run::versions#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
     channel: Channel,
@@ -142,7 +142,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// What the row's properties say is not compared with its key: where another program has written
     /// a row whose properties make another key, the entity is the other key's. `load` refuses such
-    /// rows; see [rows that others wrote](crate::guide::out_of_step#a-key-that-the-properties-do-not-make).
+    /// rows; see [rows that others wrote](crate::guide::run::out_of_step#a-key-that-the-properties-do-not-make).
     pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
     where
         Q: CompleteKey,
@@ -258,7 +258,7 @@ impl<E: TableEntity> Repo<E> {
     /// which rows are to go.
     ///
     /// Of properties that `E` does not know none stays ([two versions at
-    /// once](crate::guide::out_of_step#two-versions-at-once)).
+    /// once](crate::guide::run::versions#two-versions-at-once)).
     pub fn upsert(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, upsert_all)
@@ -485,7 +485,7 @@ impl<E: TableEntity> Repo<E> {
     /// back what was passed, in its new version. Nothing is sent when nothing has changed.
     ///
     /// Of properties that `E` does not know none stays in the rows that are sent ([two versions at
-    /// once](crate::guide::out_of_step#two-versions-at-once)); [`merge`](Self::merge) keeps them.
+    /// once](crate::guide::run::versions#two-versions-at-once)); [`merge`](Self::merge) keeps them.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it was written since;

@@ -43,7 +43,7 @@ pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// or not at all; an ETag changes with every write of its row.
 ///
 /// The trait is one of `async_trait`, as its implementations are: the guide shows
-/// [a layer of an app's own](crate::guide::faults#a-layer-of-your-own).
+/// [a layer of an app's own](crate::guide::run::own_layer).
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Creates a table.
