@@ -8,13 +8,6 @@ use table_orm::{Repo, TableEntity};
 #[row(by_bib, key = "BIB:{bib:05}__{name}")]
 #[row(by_name, key = "NAME:{name}__{bib:05}")]
 #[row(by_age, key = "AGE:{age}__{bib:05}")]
-struct Runner {
-    race: String,
-    #[table(max = 99_999)]
-    bib: u32,
-    #[table(max_len = 60)]
-    name: String,
-    age: u8,
-}
+struct Runner { race: String, bib: u32, name: String, age: u8 }
 
 fn main() {}
