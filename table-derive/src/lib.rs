@@ -109,7 +109,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `json` | any serde type, as JSON text in one property; a NaN or an infinity in it is refused |
 /// | `series` | `[Option<T>; N]` or `Vec<T>`, as numbered properties |
 /// | `flatten` | a struct with `#[derive(Properties)]`, or a `BTreeMap<String, Edm>` of all that no other field declares; may be in an `Option` |
-/// | `key_only` | is stored in the keys alone, and read back from them. Rows of other programs mostly want it: they lack a property for what their keys tell (guide: "Adopting an existing table") |
+/// | `key_only` | is stored in the keys alone, and read back from them. Rows of other programs mostly want it: they lack a property for what their keys tell (guide: "Adopting a table") |
 /// | `max_len = N` | refuses longer text, in UTF-16 units; bounds the keys it stands in |
 /// | `max = N` | refuses larger numbers |
 /// | `etag` | the entity's version when it was read or saved: `Option<ETag>`; `None` from an index row |
@@ -132,7 +132,7 @@ pub fn table_entity(input: TokenStream) -> TokenStream {
 /// A struct of one field is stored as that field is, and sorts as it does.
 ///
 /// Keys in another form, and enums stored as numbers, are written by hand: the trait `KeyPart` and
-/// the guide's chapter "Adopting an existing table" have an example of each.
+/// the guide's chapter "Types of your own" have an example of each.
 ///
 /// `#[key(crate = path)]` on the type says where `table_orm` is, when renamed.
 #[proc_macro_derive(KeyPart, attributes(key))]

@@ -1,4 +1,4 @@
-//! The tables of the guide's chapter "Adopting an existing table" say what fields write and read.
+//! The tables of the guide's chapter "Property types" say what fields write and read.
 
 #![allow(missing_docs)]
 
@@ -11,7 +11,7 @@ use table_orm::{DynamicEntity, KeyPart, TableEntity, TableName, Tables};
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
-const CHAPTER: &str = include_str!("../../table-orm/guide/adopting.md");
+const CHAPTER: &str = include_str!("../../table-orm/guide/reference/property_types.md");
 
 /// The lines of the chapter's table under these headings.
 fn table(headings: &str) -> Vec<&'static str> {

@@ -1,8 +1,8 @@
 //! The messages that the guide shows are those of the compiler.
 //!
 //! Each `compile_fail` example that a message follows is a fixture in `ui/guide`, whose `.stderr` the
-//! test of fixtures records. `UPDATE_EXPECT=1` writes the fixtures anew; then `TRYBUILD=overwrite`
-//! their messages, and what this test still finds is to be corrected in the guide.
+//! test of fixtures records. `UPDATE_EXPECT=1` writes the fixtures anew, `TRYBUILD=overwrite` their
+//! messages. What this test still finds is wrong in the guide.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,32 @@ fn mistakes(chapter: &str, text: &str) -> Vec<Mistake> {
     mistakes
 }
 
+/// The chapters, by name.
+fn chapters(guide: &Path) -> BTreeMap<String, String> {
+    let mut chapters = BTreeMap::new();
+    for entry in fs::read_dir(guide).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            chapters.extend(self::chapters(&path));
+        } else {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            chapters.insert(name, fs::read_to_string(&path).unwrap());
+        }
+    }
+    chapters
+}
+
+/// The rows of a chapter's table of messages: the parts of a message, and the sections that explain it.
+fn index(text: &str) -> impl Iterator<Item = (Vec<&str>, Vec<String>)> {
+    let rows = text.lines().skip_while(|line| !line.starts_with("| The message says |")).skip(2);
+    rows.take_while(|line| line.starts_with('|')).map(|line| {
+        let (message, links) = line.trim_start_matches("| `").split_once("` |").unwrap();
+        let parts = message.split("..").map(str::trim).collect();
+        let anchors = links.split("](#").skip(1).map(|link| link.split_once(')').unwrap().0);
+        (parts, anchors.map(|anchor| anchor.replace('-', "_")).collect())
+    })
+}
+
 /// A line as it is in any gutter and under any path.
 fn bare(line: &str) -> String {
     let line = line.trim();
@@ -74,10 +100,8 @@ fn the_guide_shows_what_the_compiler_says() {
     let fixtures = root.join("ui/guide");
     let mut wanted: Vec<PathBuf> = Vec::new();
     let mut wrong = Vec::new();
-    for chapter in fs::read_dir(root.join("../table-orm/guide")).unwrap() {
-        let path = chapter.unwrap().path();
-        let chapter = path.file_stem().unwrap().to_string_lossy().into_owned();
-        for mistake in mistakes(&chapter, &fs::read_to_string(&path).unwrap()) {
+    for (chapter, text) in chapters(&root.join("../table-orm/guide")) {
+        for mistake in mistakes(&chapter, &text) {
             let fixture = fixtures.join(&mistake.name).with_extension("rs");
             if update {
                 fs::write(&fixture, &mistake.source).unwrap();
@@ -100,6 +124,32 @@ fn the_guide_shows_what_the_compiler_says() {
         let path = entry.unwrap().path().with_extension("rs");
         if !wanted.contains(&path) {
             wrong.push(format!("{}: no example of the guide", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_section_of_a_message_has_that_message() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    for (chapter, text) in chapters(&root.join("../table-orm/guide")) {
+        for (parts, sections) in index(&text) {
+            for section in sections {
+                let fixture = root.join(format!("ui/guide/{chapter}_{section}_1.stderr"));
+                let said = fs::read_to_string(&fixture).unwrap_or_default();
+                let mut rest = said.as_str();
+                let missing = parts.iter().find(|part| match rest.split_once(**part) {
+                    Some((_, after)) => {
+                        rest = after;
+                        false
+                    }
+                    None => true,
+                });
+                if let Some(part) = missing {
+                    wrong.push(format!("{}: the compiler does not say: {part}", fixture.display()));
+                }
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -6,7 +6,7 @@
 //! Invariants: every method of the store sends one request (`list_tables` one a page) and never
 //! retries by itself; keys, signatures and tokens are in no error, log or `Debug` output.
 //!
-//! The guide's chapter [Connecting to the service](crate::guide::service) says what an app needs to know
+//! The guide's chapter [Connecting](crate::guide::run::connecting) says what an app needs to know
 //! to run against it.
 //!
 //! ```

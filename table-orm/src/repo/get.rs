@@ -25,7 +25,7 @@ impl<E: TableEntity> Repo<E> {
     /// The row's properties are not compared with its key: where another program has written a row
     /// whose properties make another key, this returns the entity of that other key. `load` refuses
     /// such rows; see [rows that others
-    /// wrote](crate::guide::out_of_step#a-key-that-the-properties-do-not-make).
+    /// wrote](crate::guide::run::out_of_step#a-key-that-the-properties-do-not-make).
     pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
     where
         Q: CompleteKey,

@@ -33,8 +33,10 @@ impl<E: TableEntity> Repo<E> {
 #[derive(Debug)]
 pub struct List<R, C, T> {
     listing: Listing,
-    read: PhantomData<fn() -> (R, C, T)>,
+    read: PhantomData<Reads<R, C, T>>,
 }
+
+type Reads<R, C, T> = fn() -> (R, C, T);
 
 impl<R, C, T> Clone for List<R, C, T> {
     fn clone(&self) -> Self {

@@ -131,7 +131,7 @@ impl<E: TableEntity> Merge<E> {
         let patch = self.body(&key)?;
         let absent = if self.insert { Some(self.whole(&key)?) } else { None };
         let write = OptimisticWrite::new::<E>(&self.client, key, absent, self.attempts);
-        Ok(Prepared::OverStored { patch, write })
+        Ok(Prepared::OverStored { patch, write: Box::new(write) })
     }
 
     pub(super) fn key(&self) -> Result<CanonicalKey> {
@@ -193,7 +193,7 @@ impl<E: TableEntity> Merge<E> {
 /// A merge as it is sent.
 enum Prepared {
     OneRow { key: CanonicalKey, batch: Batch },
-    OverStored { patch: Bytes, write: OptimisticWrite },
+    OverStored { patch: Bytes, write: Box<OptimisticWrite> },
 }
 
 /// What sets the properties of a row's JSON object in a stored entity.

@@ -69,7 +69,7 @@ use std::sync::Arc;
 /// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, from a newer
 /// version of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`,
 /// and rows that only a newer version has are not kept in step. See
-/// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
+/// [two versions at once](crate::guide::run::versions#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
     pub(crate) client: TableClient,

@@ -14,7 +14,7 @@ impl<E: TableEntity> Repo<E> {
     /// back what was passed, in its new version. Nothing is sent when nothing has changed.
     ///
     /// Of properties that `E` does not know none stays in the rows that are sent ([two versions at
-    /// once](crate::guide::out_of_step#two-versions-at-once)); [`merge`](Self::merge) keeps them.
+    /// once](crate::guide::run::versions#two-versions-at-once)); [`merge`](Self::merge) keeps them.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it was written since;

@@ -32,7 +32,7 @@ impl<E: TableEntity> Repo<E> {
     /// which rows are to go.
     ///
     /// Of properties that `E` does not know none stays ([two versions at
-    /// once](crate::guide::out_of_step#two-versions-at-once)).
+    /// once](crate::guide::run::versions#two-versions-at-once)).
     pub fn upsert(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, upsert_all)
@@ -177,7 +177,7 @@ enum OnExisting {
 /// A [`Change`] as it is sent.
 enum Prepared {
     Blind { key: CanonicalKey, batch: Batch },
-    OverStored { rows: EntityRows, on_existing: OnExisting, write: OptimisticWrite },
+    OverStored { rows: EntityRows, on_existing: OnExisting, write: Box<OptimisticWrite> },
 }
 
 impl<E: TableEntity, T> Write<E, T> {
@@ -214,7 +214,7 @@ impl<E: TableEntity, T> Write<E, T> {
             Change::OverStored { rows, on_existing } => {
                 let inserts = matches!(on_existing, OnExisting::Upsert | OnExisting::Merge);
                 let write = over_stored::<E>(&self.client, &rows, inserts, self.attempts)?;
-                Prepared::OverStored { rows, on_existing, write }
+                Prepared::OverStored { rows, on_existing, write: Box::new(write) }
             }
         })
     }

@@ -52,8 +52,8 @@ impl fmt::Debug for Permissions {
 /// gives the query string to hand out; it cannot be taken back but by changing the key. Azurite
 /// checks the signature over a range of keys, and then does not keep to the range.
 ///
-/// The guide's chapter "Direct access without a proxy" shows what to grant, how browsers use it, and
-/// what a stolen one is worth.
+/// The guide's chapter [Direct access](crate::guide::run::direct_access) shows what to grant, how
+/// browsers use it, and what a stolen one is worth.
 ///
 /// ```
 /// use table_orm::TableName;

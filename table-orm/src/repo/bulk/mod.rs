@@ -109,8 +109,11 @@ pub(super) struct Individually<E> {
     /// What it will send.
     pub write: fn(&TableClient, &E) -> Result<OptimisticWrite>,
     /// Sends that, and gives the entity back with the answer.
-    pub send: fn(TableClient, E) -> BoxFuture<'static, (E, Result<()>)>,
+    pub send: fn(TableClient, E) -> BoxFuture<'static, Answered<E>>,
 }
+
+/// An entity and the answer to its write.
+type Answered<E> = (E, Result<()>);
 
 impl<E> BatchPolicy<E> {
     /// Entities of one partition share a transaction.
