@@ -37,7 +37,7 @@ pub struct Part<'a> {
     pub source: Source<'a>,
     pub encoder: Encoder,
     /// The literal after it.
-    pub then: &'a str,
+    pub separator: &'a str,
     /// Whether the key ends with it.
     pub last: bool,
 }
@@ -330,7 +330,7 @@ impl<'a> Key<'a> {
     /// The most UTF-16 units of a key, as far as the derive knows its components.
     pub fn known_units(&self, encode: bool) -> usize {
         let literals = std::iter::once(&self.template.start)
-            .chain(self.template.slots.iter().map(|slot| &slot.then))
+            .chain(self.template.slots.iter().map(|slot| &slot.separator))
             .map(|literal| literal.encode_utf16().count());
         let parts = self.parts.iter().map(|part| match part.width(encode) {
             Width::Fixed(units) | Width::UpTo(units) => units,
@@ -354,7 +354,7 @@ impl<'a> Key<'a> {
             .enumerate()
             .filter(|_| !template.broken)
             .filter_map(|(at, slot)| {
-                let last = at + 1 == count && slot.then.is_empty();
+                let last = at + 1 == count && slot.separator.is_empty();
                 Part::resolve(template, slot, last, entity, errors)
             })
             .map(|part| if sortable { part.sortable() } else { part })
@@ -409,7 +409,7 @@ impl<'a> Part<'a> {
             (None, Source::Field(field)) => field.ident.clone(),
             (component, _) => component.map(|component| component.name.clone())?,
         };
-        Some(Self { ident, name, source, encoder, then: &slot.then, last })
+        Some(Self { ident, name, source, encoder, separator: &slot.separator, last })
     }
 
     /// With the encoder that makes a plain number sort.

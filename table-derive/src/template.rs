@@ -19,7 +19,7 @@ pub struct Slot {
     pub name: String,
     /// The `N` of `:0N`.
     pub digits: Option<usize>,
-    pub then: String,
+    pub separator: String,
 }
 
 impl Template {
@@ -29,7 +29,7 @@ impl Template {
         let mut slots: Vec<Slot> = Vec::new();
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
-            let literal_after = slots.last_mut().map_or(&mut start, |slot| &mut slot.then);
+            let literal_after = slots.last_mut().map_or(&mut start, |slot| &mut slot.separator);
             match c {
                 '{' | '}' if chars.peek() == Some(&c) => {
                     chars.next();
@@ -67,7 +67,7 @@ impl Template {
         let slots = names.flatten().filter(|name| !name.is_empty()).map(|name| Slot {
             name: name.to_owned(),
             digits: None,
-            then: String::new(),
+            separator: String::new(),
         });
         let slots = slots.collect();
         Self { literal, text, start: String::new(), slots, broken: true }
@@ -91,7 +91,7 @@ impl Slot {
                     help: "write `{{{name}:0N}}` for N digits, such as `{{{name}:05}}`, or `{{{name}}}`")
             })?),
         };
-        Ok(Self { name: name.to_owned(), digits, then: String::new() })
+        Ok(Self { name: name.to_owned(), digits, separator: String::new() })
     }
 }
 

@@ -39,7 +39,7 @@ fn literals_and_placeholders_come_apart() {
     let slots: Vec<_> = template
         .slots
         .iter()
-        .map(|slot| (slot.name.as_str(), slot.digits, slot.then.as_str()))
+        .map(|slot| (slot.name.as_str(), slot.digits, slot.separator.as_str()))
         .collect();
     assert_eq!(slots, [("bib", Some(5), "__"), ("name", None, "{}")]);
 }

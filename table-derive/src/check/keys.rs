@@ -39,7 +39,8 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 fn literals_of<'k>(key: &'k Key<'_>) -> impl Iterator<Item = &'k String> {
-    std::iter::once(&key.template.start).chain(key.template.slots.iter().map(|slot| &slot.then))
+    std::iter::once(&key.template.start)
+        .chain(key.template.slots.iter().map(|slot| &slot.separator))
 }
 
 /// The service refuses a key with such a character.
@@ -60,7 +61,7 @@ pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     let clashes = |c: char| matches!(c, '~' | '0'..='9' | 'A'..='F');
     let mut varying =
         key.parts.iter().filter(|part| !matches!(part.width(encode), Width::Fixed(_)));
-    if encode && varying.any(|part| part.then.starts_with(clashes)) {
+    if encode && varying.any(|part| part.separator.starts_with(clashes)) {
         mistake!(errors, key.template.literal => "with `escape = encode`, escaped text can contain a separator that starts with `~`, `0` to `9` or `A` to `F`",
             help: "use another separator, such as `__` or `:`");
     }
@@ -72,7 +73,9 @@ pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
 pub fn separators(key: &Key<'_>, errors: &mut Errors) {
     for pair in key.parts.windows(2) {
         let [left, right] = pair else { continue };
-        if left.then.is_empty() && matches!(left.width(false), Width::UpTo(_) | Width::Unbounded) {
+        if left.separator.is_empty()
+            && matches!(left.width(false), Width::UpTo(_) | Width::Unbounded)
+        {
             let (left, right) = (&left.name, &right.name);
             mistake!(errors, key.template.literal => "a stored key does not show where `{left}` ends and `{right}` begins",
                 help: "write a literal between them, such as `__`, or give `{left}` a fixed width");

@@ -31,9 +31,9 @@ fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
 
 /// The statements that write one component.
 fn write_part(part: &Part<'_>) -> TokenStream {
-    let Part { name, then, .. } = part;
+    let Part { name, separator, .. } = part;
     let part_of = part.tokens();
-    let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #then)?;);
+    let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #separator)?;);
     match part.source {
         Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
         Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
@@ -178,9 +178,9 @@ fn read_key(
     let entity = model.entity.input.ident.unraw().to_string();
     let (escape, start) = (escape(model), &key.template.start);
     let parts = key.parts.iter().map(|part| {
-        let (part_of, name, then) = (part.tokens(), &part.name, part.then);
+        let (part_of, name, separator) = (part.tokens(), &part.name, part.separator);
         let to = wanted_slot(part).map(|slot| hygienic!(let #slot =));
-        hygienic!(#to #part_of::read(&mut key, #name, #then)?;)
+        hygienic!(#to #part_of::read(&mut key, #name, #separator)?;)
     });
     Some(hygienic! {
         let mut key = _orm::KeyReader::new(#entity, #escape, #text);

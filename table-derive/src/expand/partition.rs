@@ -69,7 +69,7 @@ fn partition_of(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
 
 /// The statement that appends a component to a PartitionKey.
 fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
-    let Part { ident, name, then, .. } = part;
+    let Part { ident, name, separator, .. } = part;
     let value = match (part.encoder, part.source) {
         (Encoder::Shard(_), Source::Field(field)) => {
             let ty = field.value_type();
@@ -78,7 +78,7 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
         _ => quote!(#ident),
     };
     let part = part.tokens();
-    quote!(let #key = #part::give_partition(#key, #name, #value, #then);)
+    quote!(let #key = #part::give_partition(#key, #name, #value, #separator);)
 }
 
 /// `E::partitions(..)`, where the partition has a shard: one partition for each shard.
@@ -109,10 +109,10 @@ fn all_shards(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let (key, shard) = (&variable("key"), &variable("shard"));
     let start = start(model, key);
     let parts = model.partition.parts.iter().map(|part| {
-        let Part { ident, name, then, .. } = part;
+        let Part { ident, name, separator, .. } = part;
         let value = if matches!(part.encoder, Encoder::Shard(_)) { shard } else { ident };
         let part = part.tokens();
-        quote!(let #key = #part::give_one(&#value, #key, #name, #then);)
+        quote!(let #key = #part::give_one(&#value, #key, #name, #separator);)
     });
     let (partition, phantom) = (names::partition(model.entity), types.phantom_value());
     quote! {

@@ -89,8 +89,8 @@ fn from_rows(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
 fn read(key: &Key<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let at = key.position(field)?;
     let mut parts = key.parts[..=at].iter().map(|part| {
-        let (part_of, name, then) = (part.tokens(), &part.name, part.then);
-        quote!(#part_of::read(key, #name, #then))
+        let (part_of, name, separator) = (part.tokens(), &part.name, part.separator);
+        quote!(#part_of::read(key, #name, #separator))
     });
     let read = parts.next_back()?;
     let whole = match field.role {

@@ -131,11 +131,11 @@ fn give(
     next: TokenStream,
 ) -> TokenStream {
     let part = &key.parts[given];
-    let Part { ident, name, then, .. } = part;
+    let Part { ident, name, separator, .. } = part;
     let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
     let docs = about(key, part, "the", sample::given(key, given + 1), class(key, given + 1));
     let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
-    let body = quote!(#row(#part_of::give(self.0, #name, #ident, #then) #phantom));
+    let body = quote!(#row(#part_of::give(self.0, #name, #ident, #separator) #phantom));
     let method = component_fn(types, ident, value, next, body);
     quote!(#docs #method)
 }
@@ -158,12 +158,12 @@ fn range(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
 /// `component_starts_with(prefix)`.
 fn prefix(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     let part = &key.parts[given];
-    let Part { name, then, .. } = part;
+    let Part { name, separator, .. } = part;
     let (ty, encoder) = (part.value_type(), part.encoder.tokens());
     let values = values(part, quote!(PrefixOf));
     let docs = about(key, part, "the start of", sample::through(key, given), ROW_RANGE_QUERY);
     let method = format_ident!("{}_starts_with", part.ident.unraw());
-    let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #then));
+    let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #separator));
     let method = last_component_fn(types, &method, "prefix", values, body);
     quote!(#docs #method)
 }

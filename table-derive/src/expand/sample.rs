@@ -34,7 +34,7 @@ pub fn such(key: &Key<'_>) -> String {
 /// The sample up to the first `components` components, each with the literal after it.
 pub fn given(key: &Key<'_>, components: usize) -> String {
     let parts = key.parts.iter().take(components);
-    let parts = parts.map(|part| component(part) + part.then);
+    let parts = parts.map(|part| component(part) + part.separator);
     std::iter::once(key.template.start.clone()).chain(parts).collect()
 }
 
@@ -109,6 +109,6 @@ fn bits(digits: usize) -> u32 {
 
 fn text(part: &Part<'_>) -> String {
     // The separator's first character would end the text.
-    let word = if part.then.starts_with(['t', 'e', 'x']) { "john" } else { "text" };
+    let word = if part.separator.starts_with(['t', 'e', 'x']) { "john" } else { "text" };
     word.chars().take(part.max_len().unwrap_or(word.len())).collect()
 }

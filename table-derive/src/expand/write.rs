@@ -156,7 +156,9 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
     for key in model.keys() {
         let span = key.template.literal.span();
         for part in of_unknown_width(model, key) {
-            if part.then.is_empty() && key.parts.last().is_some_and(|last| last.name != part.name) {
+            if part.separator.is_empty()
+                && key.parts.last().is_some_and(|last| last.name != part.name)
+            {
                 let width = width(part);
                 assertions.push(quote_spanned!(span=> _orm::assert_fixed_width(#width);));
             }
