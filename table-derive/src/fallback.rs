@@ -32,12 +32,12 @@ pub fn entity(entity: &Entity<'_>) -> TokenStream {
     let at = |template: Option<&Template>| {
         template.map_or_else(Span::call_site, |template| template.literal.span())
     };
-    let partition = partition_type(types, undocumented(), at(entity.partition.as_ref()));
+    let partition = types.partition_type(undocumented(), at(entity.partition.as_ref()));
     let row_types = rows
         .iter()
-        .map(|(name, row)| row_type(types, undocumented(), name, at(row.map(|row| &row.template))));
+        .map(|(name, row)| types.row_type(undocumented(), name, at(row.map(|row| &row.template))));
     let columns = columns(types, undocumented());
-    let patch = patch_type(types, undocumented());
+    let patch = types.patch_type(undocumented());
     let impls = [
         partition_impls(types, &rows),
         rows.iter().map(|(name, row)| row_impls(types, name, *row)).collect(),
@@ -56,7 +56,7 @@ fn columns(types: &EntityTypes<'_>, docs: TokenStream) -> TokenStream {
         let (ident, ty) = (field.ident, field.value_type());
         quote!(#docs #vis #ident: #krate::query::Column<#ty>,)
     });
-    columns_type(types, docs.clone(), &names::columns(types.entity), fields)
+    types.columns_type(docs.clone(), &names::columns(types.entity), fields.collect())
 }
 
 /// `E::partition(..)`, its methods and its query.
@@ -65,21 +65,19 @@ fn partition_impls(types: &EntityTypes<'_>, rows: &[(Ident, Option<&Row>)]) -> T
     let (params, partition) = (types.params(), types.partition());
     let slots = || types.entity.partition.iter().flat_map(slots);
     let parameters = |names: Vec<String>| {
-        idents(names).into_iter().map(|name| {
-            let ty = anything();
-            quote!(#name: #ty)
-        })
+        let (names, ty) = (idents(names), anything());
+        quote!(#(#names: #ty),*)
     };
     let shards = shards(types.entity);
-    let made = partition_fn(types, parameters(slots().collect()), unreachable(), Span::call_site());
+    let made = types.partition_fn(parameters(slots().collect()), unreachable(), Span::call_site());
     let others = slots().filter(|slot| !shards.contains(slot)).collect();
-    let all = (!shards.is_empty()).then(|| partitions_fn(types, parameters(others), unreachable()));
+    let all = (!shards.is_empty()).then(|| types.partitions_fn(parameters(others), unreachable()));
     let methods = rows.iter().filter_map(|(name, row)| {
-        Some(row_fn(types, &(*row)?.name, types.with_args(name), unreachable()))
+        Some(types.row_fn(&(*row)?.name, types.with_args(name), unreachable()))
     });
     let canonical = canonical(types, rows);
     let of = (params.clone(), &partition);
-    let query = query_impl(types, of, canonical, quote!(_orm::class::Partition), unreachable());
+    let query = types.query_impl(of, (canonical, quote!(_orm::class::Partition)), unreachable());
     quote! {
         impl #params #ty #where_clause { #made #all }
         impl #params #partition #where_clause { #(#methods)* }
@@ -109,15 +107,17 @@ fn row_impls(types: &EntityTypes<'_>, name: &Ident, row: Option<&Row>) -> TokenS
         .iter()
         .flat_map(|name| ["_in", "_starts_with"].map(|ending| format!("{name}{ending}")));
     let ranges = idents(ranges).into_iter().filter(|name| !equal.contains(name));
-    let ranges = ranges.map(|name| last_component_fn(types, &name, "_", anything(), unreachable()));
-    let equal =
-        equal.iter().map(|name| component_fn(types, name, anything(), quote!(Self), unreachable()));
+    let ranges =
+        ranges.map(|name| types.last_component_fn(&name, ("_", anything()), unreachable()));
+    let equal = equal
+        .iter()
+        .map(|name| types.component_fn(name, (anything(), quote!(Self)), unreachable()));
     let first = types.with_args(name);
     let class = quote!(_orm::class::Point);
-    let query = query_impl(types, (any.clone(), this), first, class, unreachable());
+    let query = types.query_impl((any.clone(), this), (first, class), unreachable());
     let columns = types.with_args(names::columns(types.entity));
-    let row = row_impl(types, this, columns, quote!(0), unreachable());
-    let stores = stores_impl(types, this, quote!(_ID), Some(quote!(const _ID: u64)));
+    let row = types.row_impl(this, columns, (quote!(0), unreachable()));
+    let stores = types.stores_all_impl(this);
     quote! {
         impl #any #this #where_clause { #(#equal)* #(#ranges)* }
         #query
@@ -133,11 +133,11 @@ fn patch_impls(types: &EntityTypes<'_>) -> TokenStream {
     let setters = idents(fields.iter().map(|field| field.name.clone()));
     let slots = idents(fields.iter().map(|field: &Field<'_>| format!("{}_at", field.name)));
     let slots = slots.iter().filter(|name| !setters.contains(name));
-    let slots = slots.map(|name| slot_setter_fn(types, name, anything(), unreachable()));
+    let slots = slots.map(|name| types.slot_setter_fn(name, anything(), unreachable()));
     let setters =
-        setters.iter().map(|name| setter_fn(types, name, name, anything(), unreachable()));
-    let default = patch_default(types, unreachable());
-    let entity_patch = entity_patch_impl(types, unreachable());
+        setters.iter().map(|name| types.setter_fn(name, (name, anything()), unreachable()));
+    let default = types.patch_default(unreachable());
+    let entity_patch = types.entity_patch_impl(unreachable());
     quote! {
         impl #params #patch #where_clause { #(#setters)* #(#slots)* }
         #default
@@ -149,20 +149,20 @@ fn patch_impls(types: &EntityTypes<'_>) -> TokenStream {
 fn entity_impls(types: &EntityTypes<'_>, rows: &[(Ident, Option<&Row>)]) -> TokenStream {
     let EntityTypes { ty, where_clause, .. } = types;
     let row_params = types.params_and(quote!(__R: _orm::Row));
-    let from_row = from_row_impl(types, row_params, quote!(__R));
+    let from_row = types.full_row_impl(row_params, quote!(__R));
     let field_params = types.params_and(quote!(__T, const __ID: u64));
-    let field = field_impl(types, field_params, (quote!(__ID), quote!(__T)), "", None);
-    let read_row = read_row_impl(types.params(), ty, where_clause, ("", None), unreachable());
+    let field = types.field_impl(field_params, (quote!(__ID), quote!(__T)), "", None);
+    let read_row = read_row_impl((types.params(), ty, where_clause), ("", None), unreachable());
     let parts = TableEntityParts {
         table: quote!(""),
         partition: quote!(""),
-        canonical: Some(canonical(types, rows)),
+        canonical: canonical(types, rows),
         encode_partition_key: unreachable(),
         encode_row_key: unreachable(),
         encode_properties: unreachable(),
         ..TableEntityParts::default()
     };
-    let table_entity = table_entity_impl(types, parts);
+    let table_entity = types.table_entity_impl(parts);
     quote!(#from_row #field #read_row #table_entity)
 }
 
@@ -244,7 +244,7 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
     let (ty, where_clause) = (quote!(#ident #ty_generics), where_clause.to_token_stream());
-    let read_row = read_row_impl(impl_generics, &ty, &where_clause, ("", None), unreachable());
+    let read_row = read_row_impl((impl_generics, &ty, &where_clause), ("", None), unreachable());
     let row = quote!(_orm::Row);
     let from_row = projected_from_row_impl(input, row, TokenStream::new());
     quote!(#read_row #from_row)

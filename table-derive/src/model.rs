@@ -72,6 +72,21 @@ pub enum Width {
 }
 
 impl Encoder {
+    /// The encoder of a placeholder. `None` for a width where the component takes none.
+    fn resolve(named: Option<&NamedEncoder>, width: Option<usize>) -> Option<Self> {
+        Some(match (named, width) {
+            (None | Some(NamedEncoder::With(_)), None) => Self::Plain,
+            (None | Some(NamedEncoder::Ascending(_)), Some(digits)) => Self::Padded(digits),
+            (Some(NamedEncoder::Ascending(_)), None) => Self::Ascending,
+            (Some(NamedEncoder::Descending(_)), None) => Self::Descending,
+            (Some(NamedEncoder::Descending(_)), Some(digits)) => Self::DescendingPadded(digits),
+            (Some(NamedEncoder::Biased(_)), None) => Self::Biased,
+            (Some(NamedEncoder::Lower(_)), None) => Self::Lower,
+            (Some(NamedEncoder::Shard(_, shards)), None) => Self::Shard(*shards),
+            (Some(_), Some(_)) => return None,
+        })
+    }
+
     /// Whether its purpose is the order: `asc` or `desc`.
     pub fn is_ordered(self) -> bool {
         matches!(self, Self::Ascending | Self::Descending | Self::DescendingPadded(_))
@@ -373,37 +388,15 @@ impl<'a> Part<'a> {
     ) -> Option<Self> {
         let name = slot.name.clone();
         let component = entity.components.iter().find(|other| other.name.unraw() == name);
-        let field = match component {
-            None => Some(name.clone()),
-            Some(component) => component.encoder.field().map(|field| field.unraw().to_string()),
+        let named = component.map(|component| &component.encoder);
+        let source = match named {
+            Some(NamedEncoder::With(path)) => Source::With(path),
+            Some(named) => Source::Field(entity.field(&named.field()?.unraw().to_string())?),
+            None => Source::Field(entity.field(&name)?),
         };
-        let source = match (&field, component.map(|component| &component.encoder)) {
-            (None, Some(NamedEncoder::With(path))) => Source::With(path),
-            (Some(wanted), _) => Source::Field(entity.field(wanted)?),
-            (None, _) => return None,
-        };
-        let encoder = match (component.map(|component| &component.encoder), slot.digits) {
-            (None, None) => Encoder::Plain,
-            (None | Some(NamedEncoder::Ascending(_)), Some(digits)) => Encoder::Padded(digits),
-            (Some(NamedEncoder::Ascending(_)), None) => Encoder::Ascending,
-            (Some(NamedEncoder::Descending(_)), None) => Encoder::Descending,
-            (Some(NamedEncoder::Descending(_)), Some(digits)) => Encoder::DescendingPadded(digits),
-            (Some(NamedEncoder::Biased(_)), None) => Encoder::Biased,
-            (Some(NamedEncoder::Lower(_)), None) => Encoder::Lower,
-            (Some(NamedEncoder::Shard(_, shards)), None) => Encoder::Shard(*shards),
-            (Some(NamedEncoder::With(_)), None) => Encoder::Plain,
-            (
-                Some(
-                    NamedEncoder::Biased(_)
-                    | NamedEncoder::Lower(_)
-                    | NamedEncoder::Shard(..)
-                    | NamedEncoder::With(_),
-                ),
-                Some(_),
-            ) => {
-                mistake!(errors, template.literal => "component `{name}` takes no width", help: "write `{{{name}}}`");
-                return None;
-            }
+        let Some(encoder) = Encoder::resolve(named, slot.digits) else {
+            mistake!(errors, template.literal => "component `{name}` takes no width", help: "write `{{{name}}}`");
+            return None;
         };
         let ident = match (component, source) {
             (None, Source::Field(field)) => field.ident.clone(),

@@ -48,7 +48,6 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
 }
 
 /// A `key_only` field has no property that another attribute could describe.
-///
 /// Refuses `#[table(key_only, json)]`.
 fn key_only_role(field: &Field<'_>, errors: &mut Errors) {
     let Field { ident, name, .. } = field;
@@ -59,7 +58,6 @@ fn key_only_role(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A default replaces one property that a row lacks.
-///
 /// Refuses `#[table(series, default)]`.
 fn default_of_property(field: &Field<'_>, errors: &mut Errors) {
     let Field { ident, name, .. } = field;
@@ -71,7 +69,6 @@ fn default_of_property(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Entities are read from a response that is gone when the app gets them.
-///
 /// Refuses `name: &'a str`.
 fn owned(field: &Field<'_>, errors: &mut Errors) {
     let Field { name, ty, .. } = field;
@@ -88,7 +85,6 @@ fn owned(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A field's type can hold what its attribute stores in it.
-///
 /// Refuses `#[table(series)] age: u8`.
 fn role_type(field: &Field<'_>, errors: &mut Errors) {
     let Field { name, ty, .. } = field;
@@ -132,7 +128,6 @@ fn holds_timestamp(ty: &Type) -> bool {
 }
 
 /// A limit that the field's type cannot enforce would limit nothing.
-///
 /// Refuses `#[table(max_len = 5)] age: u8`.
 fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max_len else { return };
@@ -144,7 +139,6 @@ fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A limit that the field's type cannot enforce would limit nothing.
-///
 /// Refuses `#[table(max = 5)] name: String`.
 fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max else { return };
@@ -157,7 +151,6 @@ fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// No type is both text and a number.
-///
 /// Refuses `#[table(max = 5, max_len = 5)]`.
 fn one_limit(field: &Field<'_>, errors: &mut Errors) {
     let name = &field.name;
@@ -168,7 +161,6 @@ fn one_limit(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Keys and versions belong to a row, and a group has none of its own.
-///
 /// Refuses `#[table(etag)]` in a struct with `#[derive(Properties)]`.
 fn no_row_field(field: &Field<'_>, errors: &mut Errors) {
     let Field { ident, name, .. } = field;
@@ -179,7 +171,6 @@ fn no_row_field(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// The service stores no property of another name.
-///
 /// Refuses `#[table(rename = "first-name")]`.
 fn property_name(field: &Field<'_>, errors: &mut Errors) {
     let Field { property, property_at, .. } = field;
@@ -194,7 +185,6 @@ fn property_name(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// The service writes these itself.
-///
 /// Refuses `timestamp: DateTime` without a rename.
 fn system_property(field: &Field<'_>, errors: &mut Errors) {
     let Field { property, property_at, .. } = field;
@@ -220,7 +210,6 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
 }
 
 /// The second of two properties of one name would replace the first.
-///
 /// Refuses `#[table(rename = "Name")]` on a second field.
 fn distinct_properties<'f>(
     field: &'f Field<'_>,
@@ -239,7 +228,6 @@ fn distinct_properties<'f>(
 }
 
 /// The service stores no row with more properties. A `Vec` may have no slots, so it counts as none.
-///
 /// Refuses `#[table(series)] readings: [Option<f64>; 300]`.
 fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
     let is_vec = |field: &Field<'_>| field.role == Role::Series && kind::array(field.ty).is_none();

@@ -10,7 +10,6 @@ use proc_macro2::Ident;
 use syn::ext::IdentExt;
 
 /// A row's name is that of a method and of a type.
-///
 /// Refuses two `#[row(by_name, ..)]`.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, Row { name, .. }) in entity.rows.iter().enumerate() {
@@ -21,7 +20,6 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A second guard row of the same values guards nothing more.
-///
 /// Refuses `unique(bib), unique(bib)`.
 pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {
@@ -33,7 +31,6 @@ pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A guard row's key holds exactly the values that it guards, else it would guard others.
-///
 /// Refuses `unique(bib, key = "UNQ:{name}")`.
 pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
     for unique in &entity.uniques {
@@ -52,7 +49,6 @@ pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// `include` and `exclude` choose among the properties of a full row.
-///
 /// Refuses `include(nmae)`.
 pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.rows.iter().flat_map(|row| match &row.copy {
@@ -80,7 +76,6 @@ pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// One row's ETag is the version of the entity.
-///
 /// Refuses `canonical` on a second row.
 pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
     let mut marked = model.entity.rows.iter().filter_map(|row| row.canonical);
@@ -91,7 +86,6 @@ pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The canonical row is there for every entity, and the entity is read back from it.
-///
 /// Refuses `#[row(by_name, key = "..", include(name))]` as the first row.
 pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
     let Some((row, key)) = model.rows().nth(model.canonical) else { return };
@@ -107,7 +101,6 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A range of one row's keys never contains another row's.
-///
 /// Refuses the templates `"A:{name}"` and `"A:B:{bib}"`.
 pub fn starts(model: &Model<'_>, errors: &mut Errors) {
     let all = labelled(model.entity);

@@ -2,7 +2,6 @@
 
 use crate::ast::{Entity, Field, Role, Row};
 use crate::expand::scope::doc;
-use crate::expand::signature::columns_type;
 use crate::expand::types::EntityTypes;
 use crate::model::Model;
 use crate::names;
@@ -34,7 +33,7 @@ fn column_type(types: &EntityTypes<'_>, row: &Row) -> TokenStream {
         let docs = doc(format!("`{property}`."));
         quote!(#docs #vis #ident: #krate::query::Column<#ty>,)
     });
-    columns_type(types, docs, &names::row_columns(entity, row), fields)
+    types.columns_type(docs, &names::row_columns(entity, row), fields.collect())
 }
 
 /// The value of a row's columns. A full row has those of the canonical row.

@@ -4,7 +4,6 @@ use crate::expand::key::{escape, shard_of};
 use crate::expand::row::state;
 use crate::expand::sample::{PARTITION_QUERY, class, cost, such};
 use crate::expand::scope::doc;
-use crate::expand::signature::{partition_fn, partition_type, partitions_fn, query_impl, row_fn};
 use crate::expand::types::EntityTypes;
 use crate::model::{Encoder, Model, Part, Source};
 use crate::names;
@@ -19,7 +18,7 @@ pub fn ty(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         model.entity.rows[model.canonical].name,
         cost(PARTITION_QUERY)
     ));
-    partition_type(types, docs, model.partition.template.literal.span())
+    types.partition_type(docs, model.partition.template.literal.span())
 }
 
 pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
@@ -63,7 +62,7 @@ fn partition_of(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         "The partition {}, whose rows can be asked for by key. Sends nothing.",
         such(&model.partition)
     ));
-    let method = partition_fn(types, parameters, body, at);
+    let method = types.partition_fn(quote!(#(#parameters),*), body, at);
     quote!(#docs #method)
 }
 
@@ -96,7 +95,7 @@ fn partitions_of(model: &Model<'_>, types: &EntityTypes<'_>) -> Option<TokenStre
         quote!(let #ident = _orm::Value::<#ty>::into_value(#ident);)
     });
     let all = all_shards(model, types);
-    let method = partitions_fn(types, parameters, quote!(#(#values)* #all));
+    let method = types.partitions_fn(quote!(#(#parameters),*), quote!(#(#values)* #all));
     let docs = doc(format!(
         "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
         model.partition.template.text
@@ -133,7 +132,7 @@ fn rows(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         let first = types.row_in(&name, state(model, key, 0));
         let phantom = types.phantom_value();
         let docs = doc(format!("The rows {}: {}.", such(key), cost(class(key, 0))));
-        let method = row_fn(types, &row.name, first, quote!(#name(self.0.row(#start) #phantom)));
+        let method = types.row_fn(&row.name, first, quote!(#name(self.0.row(#start) #phantom)));
         quote!(#docs #method)
     });
     rows.collect()
@@ -145,5 +144,5 @@ fn query(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let (method, row) = (&canonical.name, types.row(canonical));
     let body = quote!(_orm::KeyState::keys(self.#method().0));
     let of = (types.params(), &types.partition());
-    query_impl(types, of, row, quote!(_orm::class::Partition), body)
+    types.query_impl(of, (row, quote!(_orm::class::Partition)), body)
 }

@@ -3,9 +3,6 @@
 use crate::ast::{Field, Role};
 use crate::expand::property::limit;
 use crate::expand::scope::{doc, hygienic};
-use crate::expand::signature::{
-    entity_patch_impl, patch_default, patch_type, setter_fn, slot_setter_fn,
-};
 use crate::expand::types::EntityTypes;
 use crate::kind;
 use crate::model::Model;
@@ -33,7 +30,7 @@ pub fn ty(model: &Model<'_>, types: &EntityTypes<'_>) -> Option<TokenStream> {
             "Start from `<{name} as Default>::default()`; a setter has the short name."
         )));
     }
-    Some(patch_type(types, docs))
+    Some(types.patch_type(docs))
 }
 
 pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> Option<TokenStream> {
@@ -43,8 +40,8 @@ pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> Option<TokenStream> 
         Role::Series => slot_setter(types, field),
         _ => Some(setter(types, field)),
     });
-    let default = patch_default(types, quote!(Self(_orm::Default::default())));
-    let entity_patch = entity_patch_impl(types, quote!(self.0));
+    let default = types.patch_default(quote!(Self(_orm::Default::default())));
+    let entity_patch = types.entity_patch_impl(quote!(self.0));
     Some(quote! {
         impl #params #patch #where_clause { #(#setters)* }
         #default
@@ -64,7 +61,7 @@ fn setter(types: &EntityTypes<'_>, field: &Field<'_>) -> TokenStream {
     };
     let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
     let docs = doc(format!("Sets `{property}`."));
-    let method = setter_fn(types, &names::setter(field), ident, value, hygienic!(Self(#set)));
+    let method = types.setter_fn(&names::setter(field), (ident, value), hygienic!(Self(#set)));
     quote!(#docs #method)
 }
 
@@ -75,6 +72,6 @@ fn slot_setter(types: &EntityTypes<'_>, field: &Field<'_>) -> Option<TokenStream
     let value = quote_spanned!(field.ident.span()=> impl _orm::Value<#ty>);
     let set = hygienic!(self.0.set_slot::<#ty>(#property, slot, #slots, value));
     let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
-    let method = slot_setter_fn(types, &names::setter(field), value, hygienic!(Self(#set)));
+    let method = types.slot_setter_fn(&names::setter(field), value, hygienic!(Self(#set)));
     Some(quote!(#docs #method))
 }

@@ -3,7 +3,6 @@
 
 use crate::ast::{Entity, Field, Role};
 use crate::expand::property::read_type;
-use crate::expand::signature::{field_impl, stores_impl};
 use crate::expand::types::EntityTypes;
 use crate::kind;
 use crate::model::{Key, Model};
@@ -15,7 +14,7 @@ pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
         let property = if field.is_stored() { &*field.property } else { "" };
         let from_keys = from_keys(model, field);
-        field_impl(types, types.params(), (id(field), read_type(field)), property, from_keys)
+        types.field_impl(types.params(), (id(field), read_type(field)), property, from_keys)
     });
     let stores = stores(model, types);
     quote!(#(#fields)* #stores)
@@ -35,13 +34,13 @@ fn stores(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
         let this = &types.row_in(names::row(model.entity, row), quote!(__S));
         if row.is_full() {
-            return stores_impl(types, this, quote!(_ID), Some(quote!(const _ID: u64)));
+            return types.stores_all_impl(this);
         }
         let holds = |field: &&Field<'_>| {
             row.has_property(field) || model.partition.recovers(field) || key.recovers(field)
         };
         let fields = projected(model.entity).filter(holds);
-        fields.map(|field| stores_impl(types, this, id(field), None)).collect()
+        fields.map(|field| types.stores_impl(this, id(field))).collect()
     });
     rows.collect()
 }

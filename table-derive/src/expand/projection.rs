@@ -16,7 +16,7 @@ pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStrea
     let (ident, name) = (&input.ident, input.ident.unraw().to_string());
     let (ty, where_clause) = (quote!(#ident #ty_generics), where_clause.to_token_stream());
     let (consts, body) = (select(of, fields), read_row(of, fields));
-    let read_row = read_row_impl(impl_generics, ty, where_clause, (&name, Some(consts)), body);
+    let read_row = read_row_impl((impl_generics, ty, where_clause), (&name, Some(consts)), body);
     let from_row = from_row(input, of, fields);
     quote!(#(#traits)* #read_row #from_row)
 }

@@ -15,7 +15,7 @@ pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let name = model.entity.input.ident.unraw().to_string();
     let consts = metadata(&model.entity.fields);
     let body = read_row(model);
-    read_row_impl(types.params(), &types.ty, &types.where_clause, (&name, consts), body)
+    read_row_impl((types.params(), &types.ty, &types.where_clause), (&name, consts), body)
 }
 
 /// The constant that asks for the types of properties, where a flattened group needs them.

@@ -4,7 +4,6 @@ use crate::ast::Row;
 use crate::expand::columns;
 use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, such};
 use crate::expand::scope::doc;
-use crate::expand::signature::{component_fn, last_component_fn, query_impl, row_impl, row_type};
 use crate::expand::types::EntityTypes;
 use crate::model::{Encoder, Key, Model, Part};
 use crate::names;
@@ -22,7 +21,7 @@ pub fn row_types(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
             row.name,
             such(key)
         ));
-        row_type(types, docs, &names::row(model.entity, row), key.template.literal.span())
+        types.row_type(docs, &names::row(model.entity, row), key.template.literal.span())
     });
     rows.collect()
 }
@@ -88,16 +87,12 @@ pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
 /// `Query` and `Row` of one row.
 fn traits(model: &Model<'_>, types: &EntityTypes<'_>, index: usize, row: &Row) -> TokenStream {
     let this = types.row_in(names::row(model.entity, row), quote!(__S));
-    let query = query_impl(
-        types,
-        (types.params_and(quote!(__S: _orm::KeyState)), &this),
-        types.row(row),
-        quote!(__S::Class),
-        quote!(__S::keys(self.0)),
-    );
+    let of = (types.params_and(quote!(__S: _orm::KeyState)), &this);
+    let query =
+        types.query_impl(of, (types.row(row), quote!(__S::Class)), quote!(__S::keys(self.0)));
     let columns = types.with_args(names::row_columns(model.entity, row));
     let index = Literal::usize_unsuffixed(index);
-    let row = row_impl(types, &this, columns, index, columns::value(model, types, row));
+    let row = types.row_impl(&this, columns, (index, columns::value(model, types, row)));
     quote!(#query #row)
 }
 
@@ -136,7 +131,7 @@ fn give(
     let docs = about(key, part, "the", sample::given(key, given + 1), class(key, given + 1));
     let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
     let body = quote!(#row(#part_of::give(self.0, #name, #ident, #separator) #phantom));
-    let method = component_fn(types, ident, value, next, body);
+    let method = types.component_fn(ident, (value, next), body);
     quote!(#docs #method)
 }
 
@@ -151,7 +146,7 @@ fn range(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     let docs = about(key, part, "a range of", sample::through(key, given), ROW_RANGE_QUERY);
     let method = format_ident!("{}_in", part.ident.unraw());
     let body = quote!(#part_of::range(self.0, #name, range));
-    let method = last_component_fn(types, &method, "range", values, body);
+    let method = types.last_component_fn(&method, ("range", values), body);
     quote!(#docs #method)
 }
 
@@ -164,7 +159,7 @@ fn prefix(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     let docs = about(key, part, "the start of", sample::through(key, given), ROW_RANGE_QUERY);
     let method = format_ident!("{}_starts_with", part.ident.unraw());
     let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #separator));
-    let method = last_component_fn(types, &method, "prefix", values, body);
+    let method = types.last_component_fn(&method, ("prefix", values), body);
     quote!(#docs #method)
 }
 

@@ -11,231 +11,141 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::DeriveInput;
 
-/// `struct EPartition(..)`, shown where the partition's template is.
-pub fn partition_type(types: &EntityTypes<'_>, docs: TokenStream, at: Span) -> TokenStream {
-    let entity = types.entity;
-    let (krate, lints) = (&entity.krate, lints(entity.input));
-    let (vis, name) = (relocated(&entity.input.vis, at), relocated(names::partition(entity), at));
-    let (params, where_clause) = (types.params(), &types.where_clause);
-    let phantom = types.phantom().map(|phantom| quote!(, #phantom));
-    quote_spanned! {at=>
-        #docs
-        #lints
-        #[must_use]
-        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-        #vis struct #name #params (#krate::key::PartitionKey #phantom) #where_clause;
+/// Types.
+impl EntityTypes<'_> {
+    /// `struct EPartition(..)`, shown where the partition's template is.
+    pub fn partition_type(&self, docs: TokenStream, at: Span) -> TokenStream {
+        let krate = &self.entity.krate;
+        let key = quote!(#krate::key::PartitionKey);
+        self.key_type(docs, &names::partition(self.entity), self.params(), key, at)
     }
-}
 
-/// `struct EByX<S>(..)`, shown where the row's template is.
-pub fn row_type(types: &EntityTypes<'_>, docs: TokenStream, name: &Ident, at: Span) -> TokenStream {
-    let entity = types.entity;
-    let (krate, lints) = (&entity.krate, lints(entity.input));
-    let (vis, name) = (relocated(&entity.input.vis, at), relocated(name, at));
-    let (params, where_clause) = (types.params_and(quote!(__S = ())), &types.where_clause);
-    let phantom = types.phantom().map(|phantom| quote!(, #phantom));
-    quote_spanned! {at=>
-        #docs
-        #lints
-        #[must_use]
-        #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-        #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
+    /// `struct EByX<S>(..)`, shown where the row's template is.
+    pub fn row_type(&self, docs: TokenStream, name: &Ident, at: Span) -> TokenStream {
+        let krate = &self.entity.krate;
+        let key = quote!(#krate::key::RowKey<__S>);
+        self.key_type(docs, name, self.params_and(quote!(__S = ())), key, at)
     }
-}
 
-/// `struct EColumns { .. }`, with a field for each column.
-pub fn columns_type(
-    types: &EntityTypes<'_>,
-    docs: TokenStream,
-    name: &Ident,
-    fields: impl Iterator<Item = TokenStream>,
-) -> TokenStream {
-    let (vis, lints) = (&types.entity.input.vis, lints(types.entity.input));
-    let (params, where_clause) = (types.params(), &types.where_clause);
-    let phantom = types.phantom().map(|phantom| quote!(__entity: #phantom,));
-    quote! {
-        #docs
-        #lints
-        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
-        #[allow(dead_code, deprecated, non_snake_case)]
-        #vis struct #name #params #where_clause { #(#fields)* #phantom }
+    fn key_type(
+        &self,
+        docs: TokenStream,
+        name: &Ident,
+        params: TokenStream,
+        key: TokenStream,
+        at: Span,
+    ) -> TokenStream {
+        let (vis, name) = (relocated(&self.entity.input.vis, at), relocated(name, at));
+        let (lints, where_clause) = (lints(self.entity.input), &self.where_clause);
+        let phantom = self.phantom().map(|phantom| quote!(, #phantom));
+        quote_spanned! {at=>
+            #docs
+            #lints
+            #[must_use]
+            #[derive(::core::fmt::Debug, ::core::clone::Clone)]
+            #vis struct #name #params (#key #phantom) #where_clause;
+        }
     }
-}
 
-/// `struct EPatch(..)`.
-pub fn patch_type(types: &EntityTypes<'_>, docs: TokenStream) -> TokenStream {
-    let (entity, ty) = (types.entity, &types.ty);
-    let (krate, vis, lints) = (&entity.krate, &entity.input.vis, lints(entity.input));
-    let (name, params, where_clause) = (names::patch(entity), types.params(), &types.where_clause);
-    let default = (!types.is_generic()).then(|| quote!(, ::core::default::Default));
-    quote! {
-        #docs
-        #lints
-        #[must_use]
-        #[derive(::core::fmt::Debug, ::core::clone::Clone #default)]
-        #vis struct #name #params (#krate::repo::Patch<#ty>) #where_clause;
-    }
-}
-
-/// `Default` for a generic patch. A derived one would ask for more of the type's parameters.
-pub fn patch_default(types: &EntityTypes<'_>, body: TokenStream) -> Option<TokenStream> {
-    let (params, patch, where_clause) = (types.params(), types.patch(), &types.where_clause);
-    types.is_generic().then(|| {
+    /// `struct EColumns { .. }`, with a field for each column.
+    pub fn columns_type(
+        &self,
+        docs: TokenStream,
+        name: &Ident,
+        fields: TokenStream,
+    ) -> TokenStream {
+        let (vis, lints) = (&self.entity.input.vis, lints(self.entity.input));
+        let (params, where_clause) = (self.params(), &self.where_clause);
+        let phantom = self.phantom().map(|phantom| quote!(__entity: #phantom,));
         quote! {
-            impl #params _orm::Default for #patch #where_clause {
-                fn default() -> Self {
-                    #body
-                }
-            }
+            #docs
+            #lints
+            #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+            #[allow(dead_code, deprecated, non_snake_case)]
+            #vis struct #name #params #where_clause { #fields #phantom }
         }
-    })
-}
+    }
 
-/// `EntityPatch`, by which `Repo::merge` takes the patch.
-pub fn entity_patch_impl(types: &EntityTypes<'_>, body: TokenStream) -> TokenStream {
-    let EntityTypes { ty, where_clause, .. } = types;
-    let (params, patch) = (types.params(), types.patch());
-    quote! {
-        impl #params _orm::EntityPatch<#ty> for #patch #where_clause {
-            fn into_patch(self) -> _orm::Patch<#ty> {
-                #body
-            }
+    /// `struct EPatch(..)`.
+    pub fn patch_type(&self, docs: TokenStream) -> TokenStream {
+        let (entity, ty, where_clause) = (self.entity, &self.ty, &self.where_clause);
+        let (krate, vis, lints) = (&entity.krate, &entity.input.vis, lints(entity.input));
+        let (name, params) = (names::patch(entity), self.params());
+        let default = (!self.is_generic()).then(|| quote!(, ::core::default::Default));
+        quote! {
+            #docs
+            #lints
+            #[must_use]
+            #[derive(::core::fmt::Debug, ::core::clone::Clone #default)]
+            #vis struct #name #params (#krate::repo::Patch<#ty>) #where_clause;
         }
     }
 }
 
-/// `E::partition(..)`. Errors about its arguments show the template.
-pub fn partition_fn(
-    types: &EntityTypes<'_>,
-    parameters: impl Iterator<Item = TokenStream>,
-    body: TokenStream,
-    at: Span,
-) -> TokenStream {
-    let (vis, partition) = (&types.entity.input.vis, types.partition());
-    let method = Ident::new("partition", at);
-    quote!(#vis fn #method(#(#parameters),*) -> #partition { #body })
-}
-
-/// `E::partitions(..)`, for a partition with a shard.
-pub fn partitions_fn(
-    types: &EntityTypes<'_>,
-    parameters: impl Iterator<Item = TokenStream>,
-    body: TokenStream,
-) -> TokenStream {
-    let (vis, partition) = (&types.entity.input.vis, types.partition());
-    quote!(#vis fn partitions(#(#parameters),*) -> _orm::Vec<#partition> { #body })
-}
-
-/// `EPartition::by_x()`.
-pub fn row_fn(
-    types: &EntityTypes<'_>,
-    name: &Ident,
-    row: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let vis = &types.entity.input.vis;
-    quote!(#vis fn #name(&self) -> #row { #body })
-}
-
-/// `EByX::component(value)`, which gives a component.
-pub fn component_fn(
-    types: &EntityTypes<'_>,
-    name: &Ident,
-    value: TokenStream,
-    next: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let vis = &types.entity.input.vis;
-    quote!(#vis fn #name(self, #name: #value) -> #next { #body })
-}
-
-/// `EByX::component_in(range)` or `EByX::component_starts_with(prefix)`, which ends a key.
-pub fn last_component_fn(
-    types: &EntityTypes<'_>,
-    name: &Ident,
-    parameter: &str,
-    values: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let (vis, parameter) = (&types.entity.input.vis, Ident::new(parameter, Span::call_site()));
-    quote!(#vis fn #name(self, #parameter: #values) -> _orm::Range<Self> { #body })
-}
-
-/// `EPatch::field(value)`.
-pub fn setter_fn(
-    types: &EntityTypes<'_>,
-    name: &Ident,
-    parameter: &Ident,
-    value: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let vis = &types.entity.input.vis;
-    hygienic!(#vis fn #name(self, #parameter: #value) -> Self { #body })
-}
-
-/// `EPatch::field_at(slot, value)`.
-pub fn slot_setter_fn(
-    types: &EntityTypes<'_>,
-    name: &Ident,
-    value: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let vis = &types.entity.input.vis;
-    hygienic!(#vis fn #name(self, slot: usize, value: #value) -> Self { #body })
-}
-
-/// `Query` for the type `this`.
-pub fn query_impl(
-    types: &EntityTypes<'_>,
-    (params, this): (TokenStream, &TokenStream),
-    row: TokenStream,
-    class: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let where_clause = &types.where_clause;
-    quote! {
-        #[diagnostic::do_not_recommend]
-        impl #params _orm::Query for #this #where_clause {
-            type Row = #row;
-            type Class = #class;
-            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-                #body
-            }
-        }
+/// Methods.
+impl EntityTypes<'_> {
+    /// `E::partition(..)`. Errors about its arguments show the template.
+    pub fn partition_fn(
+        &self,
+        parameters: TokenStream,
+        body: TokenStream,
+        at: Span,
+    ) -> TokenStream {
+        let (vis, partition) = (&self.entity.input.vis, self.partition());
+        let method = Ident::new("partition", at);
+        quote!(#vis fn #method(#parameters) -> #partition { #body })
     }
-}
 
-/// `Row` for a row's type in every state.
-pub fn row_impl(
-    types: &EntityTypes<'_>,
-    this: &TokenStream,
-    columns: TokenStream,
-    index: impl ToTokens,
-    value: TokenStream,
-) -> TokenStream {
-    let (ty, where_clause) = (&types.ty, &types.where_clause);
-    let params = types.params_and(quote!(__S));
-    quote! {
-        impl #params _orm::Row for #this #where_clause {
-            type Entity = #ty;
-            type Columns = #columns;
-            const INDEX: usize = #index;
-            const COLUMNS: Self::Columns = #value;
-        }
+    /// `E::partitions(..)`, for a partition with a shard.
+    pub fn partitions_fn(&self, parameters: TokenStream, body: TokenStream) -> TokenStream {
+        let (vis, partition) = (&self.entity.input.vis, self.partition());
+        quote!(#vis fn partitions(#parameters) -> _orm::Vec<#partition> { #body })
     }
-}
 
-/// `Stores`: the row's properties or keys hold the field with that number. `id` declares the number
-/// where the row holds every field.
-pub fn stores_impl(
-    types: &EntityTypes<'_>,
-    this: &TokenStream,
-    id: impl ToTokens,
-    declared: Option<TokenStream>,
-) -> TokenStream {
-    let declared = declared.map(|declared| quote!(, #declared));
-    let (params, where_clause) = (types.params_and(quote!(__S #declared)), &types.where_clause);
-    quote!(impl #params _orm::Stores<#id> for #this #where_clause {})
+    /// `EPartition::by_x()`.
+    pub fn row_fn(&self, name: &Ident, row: TokenStream, body: TokenStream) -> TokenStream {
+        let vis = &self.entity.input.vis;
+        quote!(#vis fn #name(&self) -> #row { #body })
+    }
+
+    /// `EByX::component(value)`, which gives a component and returns the key in its next state.
+    pub fn component_fn(
+        &self,
+        name: &Ident,
+        (value, next): (TokenStream, TokenStream),
+        body: TokenStream,
+    ) -> TokenStream {
+        let vis = &self.entity.input.vis;
+        quote!(#vis fn #name(self, #name: #value) -> #next { #body })
+    }
+
+    /// `EByX::component_in(range)` or `EByX::component_starts_with(prefix)`, which ends a key.
+    pub fn last_component_fn(
+        &self,
+        name: &Ident,
+        (parameter, ty): (&str, TokenStream),
+        body: TokenStream,
+    ) -> TokenStream {
+        let (vis, parameter) = (&self.entity.input.vis, Ident::new(parameter, Span::call_site()));
+        quote!(#vis fn #name(self, #parameter: #ty) -> _orm::Range<Self> { #body })
+    }
+
+    /// `EPatch::field(value)`.
+    pub fn setter_fn(
+        &self,
+        name: &Ident,
+        (parameter, ty): (&Ident, TokenStream),
+        body: TokenStream,
+    ) -> TokenStream {
+        let vis = &self.entity.input.vis;
+        hygienic!(#vis fn #name(self, #parameter: #ty) -> Self { #body })
+    }
+
+    /// `EPatch::field_at(slot, value)`.
+    pub fn slot_setter_fn(&self, name: &Ident, ty: TokenStream, body: TokenStream) -> TokenStream {
+        let vis = &self.entity.input.vis;
+        hygienic!(#vis fn #name(self, slot: usize, value: #ty) -> Self { #body })
+    }
 }
 
 /// The parts of `TableEntity` that an entity fills.
@@ -249,24 +159,33 @@ pub struct TableEntityParts {
     pub longest_keys: Vec<TokenStream>,
     /// Constants that differ from the trait's defaults.
     pub flags: TokenStream,
-    pub canonical: Option<TokenStream>,
+    pub canonical: TokenStream,
     pub encode_partition_key: TokenStream,
     pub encode_row_key: TokenStream,
     pub encode_properties: TokenStream,
     pub set_version: Option<TokenStream>,
 }
 
-pub fn table_entity_impl(types: &EntityTypes<'_>, parts: TableEntityParts) -> TokenStream {
-    let EntityTypes { ty, where_clause, .. } = types;
-    let params = types.params();
-    let TableEntityParts { table, partition, escape, rows, guards, longest_keys, flags, .. } =
-        &parts;
-    let TableEntityParts { canonical, encode_partition_key, encode_row_key, .. } = &parts;
-    let TableEntityParts { encode_properties, set_version, .. } = &parts;
-    hygienic! {
-        #[automatically_derived]
-        #[diagnostic::do_not_recommend]
-        impl #params _orm::TableEntity for #ty #where_clause {
+/// Implementations.
+impl EntityTypes<'_> {
+    /// An implementation with these parameters and the entity's bounds.
+    fn implement(
+        &self,
+        params: TokenStream,
+        what: TokenStream,
+        this: impl ToTokens,
+        body: TokenStream,
+    ) -> TokenStream {
+        let where_clause = &self.where_clause;
+        quote!(impl #params #what for #this #where_clause { #body })
+    }
+
+    pub fn table_entity_impl(&self, parts: TableEntityParts) -> TokenStream {
+        let TableEntityParts { table, partition, escape, rows, guards, longest_keys, .. } = &parts;
+        let TableEntityParts { flags, canonical, set_version, .. } = &parts;
+        let TableEntityParts { encode_partition_key, encode_row_key, encode_properties, .. } =
+            &parts;
+        let body = hygienic! {
             const TABLE: &'static str = #table;
             const PARTITION: &'static str = #partition;
             #escape
@@ -278,30 +197,100 @@ pub fn table_entity_impl(types: &EntityTypes<'_>, parts: TableEntityParts) -> To
             fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
                 #encode_partition_key
             }
-            fn encode_row_key(
-                &self,
-                row: usize,
-                key: &mut _orm::KeyText,
-            ) -> _orm::KeyResult<bool> {
+            fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
                 #encode_row_key
             }
-            fn encode_properties(
-                &self,
-                row: usize,
-                out: &mut _orm::PropertiesWriter,
-            ) -> _orm::Written {
+            fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
                 #encode_properties
             }
             #set_version
-        }
+        };
+        let implement = self.implement(self.params(), quote!(_orm::TableEntity), &self.ty, body);
+        quote!(#[automatically_derived] #[diagnostic::do_not_recommend] #implement)
+    }
+
+    /// `FromRow` of the rows `row`, each of which is read as the whole entity.
+    pub fn full_row_impl(&self, params: TokenStream, row: impl ToTokens) -> TokenStream {
+        let from = quote!(_orm::FromRow<#row>);
+        let implement = self.implement(params, from, &self.ty, TokenStream::new());
+        quote!(#[diagnostic::do_not_recommend] #implement)
+    }
+
+    /// `Query` for the type `this`.
+    pub fn query_impl(
+        &self,
+        (params, this): (TokenStream, &TokenStream),
+        (row, class): (TokenStream, TokenStream),
+        body: TokenStream,
+    ) -> TokenStream {
+        let body = quote! {
+            type Row = #row;
+            type Class = #class;
+            fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { #body }
+        };
+        let implement = self.implement(params, quote!(_orm::Query), this, body);
+        quote!(#[diagnostic::do_not_recommend] #implement)
+    }
+
+    /// `Row` for a row's type in every state.
+    pub fn row_impl(
+        &self,
+        this: &TokenStream,
+        columns: TokenStream,
+        (index, value): (impl ToTokens, TokenStream),
+    ) -> TokenStream {
+        let ty = &self.ty;
+        let body = quote! {
+            type Entity = #ty;
+            type Columns = #columns;
+            const INDEX: usize = #index;
+            const COLUMNS: Self::Columns = #value;
+        };
+        self.implement(self.params_and(quote!(__S)), quote!(_orm::Row), this, body)
+    }
+
+    /// `Stores`: the row's properties or keys hold the field with that number.
+    pub fn stores_impl(&self, this: &TokenStream, id: impl ToTokens) -> TokenStream {
+        let stores = quote!(_orm::Stores<#id>);
+        self.implement(self.params_and(quote!(__S)), stores, this, TokenStream::new())
+    }
+
+    /// `Stores` of every field.
+    pub fn stores_all_impl(&self, this: &TokenStream) -> TokenStream {
+        let params = self.params_and(quote!(__S, const _ID: u64));
+        self.implement(params, quote!(_orm::Stores<_ID>), this, TokenStream::new())
+    }
+
+    /// `Field`: what a projection asks of the entity for one of its fields.
+    pub fn field_impl(
+        &self,
+        params: TokenStream,
+        (id, ty): (impl ToTokens, impl ToTokens),
+        property: &str,
+        from_keys: Option<TokenStream>,
+    ) -> TokenStream {
+        let body = quote!(const PROPERTY: &'static str = #property; #from_keys);
+        self.implement(params, quote!(_orm::Field<#id, #ty>), &self.ty, body)
+    }
+
+    /// `Default` for a generic patch. A derived one would ask for more of the type's parameters.
+    pub fn patch_default(&self, body: TokenStream) -> Option<TokenStream> {
+        let body = quote!(fn default() -> Self { #body });
+        self.is_generic()
+            .then(|| self.implement(self.params(), quote!(_orm::Default), self.patch(), body))
+    }
+
+    /// `EntityPatch`, by which `Repo::merge` takes the patch.
+    pub fn entity_patch_impl(&self, body: TokenStream) -> TokenStream {
+        let ty = &self.ty;
+        let body = quote!(fn into_patch(self) -> _orm::Patch<#ty> { #body });
+        self.implement(self.params(), quote!(_orm::EntityPatch<#ty>), self.patch(), body)
     }
 }
 
 /// `ReadRow`. `consts` are the constants that differ from the trait's defaults.
 pub fn read_row_impl(
-    params: impl ToTokens,
-    ty: impl ToTokens,
-    where_clause: impl ToTokens,
+    (params, ty, where_clause): (impl ToTokens, impl ToTokens, impl ToTokens),
     (name, consts): (&str, Option<TokenStream>),
     body: TokenStream,
 ) -> TokenStream {
@@ -313,36 +302,6 @@ pub fn read_row_impl(
             fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
                 #body
             }
-        }
-    }
-}
-
-/// `FromRow` of the rows `row`, each of which is read as the whole entity.
-pub fn from_row_impl(
-    types: &EntityTypes<'_>,
-    params: TokenStream,
-    row: impl ToTokens,
-) -> TokenStream {
-    let EntityTypes { ty, where_clause, .. } = types;
-    quote! {
-        #[diagnostic::do_not_recommend]
-        impl #params _orm::FromRow<#row> for #ty #where_clause {}
-    }
-}
-
-/// `Field`: what a projection asks of the entity for one of its fields.
-pub fn field_impl(
-    types: &EntityTypes<'_>,
-    params: TokenStream,
-    (id, ty): (impl ToTokens, impl ToTokens),
-    property: &str,
-    from_keys: Option<TokenStream>,
-) -> TokenStream {
-    let (entity, where_clause) = (&types.ty, &types.where_clause);
-    quote! {
-        impl #params _orm::Field<#id, #ty> for #entity #where_clause {
-            const PROPERTY: &'static str = #property;
-            #from_keys
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::expand::key::{
 };
 use crate::expand::property;
 use crate::expand::scope::hygienic;
-use crate::expand::signature::{TableEntityParts, from_row_impl, table_entity_impl};
+use crate::expand::signature::TableEntityParts;
 use crate::expand::types::EntityTypes;
 use crate::model::{Key, Model, Part};
 use crate::names;
@@ -32,13 +32,13 @@ pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         guards: guards(model),
         longest_keys,
         flags: flags(model),
-        canonical: Some(types.row(&model.entity.rows[model.canonical])),
+        canonical: types.row(&model.entity.rows[model.canonical]),
         encode_partition_key: hygienic!(#inside #partition_key _orm::Ok(())),
         encode_row_key: hygienic!(#row_key _orm::Ok(true)),
         encode_properties: hygienic!(#properties _orm::Ok(())),
         set_version: set_version(&model.entity.fields),
     };
-    let table_entity = table_entity_impl(types, parts);
+    let table_entity = types.table_entity_impl(parts);
     let full_rows = full_rows(model, types);
     quote! {
         #(const _: () = #outside)*
@@ -186,7 +186,7 @@ fn full_rows(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let full = model.entity.rows.iter().filter(|row| row.is_full());
     full.map(|row| {
         let row = types.row_in(names::row(model.entity, row), quote!(__S));
-        from_row_impl(types, types.params_and(quote!(__S)), row)
+        types.full_row_impl(types.params_and(quote!(__S)), row)
     })
     .collect()
 }
