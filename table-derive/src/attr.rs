@@ -187,26 +187,29 @@ impl Items {
     /// Every `name(..)`, with its name and its parts.
     pub fn lists(&mut self, name: &str, errors: &mut Errors) -> Vec<(Ident, Vec<Item>)> {
         let mut lists = Vec::new();
-        while let Some(item) = self.take(name) {
-            let Value::List(tokens) = item.value else {
-                mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}(field)`");
-                continue;
-            };
+        while self.has(name) {
+            let Some((at, tokens)) = self.list(name, errors) else { continue };
             let parse = Punctuated::<Item, Token![,]>::parse_terminated;
             let parsed = errors.keep(syn::parse::Parser::parse2(parse, tokens));
-            lists.extend(parsed.map(|items| (item.name, items.into_iter().collect())));
+            lists.extend(parsed.map(|items| (at, items.into_iter().collect())));
         }
         lists
     }
 
     /// `name(a, b)`.
     pub fn names(&mut self, name: &str, errors: &mut Errors) -> Option<Vec<Ident>> {
-        let item = self.take(name)?;
-        let Value::List(tokens) = item.value else {
-            mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}(field, ..)`");
-            return None;
-        };
+        let (_, tokens) = self.list(name, errors)?;
         errors.keep(idents(tokens))
+    }
+
+    /// `name(..)`, with its name and its tokens.
+    fn list(&mut self, name: &str, errors: &mut Errors) -> Option<(Ident, TokenStream)> {
+        let item = self.take(name)?;
+        if let Value::List(tokens) = item.value {
+            return Some((item.name, tokens));
+        }
+        mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}(field, ..)`");
+        None
     }
 }
 
