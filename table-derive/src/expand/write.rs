@@ -101,10 +101,9 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
     let mut groups: Vec<(Vec<usize>, Vec<TokenStream>)> = Vec::new();
     for field in &model.entity.fields {
         let Some(write) = property::write(field) else { continue };
-        let stores = |(index, (row, _)): (usize, (&crate::ast::Row, _))| {
-            (row.stores(field) || field.key_only.is_some()).then_some(index)
-        };
-        let rows: Vec<usize> = model.rows().enumerate().filter_map(stores).collect();
+        let rows = model.rows().enumerate();
+        let rows = rows.filter(|(_, (row, _))| row.stores(field) || field.key_only.is_some());
+        let rows: Vec<usize> = rows.map(|(index, _)| index).collect();
         match groups.last_mut() {
             Some((same, writes)) if *same == rows => writes.push(write),
             _ => groups.push((rows, vec![write])),
