@@ -2,7 +2,7 @@
 
 use crate::expand::key::{escape, shard_of};
 use crate::expand::row::state;
-use crate::expand::sample::{PARTITION_QUERY, class, cost, such};
+use crate::expand::sample::{PARTITION_QUERY, class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::EntityTypes;
 use crate::model::{Encoder, Model, Part, Source};
@@ -14,7 +14,7 @@ use syn::ext::IdentExt;
 pub fn ty(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let docs = doc(format!(
         "One partition {}. As a query, its `{}` rows: {}.",
-        such(&model.partition),
+        described(&model.partition),
         model.entity.rows[model.canonical].name,
         cost(PARTITION_QUERY)
     ));
@@ -60,7 +60,7 @@ fn partition_of(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
     let body = quote!(#start #(#parts)* #name(#key #phantom));
     let docs = doc(format!(
         "The partition {}, whose rows can be asked for by key. Sends nothing.",
-        such(&model.partition)
+        described(&model.partition)
     ));
     let method = types.partition_fn(quote!(#(#parameters),*), body, at);
     quote!(#docs #method)
@@ -131,7 +131,7 @@ fn rows(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         let (name, start) = (names::row(model.entity, row), &key.template.start);
         let first = types.row_in(&name, state(model, key, 0));
         let phantom = types.phantom_value();
-        let docs = doc(format!("The rows {}: {}.", such(key), cost(class(key, 0))));
+        let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
         let method = types.row_fn(&row.name, first, quote!(#name(self.0.row(#start) #phantom)));
         quote!(#docs #method)
     });

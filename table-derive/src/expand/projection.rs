@@ -2,7 +2,7 @@
 
 use crate::ast::Field;
 use crate::expand::property::{finish, read_type, slot};
-use crate::expand::scope::{hygienic, located, shown};
+use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::signature::{projected_from_row_impl, read_row_impl};
 use crate::names::field_id;
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -25,7 +25,7 @@ pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStrea
 /// entity lacks.
 fn entity_item(of: &Path, field: &Field<'_>, item: &str) -> TokenStream {
     let (has, ty, span) = (has(field), read_type(field), located(field.ident));
-    let (of, item) = (shown(of, span), Ident::new(item, span));
+    let (of, item) = (located_tokens(of, span), Ident::new(item, span));
     quote_spanned!(span=> <#of as #has<#ty>>::#item)
 }
 

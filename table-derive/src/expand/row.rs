@@ -2,7 +2,7 @@
 
 use crate::ast::Row;
 use crate::expand::columns;
-use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, such};
+use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::EntityTypes;
 use crate::model::{Encoder, Key, Model, Part};
@@ -19,7 +19,7 @@ pub fn row_types(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         let docs = doc(format!(
             "The rows `{}` of one partition, {}: {copy}. As a query, those with the components given.",
             row.name,
-            such(key)
+            described(key)
         ));
         types.row_type(docs, &names::row(model.entity, row), key.template.literal.span())
     });

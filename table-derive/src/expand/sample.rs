@@ -27,7 +27,7 @@ pub fn cost(class: &str) -> String {
 }
 
 /// A key's template and a sample of it.
-pub fn such(key: &Key<'_>) -> String {
+pub fn described(key: &Key<'_>) -> String {
     format!("`{}`, such as `{}`", key.template.text, whole(key))
 }
 

@@ -56,7 +56,7 @@ pub fn relocated(tokens: impl ToTokens, at: Span) -> TokenStream {
 }
 
 /// The tokens with that location and the hygiene they had.
-pub fn shown(tokens: impl ToTokens, at: Span) -> TokenStream {
+pub fn located_tokens(tokens: impl ToTokens, at: Span) -> TokenStream {
     respanned(tokens, |own| own.located_at(at))
 }
 
