@@ -1,6 +1,6 @@
-//! The names of generated types.
+//! The names of generated types and methods.
 
-use crate::ast::{Entity, Row};
+use crate::ast::{Entity, Field, Role, Row};
 use crate::case::pascal;
 use proc_macro2::Ident;
 use quote::format_ident;
@@ -10,12 +10,11 @@ pub fn partition(entity: &Entity<'_>) -> Ident {
     format_ident!("{}Partition", entity.input.ident)
 }
 
-/// The properties of full rows.
+/// The columns of full rows.
 pub fn columns(entity: &Entity<'_>) -> Ident {
     format_ident!("{}Columns", entity.input.ident)
 }
 
-/// Properties to be set.
 pub fn patch(entity: &Entity<'_>) -> Ident {
     format_ident!("{}Patch", entity.input.ident)
 }
@@ -29,9 +28,17 @@ pub fn components(entity: &Entity<'_>) -> Ident {
     format_ident!("{}Components", entity.input.ident)
 }
 
-/// The properties of a partial row.
+/// The columns of a row.
 pub fn row_columns(entity: &Entity<'_>, row: &Row) -> Ident {
-    format_ident!("{}Columns", self::row(entity, row))
+    if row.is_full() { columns(entity) } else { format_ident!("{}Columns", self::row(entity, row)) }
+}
+
+/// A patch's method for a field.
+pub fn setter(field: &Field<'_>) -> Ident {
+    match field.role {
+        Role::Series => format_ident!("{}_at", field.ident.unraw()),
+        _ => field.ident.clone(),
+    }
 }
 
 /// A field's number in types: the 64-bit FNV-1a hash of its name.
