@@ -1,5 +1,7 @@
 //! Each example of the folder above runs, and prints what its last lines say.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,16 +9,23 @@ use std::process::Command;
 /// The line above what an example prints.
 const PRINTS: &str = "// Prints:\n";
 
-/// The program that cargo built beside this test. `--test examples` alone builds none.
+/// The program that cargo built beside this test, newer than each file it is built from. A run of
+/// one test builds no examples.
 fn program(source: &Path) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let name = source.file_stem().unwrap().to_str().unwrap();
+    let name = source.file_stem().unwrap();
     let program = test.parent().unwrap().with_file_name("examples").join(name);
+    let sources = fs::read_to_string(program.with_extension("d")).unwrap_or_default();
     let program = program.with_extension(std::env::consts::EXE_EXTENSION);
-    let built = fs::metadata(&program).and_then(|program| program.modified());
-    let written = fs::metadata(source).and_then(|source| source.modified()).unwrap();
-    let is_current = built.is_ok_and(|built| built >= written);
-    assert!(is_current, "`{name}` is not built: run `cargo build -p examples --examples`");
+    let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let built = changed(&program);
+    let is_current = built.is_some()
+        && sources.contains(source.to_str().unwrap())
+        && sources.split_whitespace().skip(1).all(|source| changed(source.as_ref()) <= built);
+    assert!(
+        is_current,
+        "{name:?} is out of date: `cargo test -p examples`, without a name, builds it"
+    );
     program
 }
 
