@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use table_orm::TableName;
-use table_orm::store::{Action, ErrorCode, IfMatch, Metadata, Store, StoreError, StoredRow};
+use table_orm::model::Metadata;
+use table_orm::store::{Action, ErrorCode, IfMatch, Store, StoreError, StoredRow};
 
 const ROWS: u64 = 2;
 const CLIENTS: i64 = 4;

@@ -2,8 +2,9 @@
 
 use async_trait::async_trait;
 use std::fmt::Debug;
+use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
-use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName};
 
 /// What happens to reads and writes on their way; nothing, where it does not say.

@@ -3,9 +3,10 @@
 use crate::meddler::{Meddled, Meddler};
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
+use table_orm::embedded::EmbeddedStore;
+use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
-use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
 /// Point queries by number, other queries, and writes by the number of their operations.

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
 use table_orm::{Repo, Tables};
 use time::OffsetDateTime;
 use tokio::runtime::Runtime;

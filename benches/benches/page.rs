@@ -11,8 +11,9 @@ use bytes::Bytes;
 use finisher::Finisher;
 use serde::Deserialize;
 use std::hint::black_box;
+use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
-use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
 /// The same as a service answers it, for serde alone: an `Edm.Int64` and an `Edm.DateTime` are

@@ -10,7 +10,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
 use table_orm::scan::Splitter;
 use table_orm::{Repo, ScanPermit, TableEntity, Tables};
 use tokio::runtime::Runtime;

@@ -10,7 +10,7 @@ use redb::backends::InMemoryBackend;
 use redb::{Database, ReadableTable, TableDefinition};
 use std::cell::Cell;
 use std::path::PathBuf;
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
 use table_orm::{Repo, TableEntity, Tables};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -50,7 +50,7 @@ type RawRow = (Vec<u8>, Vec<u8>);
 /// The keys and values that the store keeps for an entity.
 fn raw_rows(runner: &Runner) -> Vec<RawRow> {
     let rows = EntityRows::of(runner).unwrap();
-    let raw = |row: &table_orm::row::EntityRow| {
+    let raw = |row: &table_orm::entity::EntityRow| {
         let key = format!("{}\0{}", rows.partition_key, row.row_key).into_bytes();
         let mut value = br#"{"Timestamp":"2011-11-06T14:10:00.1234567Z","#.to_vec();
         value.extend_from_slice(&row.body[1..]);

@@ -1,26 +1,29 @@
 //! What generated code needs: one short path for every name it writes. Not for use by hand.
 
-pub use crate::edm::{DateTime, Edm};
+pub use crate::codec::Members;
+pub use crate::entity::{Field, Query, Row, Stores};
+pub use crate::entity::{FromRow, ReadRow};
 pub use crate::entity::{
-    ETag, GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
+    GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
 };
 pub use crate::key::IntoValue as Value;
+pub use crate::key::StoredKeys;
 pub use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
-    KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Part, PartitionKey, Plain, PrefixOf,
-    RangeOf, RowKey, Shard, Sorted, SortedLast, TextPart, Width,
+    KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixOf, RangeOf, Shard,
+    Sorted, SortedLast, TextPart, Width,
 };
+pub use crate::model::ETag;
+pub use crate::model::Metadata;
+pub use crate::model::{DateTime, Edm};
+pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Declared, Json, Limit, Limit::Max, Limit::MaxLen, Ordered, Properties, PropertiesWriter,
-    Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, assert_properties,
-    metadata,
+    Declared, Json, Limit, Ordered, Properties, PropertiesWriter, Property, PropertyError,
+    PropertyFault, PropertyWriter, RowFault, Series, assert_properties, metadata,
 };
-pub use crate::query::{
-    Column, Complete, Field, KeyRange, KeyState, Needs, Open, Query, Row, Stores, class,
-};
+pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
+pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
-pub use crate::row::{FromRow, Members, ReadRow, StoredKeys};
-pub use crate::store::Metadata;
 pub use core::clone::Clone;
 pub use core::default::Default;
 pub use core::marker::PhantomData;
@@ -203,7 +206,7 @@ pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
         at += 1;
     }
     assert!(
-        units <= crate::key::MAX_KEY_UNITS,
+        units <= crate::model::MAX_KEY_UNITS,
         "this template writes keys of more than 512 UTF-16 units; shorten its components or \
          literals"
     );
@@ -269,7 +272,7 @@ impl<E: TableEntity> Variant for E {
     const MEMBER: UnionMember = UnionMember::of::<E>();
 
     fn read(row: &[u8]) -> Result<Self, PropertyError> {
-        crate::row::read_row(<E::Canonical as Row>::INDEX, row)
+        crate::entity::read_row(<E::Canonical as Row>::INDEX, row)
     }
 }
 

@@ -3,13 +3,12 @@
 
 #![allow(clippy::expect_used, reason = "a panic is what the fuzzer looks for")]
 
-use crate::edm::DateTime;
-use crate::entity::DynamicEntity;
+use crate::entity::{DynamicEntity, read_etag, read_page, read_row, split_page};
 use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, KeyPart, KeyReader, KeyText, Padded,
     Plain,
 };
-use crate::row::{read_etag, read_page, read_row, split_page};
+use crate::model::DateTime;
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
@@ -17,7 +16,7 @@ use uuid::Uuid;
 /// has operations.
 #[cfg(feature = "azure")]
 pub fn answer(status: u16, header: &str, body: &[u8]) {
-    use crate::protocol::Response;
+    use crate::azure::protocol::Response;
     use crate::store::{Action, IfMatch, Operation};
 
     let delete = |row_key: &str| Operation {
@@ -41,7 +40,7 @@ pub fn answer(status: u16, header: &str, body: &[u8]) {
 /// itself does not depend on its secret.
 #[cfg(feature = "azure")]
 pub fn connection_string(text: &str) {
-    use crate::store::azure::ConnectionString;
+    use crate::azure::ConnectionString;
     use azure_core::http::Url;
 
     let lower = text.to_ascii_lowercase();
@@ -65,8 +64,8 @@ pub fn connection_string(text: &str) {
 
 /// What it shows of itself is what it would show with another secret.
 #[cfg(feature = "azure")]
-fn shows_no_secret(text: &str, parsed: &crate::store::azure::ConnectionString) {
-    use crate::store::azure::{Credential, SharedKey};
+fn shows_no_secret(text: &str, parsed: &crate::azure::ConnectionString) {
+    use crate::azure::{Credential, SharedKey};
 
     let accounts = text.split(';').filter_map(|part| Some(part.split_once('=')?.1.trim()));
     let same_key = accounts
@@ -82,7 +81,7 @@ fn shows_no_secret(text: &str, parsed: &crate::store::azure::ConnectionString) {
 /// A filter is read back as the comparisons it was made of, whatever their values; one with a name
 /// that is none is not sent.
 pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
-    use crate::edm::Edm;
+    use crate::model::Edm;
     use crate::query::{Comparison, Filter};
 
     let text = Edm::from(text);
@@ -97,20 +96,20 @@ pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
             "(", "not", "(", "A", "lt", &text, ")", "or", name, "eq", &value, ")", "and", "B",
             "ne", &text,
         ];
-        if crate::property::is_property_name(name) {
+        if crate::codec::is_property_name(name) {
             assert_eq!(tokens(&filter.to_string()), expected);
         }
         #[cfg(feature = "azure")]
         assert_eq!(
             sent(filter).map(|filter| tokens(&filter)),
-            crate::property::is_property_name(name).then(|| expected.map(str::to_owned).to_vec())
+            crate::codec::is_property_name(name).then(|| expected.map(str::to_owned).to_vec())
         );
     }
 }
 
 /// A value as [`tokens`] gives it.
-fn token(value: &crate::edm::Edm) -> String {
-    use crate::edm::Edm;
+fn token(value: &crate::model::Edm) -> String {
+    use crate::model::Edm;
     match value {
         Edm::String(text) => format!("'{text}"),
         Edm::Binary(bytes) => {
@@ -151,10 +150,10 @@ fn tokens(filter: &str) -> Vec<String> {
 /// The filter that a server reads from the request, if one is sent.
 #[cfg(feature = "azure")]
 fn sent(filter: crate::query::Filter) -> Option<String> {
-    use crate::protocol::{Dialect, Service};
+    use crate::azure::protocol::{Dialect, Service};
     use crate::query::{KeyRange, RowQuery};
 
-    let table = crate::entity::TableName::new("Fuzzed").expect("a table name");
+    let table = crate::model::TableName::new("Fuzzed").expect("a table name");
     let query = RowQuery { filter: Some(filter), ..RowQuery::new(table, KeyRange::ALL) };
     let service = Service::new("https://fuzzed", Dialect::Storage);
     let target = service.query(&query).ok()?.target;

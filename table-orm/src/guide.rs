@@ -47,8 +47,8 @@ pub mod faults {}
 #[cfg_attr(
     feature = "azure",
     doc = "[tables-from]: crate::Tables::from_connection_string",
-    doc = "[client]: crate::store::azure::ConnectOptions::client",
-    doc = "[token]: crate::store::azure::TokenCredential"
+    doc = "[client]: crate::azure::ConnectOptions::client",
+    doc = "[token]: crate::azure::TokenCredential"
 )]
 #[cfg_attr(
     not(feature = "azure"),
@@ -67,9 +67,9 @@ pub mod service {}
 #[doc = ""]
 #[cfg_attr(
     feature = "azure",
-    doc = "[table-sas]: crate::store::azure::TableSas",
-    doc = "[allow-http]: crate::store::azure::TableSas::allow_http",
-    doc = "[from-addresses]: crate::store::azure::TableSas::from_addresses"
+    doc = "[table-sas]: crate::azure::TableSas",
+    doc = "[allow-http]: crate::azure::TableSas::allow_http",
+    doc = "[from-addresses]: crate::azure::TableSas::from_addresses"
 )]
 #[cfg_attr(
     not(feature = "azure"),

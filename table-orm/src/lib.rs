@@ -4,7 +4,7 @@
 //! format strings and generates their encoders, the entity's rows, its property codec, and queries
 //! that can only be asked as point, row range or partition queries.
 //!
-//! The way of a value reads downhill: an entity becomes [rows](row) of [keys](key) and
+//! The way of a value reads downhill: an entity becomes [rows](entity) of [keys](key) and
 //! [properties](property); a call on a [`Repo`] makes a [plan] of them; a [store] carries it
 //! out.
 //!
@@ -40,37 +40,62 @@
 //! `jiff` 0.2, `rust_decimal` 1 and `ulid` 3 with the feature of that name. Types of another major
 //! version are other types, which have neither trait.
 
+pub mod model;
+
+mod sync;
+
+mod codec;
+
+pub mod key;
+
+pub mod property;
+
+pub mod query;
+
+pub mod entity;
+
+pub mod store;
+
+pub mod queue;
+
+#[cfg(feature = "azure")]
+pub mod azure;
+
+#[cfg(feature = "embedded")]
+pub mod embedded;
+
+#[cfg(feature = "azure-data-tables")]
+pub mod data_tables;
+
+pub mod layer;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+mod error;
+
+pub mod plan;
+
+pub mod repo;
+
+pub mod scan;
+
+mod tables;
+
 #[doc(hidden)]
 pub mod __private;
-pub mod edm;
-pub mod entity;
-mod error;
-mod fnv;
+
 #[cfg(any(fuzzing, test))]
 #[doc(hidden)]
 pub mod fuzzing;
+
 #[cfg(any(doc, doctest))]
 pub mod guide;
-pub mod key;
-pub mod layer;
-pub mod plan;
-pub mod property;
-#[cfg(feature = "azure")]
-pub mod protocol;
-pub mod query;
-pub mod queue;
-pub mod repo;
-pub mod row;
-pub mod scan;
-pub mod store;
-mod tables;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
-mod turns;
 
-pub use entity::{DynamicEntity, ETag, Loaded, TableEntity, TableName, TableUnion};
-pub use error::{Error, IncompleteEntity, Invalid, Rejection, Result, RowCount};
+pub use entity::{DynamicEntity, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion};
+pub use error::{Error, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;
+pub use model::{ETag, TableName};
 pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;

@@ -1,12 +1,14 @@
 //! A store and the typed repositories of its tables.
 
-use crate::entity::{DynamicEntity, MemberOf, TableEntity, TableName, TableUnion};
-use crate::error::{Error, Rejection, Result};
+use crate::entity::{DynamicEntity, MemberOf, Row, TableEntity, TableUnion, WholePartition};
+use crate::error::{Result, refused};
 use crate::layer::Layer;
-use crate::query::{Row, ScanPermit, WholePartition};
-use crate::repo::{Channel, Connection, Repo, Table, Transaction, UnionList};
+use crate::model::TableName;
+use crate::plan::{Channel, Connection};
+use crate::query::ScanPermit;
+use crate::repo::{Repo, Table, Transaction, UnionList};
 use crate::scan::Scan;
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use std::sync::Arc;
 
 /// A connection to a store: where an app starts. Cheap to clone.
@@ -32,42 +34,39 @@ impl Tables {
     /// Tables in a database file, created if it is not there. The file is locked while it is open.
     ///
     /// # Errors
-    /// [`Error::Open`] when the file is no database, is in use, or cannot be read and written.
+    /// [`Error::Open`](crate::Error::Open) when the file is no database, is in use, or cannot be read and written.
     #[cfg(feature = "embedded")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
-        Ok(Self::new(crate::store::embedded::EmbeddedStore::open(path)?))
+        Ok(Self::new(crate::embedded::EmbeddedStore::open(path)?))
     }
 
     /// Tables in memory, gone with the last clone of this value.
     ///
     /// # Errors
-    /// [`Error::Open`] when the database engine cannot start.
+    /// [`Error::Open`](crate::Error::Open) when the database engine cannot start.
     #[cfg(feature = "embedded")]
     pub fn in_memory() -> Result<Self> {
-        Ok(Self::new(crate::store::embedded::EmbeddedStore::in_memory()?))
+        Ok(Self::new(crate::embedded::EmbeddedStore::in_memory()?))
     }
 
     /// Tables of the account that a connection string names, as the Azure portal shows it, or of
     /// Azurite: `UseDevelopmentStorage=true`. Sends nothing yet.
     ///
     /// # Errors
-    /// [`Error::Connect`], which never shows a key or signature.
+    /// [`Error::Connect`](crate::Error::Connect), which never shows a key or signature.
     #[cfg(feature = "azure")]
     pub fn from_connection_string(text: &str) -> Result<Self> {
-        Ok(Self::new(crate::store::azure::AzureStore::from_connection_string(text)?))
+        Ok(Self::new(crate::azure::AzureStore::from_connection_string(text)?))
     }
 
     /// Tables of the account at `endpoint`, such as `https://account.table.core.windows.net`, with
     /// a key, a shared access signature, or a credential of Entra ID. Sends nothing yet.
     ///
     /// # Errors
-    /// [`Error::Connect`].
+    /// [`Error::Connect`](crate::Error::Connect).
     #[cfg(feature = "azure")]
-    pub fn azure(
-        endpoint: &str,
-        credential: impl Into<crate::store::azure::Credential>,
-    ) -> Result<Self> {
-        Ok(Self::new(crate::store::azure::AzureStore::new(endpoint, credential)?))
+    pub fn azure(endpoint: &str, credential: impl Into<crate::azure::Credential>) -> Result<Self> {
+        Ok(Self::new(crate::azure::AzureStore::new(endpoint, credential)?))
     }
 
     /// Tables of any store.
@@ -94,7 +93,7 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Layer`] when its limits make no sense.
+    /// [`Error::Layer`](crate::Error::Layer) when its limits make no sense.
     pub fn layer(self, layer: impl Layer) -> Result<Self> {
         let store = layer.around(Arc::clone(&self.connection.store))?;
         // A layer may itself write through the tables below it, and must not wait for those above.
@@ -201,7 +200,7 @@ impl Tables {
     /// Creates a table. Typed tables are created with [`Repo::create_table`].
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`]; [`Error::TableBeingDeleted`] while one of that name is being deleted.
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted) while one of that name is being deleted.
     pub async fn create(&self, table: &TableName) -> Result<()> {
         self.connection
             .store
@@ -213,7 +212,7 @@ impl Tables {
     /// Deletes a table with all its rows.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub async fn delete(&self, table: &TableName) -> Result<()> {
         self.connection
             .store
@@ -221,17 +220,4 @@ impl Tables {
             .await
             .map_err(|cause| refused(table.as_str(), cause))
     }
-}
-
-/// The error of a table operation.
-pub(crate) fn refused(table: &str, cause: StoreError) -> Error {
-    Error::refused(Rejection {
-        entity: "",
-        table: table.to_owned(),
-        partition_key: String::new(),
-        row_key: String::new(),
-        index_row: None,
-        operation: None,
-        cause,
-    })
 }

@@ -6,10 +6,11 @@ use crate::subject::{Subject, insert};
 use azure_data_tables::clients::{TableServiceClient, TableServiceClientBuilder};
 use azure_storage::{CloudLocation, StorageCredentials};
 use table_orm::TableName;
+use table_orm::azure::ConnectError;
+use table_orm::data_tables::DataTablesStore;
+use table_orm::model::Metadata;
 use table_orm::query::Span;
-use table_orm::store::azure::ConnectError;
-use table_orm::store::data_tables::DataTablesStore;
-use table_orm::store::{Batch, Metadata, Store, StoreError};
+use table_orm::store::{Batch, Store, StoreError};
 use tests::azurite::Azurite;
 
 fn builder(azurite: &Azurite) -> TableServiceClientBuilder {

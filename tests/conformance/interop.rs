@@ -6,8 +6,8 @@ use crate::subject::Subject;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use table_orm::DynamicEntity;
-use table_orm::edm::Edm;
-use table_orm::store::azure::AzureStore;
+use table_orm::azure::AzureStore;
+use table_orm::model::Edm;
 use tests::azurite::Azurite;
 
 /// The stored keys of the reference example.
@@ -56,7 +56,7 @@ fn row(origin: &str, partition_key: &str, row_key: &str) -> DynamicEntity {
     let mut row = DynamicEntity::new(format!("{origin}{partition_key}"), row_key);
     row.properties = extremes().properties;
     row.properties.retain(|name, _| !matches!(&**name, "DateTimeTick" | "DateTimeMax"));
-    let microsecond: table_orm::edm::DateTime = "2011-11-06T09:10:00.000001Z".parse().unwrap();
+    let microsecond: table_orm::model::DateTime = "2011-11-06T09:10:00.000001Z".parse().unwrap();
     row.with("DateTimeMicrosecond", microsecond).with("DoubleWhole", Edm::Double(3.0))
 }
 

@@ -33,9 +33,10 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use subject::Subject;
-use table_orm::queue::{AzureQueues, MemoryQueues};
-use table_orm::store::azure::AzureStore;
-use table_orm::store::embedded::EmbeddedStore;
+use table_orm::azure::AzureQueues;
+use table_orm::azure::AzureStore;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::queue::MemoryQueues;
 use tests::azurite::{self, Azurite};
 use tokio::runtime::Runtime;
 

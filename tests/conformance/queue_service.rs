@@ -7,8 +7,9 @@ use crate::stub::{Answer, Stub};
 use azure_core::http::Transport;
 use std::sync::Arc;
 use std::time::Duration;
-use table_orm::queue::{AzureQueues, Message, QueueErrorKind, Queues, Receipt};
-use table_orm::store::azure::{ConnectError, ConnectOptions, Credential, SharedKey};
+use table_orm::azure::AzureQueues;
+use table_orm::azure::{ConnectError, ConnectOptions, Credential, SharedKey};
+use table_orm::queue::{Message, QueueErrorKind, Queues, Receipt};
 
 cases! {
     a_message_that_is_gone_is_lost,

@@ -8,11 +8,12 @@ use azure_core::credentials::{AccessToken, TokenRequestOptions};
 use azure_core::http::{AsyncRawResponse, HttpClient, Request, StatusCode, Transport, headers};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
-use table_orm::store::azure::{
+use table_orm::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
-use table_orm::store::{Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError};
+use table_orm::model::Metadata;
+use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
+use table_orm::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError};
 use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
 
 macro_rules! cases {

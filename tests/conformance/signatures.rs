@@ -6,12 +6,14 @@ use crate::subject::{Subject, insert};
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
 use std::sync::Arc;
-use table_orm::query::Span;
-use table_orm::queue::{AzureQueues, QueueErrorKind, Queues as _};
-use table_orm::store::azure::{
+use table_orm::azure::AzureQueues;
+use table_orm::azure::{
     AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
 };
-use table_orm::store::{Batch, Metadata, Store, StoreError};
+use table_orm::model::Metadata;
+use table_orm::query::Span;
+use table_orm::queue::{QueueErrorKind, Queues as _};
+use table_orm::store::{Batch, Store, StoreError};
 use table_orm::{Error, Tables};
 use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};

@@ -3,11 +3,10 @@
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use table_orm::model::Metadata;
 use table_orm::query::{KeyRange, RowQuery, Span};
 use table_orm::repo::Table;
-use table_orm::store::{
-    Action, Batch, IfMatch, Metadata, Operation, Page, Store, StoreError, StoredRow,
-};
+use table_orm::store::{Action, Batch, IfMatch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
 #[derive(Debug, Clone)]

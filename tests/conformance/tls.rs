@@ -9,11 +9,11 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::sync::Arc;
-use table_orm::queue::AzureQueues;
-use table_orm::store::Store as _;
-use table_orm::store::azure::{
+use table_orm::azure::AzureQueues;
+use table_orm::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
+use table_orm::store::Store as _;
 use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use table_orm::edm::{DateTime, Edm};
+use table_orm::model::{DateTime, Edm};
 use table_orm::property::Property;
 use table_orm::{DynamicEntity, KeyPart, TableEntity, TableName, Tables};
 use time::{Date, OffsetDateTime, Time};

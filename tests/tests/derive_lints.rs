@@ -14,7 +14,7 @@
     clippy::panic
 )]
 
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
 
 /// Public to the crate's users.
 pub mod public {

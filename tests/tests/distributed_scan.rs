@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::time::Duration;
-use table_orm::queue::AzureQueues;
+use table_orm::azure::AzureQueues;
 use table_orm::scan::distributed::DistributedScan;
 use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};
 use tests::azurite::Azurite;

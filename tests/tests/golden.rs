@@ -5,7 +5,7 @@
 
 #![allow(missing_docs)]
 
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
 use table_orm::{KeyPart, TableEntity};
 use time::{Date, Duration, Month, OffsetDateTime, Time, UtcOffset};
 use uuid::Uuid;
@@ -196,7 +196,7 @@ fn cases() -> Vec<String> {
         flag: false,
         sku: Sku("A-1".to_owned()),
         title: "Straße Nach Ägypten".to_owned(),
-        at: OffsetDateTime::from(table_orm::edm::DateTime::MIN),
+        at: OffsetDateTime::from(table_orm::model::DateTime::MIN),
         day: Date::from_calendar_date(1601, Month::January, 1).unwrap(),
         clock: Time::MIDNIGHT,
         guid: Uuid::nil(),
@@ -219,7 +219,7 @@ fn cases() -> Vec<String> {
         flag: true,
         sku: Sku("Z".to_owned()),
         title: "O'NEIL".to_owned(),
-        at: OffsetDateTime::from(table_orm::edm::DateTime::MAX),
+        at: OffsetDateTime::from(table_orm::model::DateTime::MAX),
         day: Date::from_calendar_date(9999, Month::December, 31).unwrap(),
         clock: Time::from_hms_nano(23, 59, 59, 999_999_999).unwrap(),
         guid: Uuid::max(),

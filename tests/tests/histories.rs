@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::TableName;
+use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Faults, Layer as _, Retry, Strategy};
 use table_orm::store::Store;
-use table_orm::store::embedded::EmbeddedStore;
 
 async fn run(seed: u64) -> usize {
     let table = TableName::new("Histories").unwrap();

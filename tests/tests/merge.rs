@@ -3,9 +3,9 @@
 #![allow(missing_docs)]
 
 use std::sync::Arc;
+use table_orm::embedded::EmbeddedStore;
 use table_orm::query::QueryClass;
 use table_orm::store::Action;
-use table_orm::store::embedded::EmbeddedStore;
 use table_orm::{DynamicEntity, Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 /// One row for each day, one property for each hour.

@@ -516,7 +516,7 @@ pub struct Person {
     #[table(flatten)]
     pub home: Address,
     #[table(flatten)]
-    pub more: BTreeMap<String, table_orm::edm::Edm>,
+    pub more: BTreeMap<String, table_orm::model::Edm>,
 }
 
 #[tokio::test]

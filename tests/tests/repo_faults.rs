@@ -11,10 +11,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use table_orm::edm::Edm;
+use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{FaultStore, Faults, Retry, Strategy};
+use table_orm::model::Edm;
 use table_orm::store::Store;
-use table_orm::store::embedded::EmbeddedStore;
 use table_orm::{DynamicEntity, Error, Loaded, Repo, ScanPermit, TableEntity, TableName, Tables};
 use tests::draw;
 use tests::history::Recorder;

@@ -3,9 +3,10 @@
 #![allow(missing_docs)]
 
 use table_orm::key::KeyFault;
+use table_orm::model::MAX_TRANSACTION_BYTES;
 use table_orm::plan::Step;
 use table_orm::repo::TransactionError;
-use table_orm::store::{MAX_TRANSACTION_BYTES, Operation};
+use table_orm::store::Operation;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]

@@ -3,8 +3,8 @@
 #![allow(missing_docs)]
 
 use std::collections::BTreeMap;
+use table_orm::entity::EntityRows;
 use table_orm::entity::GuardTemplate;
-use table_orm::row::EntityRows;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]

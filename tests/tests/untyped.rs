@@ -1,6 +1,6 @@
 //! The untyped calls: rows of any shape, types exact, pages whole.
 
-use table_orm::edm::{DateTime, Edm};
+use table_orm::model::{DateTime, Edm};
 use table_orm::query::{Comparison, Filter};
 use table_orm::repo::Table;
 use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};

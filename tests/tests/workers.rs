@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::time::Duration;
-use table_orm::queue::{AzureQueues, Queues as _};
+use table_orm::azure::AzureQueues;
+use table_orm::azure::AzureStore;
+use table_orm::queue::Queues as _;
 use table_orm::repo::Table;
 use table_orm::store::Store as _;
-use table_orm::store::azure::AzureStore;
 use table_orm::{DynamicEntity, TableName, Tables};
 use tests::azurite::Azurite;
 use tests::worker::{self, Worker};

@@ -3,7 +3,7 @@
 use super::finisher::{BATCH, Finisher, PAGE, PARTITION, finisher};
 use super::server::Server;
 use async_trait::async_trait;
-use table_orm::store::azure::{AzureStore, ConnectOptions, SharedKey};
+use table_orm::azure::{AzureStore, ConnectOptions, SharedKey};
 use table_orm::{Repo, Tables};
 
 pub const ACCOUNT: &str = "acc";

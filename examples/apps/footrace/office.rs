@@ -5,10 +5,11 @@ use crate::report::Column::{self, Left, Right};
 use crate::report::{Cost, Report, clock, counted, took};
 use std::io::{self, Write};
 use std::time::Instant;
+use table_orm::entity::FromRow;
+use table_orm::entity::Row;
 use table_orm::plan::Step;
-use table_orm::query::{PageToken, Row};
+use table_orm::query::PageToken;
 use table_orm::repo::List;
-use table_orm::row::FromRow;
 use table_orm::{Error, Repo};
 
 /// A country whose runners are asked for.

@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
-use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName};
 use tokio::time::Instant;
 

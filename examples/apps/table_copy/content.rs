@@ -1,7 +1,7 @@
 //! What a table holds, as a number of rows and a hash that does not depend on their order.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use table_orm::edm::Edm;
+use table_orm::model::Edm;
 use table_orm::repo::Table;
 use table_orm::{DynamicEntity, Error, ScanPermit};
 

@@ -3,7 +3,7 @@
 use crate::from_env::{self, NoText};
 use std::path::PathBuf;
 #[cfg(feature = "azure")]
-use table_orm::store::azure::{ConnectError, ConnectionString};
+use table_orm::azure::{ConnectError, ConnectionString};
 use table_orm::{DynamicEntity, Error, TableName, Tables};
 
 /// A store.

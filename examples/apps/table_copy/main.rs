@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::process::ExitCode;
 use std::time::Instant;
-use table_orm::entity::TableNameError;
+use table_orm::model::TableNameError;
 use table_orm::repo::Table;
 use table_orm::{Error, ScanPermit, TableName};
 

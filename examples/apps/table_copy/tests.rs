@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::path::Path;
 use std::task::Poll;
 use std::time::Duration;
-use table_orm::edm::{DateTime, Edm};
+use table_orm::model::{DateTime, Edm};
 use table_orm::queue::MemoryQueues;
 use table_orm::{DynamicEntity, Tables};
 use tokio::runtime::Runtime;

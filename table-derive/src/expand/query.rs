@@ -41,7 +41,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
             #lints
             #[must_use]
             #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-            #vis struct #name #params (#krate::key::RowKey<__S> #phantom) #where_clause;
+            #vis struct #name #params (#krate::query::RowKey<__S> #phantom) #where_clause;
         }
     });
     let partition = quote_spanned! {at=>
@@ -49,7 +49,7 @@ pub fn types(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
         #lints
         #[must_use]
         #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-        #own_vis struct #partition #params (#krate::key::PartitionKey #phantom) #where_clause;
+        #own_vis struct #partition #params (#krate::query::PartitionKey #phantom) #where_clause;
     };
     quote! {
         #partition

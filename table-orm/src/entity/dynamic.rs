@@ -1,11 +1,9 @@
 //! A row whose shape is known only when it is read.
 
-use super::ETag;
-use crate::edm::{DateTime, Edm};
-use crate::error::Error;
-use crate::property::{Properties, PropertiesWriter, RowFault};
-use crate::row::{Members, ReadRow, body};
-use crate::store::Metadata;
+use crate::codec::Members;
+use crate::entity::{ReadRow, body};
+use crate::model::{DateTime, ETag, Edm, Metadata};
+use crate::property::{Properties, PropertiesWriter, PropertyError, RowFault};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
@@ -42,10 +40,10 @@ impl DynamicEntity {
     }
 
     /// The row's JSON object.
-    pub(crate) fn body(&self) -> Result<Bytes, Error> {
+    pub(crate) fn body(&self) -> Result<Bytes, PropertyError> {
         let mut out = PropertiesWriter::new(Self::NAME);
         out.flatten("", &self.properties)?;
-        Ok(body(&self.partition_key, &self.row_key, &out)?)
+        body(&self.partition_key, &self.row_key, &out)
     }
 }
 

@@ -1,9 +1,8 @@
 //! An entity with what is needed to write it back: its stored row and its version.
 
-use super::{ETag, TableEntity};
-use crate::error::{Error, RowCount};
-use crate::query::Row;
-use crate::row::{EntityRows, ReadRow, read_entity, read_row};
+use super::{Invalid, ReadBackError, TableEntity};
+use crate::entity::{EntityRows, Row, read_entity, read_row};
+use crate::model::ETag;
 use bytes::Bytes;
 use std::ops::{Deref, DerefMut};
 
@@ -22,7 +21,7 @@ pub struct Loaded<E> {
 
 impl<E: TableEntity> Loaded<E> {
     /// Reads a canonical row, which stands under the entity's key.
-    pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, Error> {
+    pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, ReadBackError> {
         let row = <E::Canonical as Row>::INDEX;
         let (entity, etag) = read_entity::<E>(row, &stored, etag.as_ref())?;
         Ok(Self { entity, stored, etag })
@@ -34,9 +33,9 @@ impl<E: TableEntity> Loaded<E> {
     }
 
     /// The rows that were stored when it was loaded.
-    pub(crate) fn stored_rows(&self) -> Result<EntityRows, Error> {
+    pub(crate) fn stored_rows(&self) -> Result<EntityRows, Invalid> {
         let stored = read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)?;
-        Ok(EntityRows::of(&stored)?)
+        EntityRows::of(&stored)
     }
 
     /// Takes over what a write has stored. One that changed nothing was not sent, and the version
@@ -117,57 +116,5 @@ impl<E> AsLoaded<E> for &mut Loaded<E> {
 
     fn loaded_mut(&mut self) -> &mut Loaded<E> {
         self
-    }
-}
-
-/// What a `load` found, in key order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoadedSet<E>(pub(crate) Vec<Loaded<E>>);
-
-impl<E: ReadRow> LoadedSet<E> {
-    /// The only entity.
-    ///
-    /// # Errors
-    /// [`Error::RowCount`] when there is none, or more than one.
-    pub fn one(self) -> Result<Loaded<E>, Error> {
-        let found = self.0.len().min(2);
-        let mut entities = self.0.into_iter();
-        match (entities.next(), found) {
-            (Some(entity), 1) => Ok(entity),
-            _ => Err(Error::RowCount(RowCount { entity: E::NAME, found })),
-        }
-    }
-
-    /// The only entity, or `None`.
-    ///
-    /// # Errors
-    /// [`Error::RowCount`] when there is more than one.
-    pub fn optional(self) -> Result<Option<Loaded<E>>, Error> {
-        if self.0.is_empty() { Ok(None) } else { self.one().map(Some) }
-    }
-}
-
-impl<E> LoadedSet<E> {
-    /// All of them.
-    #[must_use]
-    pub fn into_vec(self) -> Vec<Loaded<E>> {
-        self.0
-    }
-}
-
-impl<E> Deref for LoadedSet<E> {
-    type Target = [Loaded<E>];
-
-    fn deref(&self) -> &[Loaded<E>] {
-        &self.0
-    }
-}
-
-impl<E> IntoIterator for LoadedSet<E> {
-    type Item = Loaded<E>;
-    type IntoIter = std::vec::IntoIter<Loaded<E>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
     }
 }

@@ -1,22 +1,40 @@
 //! What an app stores: typed entities, their rows, names and versions.
 
 mod dynamic;
-mod etag;
+mod key_mismatch;
 mod loaded;
-mod name;
+mod query;
+mod read;
+mod row_templates;
+mod rows;
+mod skip;
+mod stored_keys;
 mod template;
+#[cfg(test)]
+mod tests;
 mod union;
 
+pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
-pub use etag::ETag;
-pub use loaded::{AsLoaded, Loaded, LoadedSet};
-pub use name::{TableName, TableNameError};
+pub use key_mismatch::KeyMismatch;
+pub use loaded::{AsLoaded, Loaded};
+pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
+#[doc(hidden)]
+pub use query::{Field, Stores};
+pub use read::{FromRow, ReadRow};
+pub use rows::{EntityRow, EntityRows, Invalid};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
+pub(crate) use key_mismatch::{ReadBackError, read_entity};
+pub(crate) use query::{canonical_rows, keys_of};
+pub(crate) use read::{AnyRow, read_etag, read_page, read_row, split_page};
+pub(crate) use row_templates::{canonical, name_of, rows_of, template_of};
+pub(crate) use rows::{body, partition_key, row_key};
+pub(crate) use skip::{SkipUnreadable, read_rows};
+
 use crate::key::{Escape, KeyError, KeyText};
+use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
-use crate::query::Row;
-use crate::row::{FromRow, ReadRow};
 
 /// How much of the entity a row stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

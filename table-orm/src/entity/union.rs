@@ -1,10 +1,9 @@
 //! Entities of several types in one partition, read into one enum.
 
 use super::{GuardTemplate, RowTemplate, TableEntity};
+use crate::entity::{Row, template_of};
+use crate::model::Metadata;
 use crate::property::PropertyError;
-use crate::query::Row;
-use crate::repo::template_of;
-use crate::store::Metadata;
 
 /// An enum with one entity type in each variant: `#[derive(TableUnion)]`.
 ///

@@ -1,10 +1,7 @@
 //! The characters and the length the service allows in a key.
 
-use super::{KeyFault, order};
-
-/// The most UTF-16 units of a PartitionKey or RowKey: 1 KiB (service documentation,
-/// "Understanding the Table service data model").
-pub const MAX_KEY_UNITS: usize = 512;
+use super::KeyFault;
+use crate::model::{MAX_KEY_UNITS, order};
 
 /// Whether the service refuses keys that hold `c`: `/`, `\`, `#`, `?` and control characters.
 #[must_use]

@@ -8,7 +8,7 @@ use super::{
     Ascending, Descending, Escape, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain,
     Sorted, SortedLast, Width,
 };
-use crate::edm::DateTime;
+use crate::model::DateTime;
 use std::ops::RangeInclusive;
 use time::{Date, Month, OffsetDateTime, Time};
 use uuid::Uuid;

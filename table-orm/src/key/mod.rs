@@ -15,14 +15,13 @@ mod chars;
 mod civil;
 mod codes;
 mod error;
-mod given;
+mod fnv;
 mod instant;
 mod number;
-pub mod order;
 mod part;
-mod query;
 mod reader;
 mod shard;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,19 +31,19 @@ mod writer;
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
-pub use chars::{MAX_KEY_UNITS, is_forbidden};
+pub use chars::is_forbidden;
 pub use error::{KeyError, KeyFault};
-#[doc(hidden)]
-pub use given::Part;
-pub use given::{PartitionKey, RowKey};
 pub use part::{
     Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, Sorted,
     SortedLast, TextPart, Width,
 };
-pub use query::KeyBuilder;
 pub use reader::KeyReader;
 pub use shard::Shard;
 #[doc(hidden)]
 pub use shard::Sharded;
+#[doc(hidden)]
+pub use stored::StoredKeys;
 pub use value::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub use writer::{Escape, KeyText};
+
+pub(crate) use fnv::fnv;

@@ -56,7 +56,8 @@ pub enum Lower {}
 ///
 /// ```
 /// use table_orm::key::{KeyFault, KeyPart, KeyText, Width};
-/// use table_orm::{TableEntity, row::EntityRows};
+/// use table_orm::TableEntity;
+/// use table_orm::entity::EntityRows;
 /// use uuid::Uuid;
 ///
 /// /// A GUID in capitals and without dashes.

@@ -5,7 +5,7 @@
 //! more (the finalizer of SplitMix64), modulo the number of shards.
 
 use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Width};
-use crate::fnv::fnv;
+use crate::key::fnv;
 
 /// One of `N` shards, as the component `shard(f, N)` writes it: its number, in as many digits as the
 /// largest has. Does not give the value back.

@@ -1,8 +1,8 @@
 //! The promises of the module, for every encoder and for whole keys.
 
 use super::*;
-use crate::edm::DateTime;
-use crate::query::KeyRange;
+use crate::model::{DateTime, order};
+use crate::query::{KeyBuilder, KeyRange};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use std::fmt::Debug;

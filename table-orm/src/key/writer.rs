@@ -102,7 +102,7 @@ impl KeyText {
     }
 
     /// Appends the start of a text component: escaped as the whole is, not checked to its end.
-    pub(super) fn text_prefix(
+    pub(crate) fn text_prefix(
         &mut self,
         component: &'static str,
         prefix: &str,
@@ -166,12 +166,12 @@ impl KeyText {
         &self.text
     }
 
-    pub(super) const fn entity(&self) -> &'static str {
+    pub(crate) const fn entity(&self) -> &'static str {
         self.entity
     }
 
     /// Whether what was written from `start` on could run into the separator `until`.
-    pub(super) fn touches(&self, start: usize, until: &str) -> bool {
+    pub(crate) fn touches(&self, start: usize, until: &str) -> bool {
         let value = &self.text[start..];
         value.contains(until)
             || until.char_indices().skip(1).any(|(at, _)| value.ends_with(&until[..at]))

@@ -3,10 +3,10 @@
 //! Requests over the limit wait in the order they came. A dropped call gives its place back.
 //! Below [`Retry`](super::Retry), a call that waits for its next attempt takes no place.
 
-use super::through::{Around, Partition, Request, Through};
+use super::middleware::{Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
 use crate::store::{Store, StoreError};
-use crate::turns::Turns;
+use crate::sync::Turns;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;

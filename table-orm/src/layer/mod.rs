@@ -17,16 +17,15 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
 pub mod limit;
+mod middleware;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub mod observe;
-mod random;
 pub mod rate;
 pub mod retry;
 mod tally;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
-mod through;
 #[cfg(test)]
 mod writes;
 
@@ -36,7 +35,6 @@ pub use faults::{FaultStore, Faults};
 pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
-pub(crate) use random::Random;
 pub use rate::Rate;
 pub use retry::{Retry, Strategy};
 #[cfg(test)]

@@ -37,8 +37,8 @@
 //! `table_orm.bytes.sent`, `table_orm.bytes.received`, and the histogram
 //! `db.client.operation.duration` in seconds; each with the labels `table` and `operation`.
 
+use super::middleware::{Answer, Around, Request, Through};
 use super::tally::{Tally, counting};
-use super::through::{Answer, Around, Request, Through};
 use super::{Layer, LayerError};
 use crate::store::{Store, StoreError};
 use std::future::Future;
@@ -195,7 +195,7 @@ mod spans {
 #[cfg(feature = "metrics")]
 mod counters {
     use super::{Done, Request};
-    use crate::entity::TableName;
+    use crate::model::TableName;
     use std::time::Duration;
 
     pub(super) fn count(request: &Request<'_>, done: &Done<'_>, time: Duration) {

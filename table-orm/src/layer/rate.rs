@@ -12,7 +12,7 @@
 //! comes back at full speed away again. The bucket's store must see every request, so it stands
 //! below [`Retry`](super::Retry).
 
-use super::through::{Answer, Around, Partition, Request, Through};
+use super::middleware::{Answer, Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
 use crate::store::{Store, StoreError};
 use std::collections::BTreeMap;

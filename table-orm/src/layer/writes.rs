@@ -1,6 +1,6 @@
 //! A count of the writes that a store is asked for, for tests of what calls cost.
 
-use super::through::{Answer, Around, Request, Through};
+use super::middleware::{Answer, Around, Request, Through};
 use crate::store::{Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

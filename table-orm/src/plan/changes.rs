@@ -3,8 +3,8 @@
 //! Invariant: whatever the operations, the rows afterwards are exactly those of the new entity,
 //! and the canonical row's ETag is asked for whenever anything is written.
 
-use crate::entity::ETag;
-use crate::row::{EntityRow, EntityRows};
+use crate::entity::{EntityRow, EntityRows};
+use crate::model::ETag;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 

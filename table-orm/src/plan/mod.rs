@@ -5,13 +5,21 @@
 //! input for that.
 
 mod changes;
+mod connection;
 mod display;
+mod optimistic;
+mod table_client;
 
 pub(crate) use changes::{
     InPlace, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 
-use crate::entity::TableName;
+pub(crate) use connection::Connection;
+pub use optimistic::MAX_ATTEMPTS;
+pub(crate) use optimistic::{CanonicalKey, Decision, guarded};
+pub(crate) use table_client::{Channel, Owner};
+
+use crate::model::TableName;
 use crate::query::{QueryClass, RowQuery};
 use crate::store::{Batch, Operation};
 

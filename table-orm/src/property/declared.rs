@@ -1,9 +1,8 @@
 //! The properties a type is stored as, as far as its declaration tells: checked where it compiles,
 //! through the groups it flattens, and where open properties are written beside them.
 
-use super::MAX_PROPERTIES;
 use super::series::digits;
-use crate::store::Metadata;
+use crate::model::{MAX_PROPERTIES, Metadata};
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Several properties in one field.
 
 use super::{Declared, PropertiesWriter, PropertyError, RowFault};
-use crate::row::Members;
+use crate::codec::Members;
 
 /// A group of properties for `#[table(flatten)]`: a struct with `#[derive(Properties)]`, or a map.
 #[diagnostic::on_unimplemented(

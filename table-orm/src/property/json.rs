@@ -2,7 +2,7 @@
 
 use super::finite::is_finite;
 use super::{Property, PropertyFault, PropertyWriter};
-use crate::edm::Edm;
+use crate::model::Edm;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;

@@ -3,13 +3,13 @@
 //! Invariant: what is read and written back keeps its types, as long as the store says them: rows of
 //! an entity with open properties are asked for with annotations (`ReadRow::METADATA`).
 
-use super::Properties;
 use super::scalar::{Binary, Double, arbitrary_number};
 use super::{
-    Declared, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
+    Declared, Properties, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter,
+    RowFault,
 };
-use crate::edm::{Edm, EdmType};
-use crate::row::Members;
+use crate::codec::Members;
+use crate::model::{Edm, EdmType};
 use serde::Deserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -129,22 +129,6 @@ impl<'de> Visitor<'de> for AnyForm {
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Edm, E> {
         Ok(Edm::String(value.to_owned()))
-    }
-}
-
-impl PropertyWriter<'_> {
-    /// A value of any type.
-    pub(super) fn edm(self, value: &Edm) -> Result<(), PropertyFault> {
-        match value {
-            Edm::String(value) => self.string(value),
-            Edm::Int32(value) => self.int32(*value),
-            Edm::Int64(value) => self.int64(*value),
-            Edm::Double(value) => self.double(*value),
-            Edm::Boolean(value) => self.boolean(*value),
-            Edm::DateTime(value) => self.date_time(*value),
-            Edm::Guid(value) => self.guid(*value),
-            Edm::Binary(value) => self.binary(value),
-        }
     }
 }
 

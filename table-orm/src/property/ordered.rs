@@ -1,8 +1,8 @@
 //! Properties that the service can ask for more or less of.
 
 use super::Property;
-use crate::edm::DateTime;
 use crate::key::{KeyPart, Plain};
+use crate::model::DateTime;
 use std::borrow::Cow;
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;

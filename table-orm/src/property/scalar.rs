@@ -1,8 +1,8 @@
 //! The types one property can store.
 
 use super::{Property, PropertyFault, PropertyWriter};
-use crate::edm::{DateTime, Edm};
 use crate::key::{Escape, KeyPart, KeyText};
+use crate::model::{DateTime, Edm};
 use base64::Engine as _;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
@@ -405,7 +405,7 @@ instants!(
 
 fn instant<T>(value: T) -> Result<DateTime, PropertyFault>
 where
-    T: TryInto<DateTime, Error = crate::edm::DateTimeRangeError>,
+    T: TryInto<DateTime, Error = crate::model::DateTimeRangeError>,
 {
     value.try_into().map_err(|error| PropertyFault::DateTimeOutOfRange(error.0))
 }

@@ -4,10 +4,9 @@
 //! digits from `Splits000`. One request reads or writes the whole series, where a row for each
 //! value would cost one each.
 
-use super::{
-    MAX_PROPERTIES, PropertiesWriter, Property, PropertyError, PropertyFault, RowFault, Slots,
-};
-use crate::row::Members;
+use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault, Slots};
+use crate::codec::Members;
+use crate::model::MAX_PROPERTIES;
 
 /// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
 /// `Vec<T>`, which has none.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::__private::Stored;
-use crate::edm::{DateTime, EdmType};
-use crate::entity::DynamicEntity;
-use crate::row::{Members, ReadRow, body, read_row};
+use crate::codec::Members;
+use crate::entity::{DynamicEntity, ReadRow, body, read_row};
+use crate::model::{DateTime, Edm, EdmType};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Debug;

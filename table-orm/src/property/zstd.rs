@@ -1,7 +1,7 @@
 //! A value stored as compressed JSON text in one `Edm.Binary` property.
 
 use super::{Property, PropertyFault, PropertyWriter, json};
-use crate::edm::Edm;
+use crate::model::Edm;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserializer, Serialize};
 use std::io::Read as _;

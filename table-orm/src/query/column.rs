@@ -1,8 +1,8 @@
 //! A property named in a filter, with its type.
 
 use super::{Comparison, Filter};
-use crate::edm::Edm;
 use crate::key::IntoValue;
+use crate::model::Edm;
 use crate::property::{Ordered, Property, PropertyFault};
 use std::fmt;
 use std::marker::PhantomData;
@@ -33,7 +33,7 @@ impl<T> Column<T> {
     /// the property as `T` is stored: `i32` finds `Edm.Int32` alone.
     ///
     /// ```
-    /// use table_orm::edm::DateTime;
+    /// use table_orm::model::DateTime;
     /// use table_orm::query::Column;
     /// # use table_orm::{TableEntity, Tables};
     /// # #[derive(TableEntity)]

@@ -1,6 +1,6 @@
 //! A condition on properties, as the service's `$filter` expresses it.
 
-use crate::edm::Edm;
+use crate::model::Edm;
 use std::borrow::Cow;
 use std::fmt;
 

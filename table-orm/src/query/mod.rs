@@ -1,35 +1,30 @@
 //! What can be asked of a table: key ranges, property filters, and the five query classes.
 
+mod builder;
 pub mod class;
 mod column;
 mod filter;
+mod key_builder;
 mod permit;
 mod range;
+mod state;
 mod token;
-mod typed;
 
+#[doc(hidden)]
+pub use builder::Part;
+pub use builder::{PartitionKey, RowKey};
 pub use column::{Column, Condition};
 pub use filter::{Comparison, Filter};
+pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
 pub use range::{IntoSpan, KeyRange, QueryClass, Span};
+pub use state::{Complete, KeyState, Needs, Open, RowRange};
 pub use token::{PageToken, TokenError};
-pub use typed::{
-    CanonicalKeyOf, Complete, CompleteKey, KeyState, Needs, Open, Query, Row, RowOf, RowRange,
-    WholePartition,
-};
-#[doc(hidden)]
-pub use typed::{Field, Stores};
 
 pub(crate) use token::fingerprint;
-pub(crate) use typed::{canonical_rows, keys_of};
 
-use crate::entity::TableName;
-use crate::store::{Continuation, Metadata};
+use crate::model::{Continuation, Metadata, TableName};
 use std::borrow::Cow;
-
-/// The most comparisons one `$filter` may hold, key comparisons included (service documentation,
-/// "Querying tables and entities").
-pub const MAX_COMPARISONS: usize = 15;
 
 /// One page request of a query.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! Which keys a query reads, and what that costs: the query's class.
 
 use super::filter::{Comparison, Filter};
-use crate::key::{IntoRange, order};
+use crate::key::IntoRange;
+use crate::model::order;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Bound;

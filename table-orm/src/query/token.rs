@@ -4,8 +4,8 @@
 //! filter and projection, and a checksum of itself; it hides nothing and grants nothing.
 
 use super::RowQuery;
-use crate::fnv::fnv;
-use crate::store::Continuation;
+use crate::key::fnv;
+use crate::model::Continuation;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::fmt;

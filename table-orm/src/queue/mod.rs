@@ -4,18 +4,14 @@
 //! hidden from others for a while, its visibility time-out; unless it is deleted by then, it is
 //! delivered again. So a worker that dies loses nothing, and every message may come twice.
 
-#[cfg(feature = "azure-queue")]
-mod azure;
 mod error;
 mod memory;
 mod rules;
 
-#[cfg(feature = "azure-queue")]
-pub use azure::AzureQueues;
 pub use error::{QueueError, QueueErrorKind};
 pub use memory::MemoryQueues;
 pub use rules::MAX_MESSAGE_BYTES;
-pub(crate) use rules::check_name;
+pub(crate) use rules::{check_most, check_name, check_text, check_time};
 
 use async_trait::async_trait;
 use std::fmt;

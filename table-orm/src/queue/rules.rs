@@ -24,7 +24,7 @@ pub(crate) fn check_name(queue: &str) -> Result<(), QueueError> {
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))
 }
 
-pub(super) fn check_text(queue: &str, text: &str) -> Result<(), QueueError> {
+pub(crate) fn check_text(queue: &str, text: &str) -> Result<(), QueueError> {
     if text.len() <= MAX_MESSAGE_BYTES {
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub(super) fn check_text(queue: &str, text: &str) -> Result<(), QueueError> {
 }
 
 /// Refuses to hide a message for less than `least`, or for longer than the service does.
-pub(super) fn check_time(queue: &str, time: Duration, least: Duration) -> Result<(), QueueError> {
+pub(crate) fn check_time(queue: &str, time: Duration, least: Duration) -> Result<(), QueueError> {
     if (least..=MAX_VISIBILITY).contains(&time) {
         return Ok(());
     }
@@ -45,7 +45,7 @@ pub(super) fn check_time(queue: &str, time: Duration, least: Duration) -> Result
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))
 }
 
-pub(super) fn check_most(queue: &str, most: usize) -> Result<(), QueueError> {
+pub(crate) fn check_most(queue: &str, most: usize) -> Result<(), QueueError> {
     if (1..=MAX_RECEIVED).contains(&most) {
         return Ok(());
     }

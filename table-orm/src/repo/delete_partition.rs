@@ -4,13 +4,14 @@
 //! its properties make.
 
 use super::bulk::{Bulk, BulkProgress, Grouping};
-use super::channel::Channel;
-use super::verify::{Found, canonical, template_of};
-use crate::entity::TableEntity;
+use super::maintenance::verify::Found;
+use crate::entity::{
+    EntityRow, EntityRows, TableEntity, canonical, canonical_rows, read_row, split_page,
+    template_of,
+};
 use crate::error::Result;
-use crate::plan::delete_all;
-use crate::query::{KeyRange, Span, canonical_rows};
-use crate::row::{EntityRow, EntityRows, read_row, split_page};
+use crate::plan::{Channel, delete_all};
+use crate::query::{KeyRange, Span};
 use crate::store::{Batch, IfMatch};
 use bytes::Bytes;
 

@@ -1,11 +1,10 @@
 //! Point queries.
 
-use super::channel::Channel;
+use crate::entity::{FromRow, ReadRow, Row, read_row};
 use crate::error::Result;
 use crate::key::KeyError;
-use crate::plan::Plan;
-use crate::query::{KeyRange, Row, RowQuery, Span};
-use crate::row::{FromRow, ReadRow, read_row};
+use crate::plan::{Channel, Plan};
+use crate::query::{KeyRange, RowQuery, Span};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;

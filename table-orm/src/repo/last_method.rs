@@ -2,11 +2,7 @@
 
 use super::list::List;
 use super::union::UnionList;
-use crate::scan::Scan;
-use std::convert::Infallible;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 /// `.await` by itself. Not the list, of which rustc would say no more than that it is no future.
 pub struct Await<T>(PhantomData<T>);
@@ -23,17 +19,19 @@ pub trait ReadsLists {}
 macro_rules! sent_by_last_method {
     ($($list:ident<$read:ident $(, $other:ident)*>),*) => {$(
         #[doc(hidden)]
-        impl<$($other,)* $read> Future for $list<$($other,)* $read>
+        impl<$($other,)* $read> ::core::future::Future for $list<$($other,)* $read>
         where
-            Await<$read>: ReadsLists,
+            $crate::repo::Await<$read>: $crate::repo::ReadsLists,
         {
-            type Output = Infallible;
+            type Output = ::core::convert::Infallible;
 
-            fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Infallible> {
-                Poll::Pending
+            fn poll(self: ::core::pin::Pin<&mut Self>, _: &mut ::core::task::Context<'_>) -> ::core::task::Poll<::core::convert::Infallible> {
+                ::core::task::Poll::Pending
             }
         }
     )*};
 }
 
-sent_by_last_method!(List<T, R, C>, Scan<T, R>, UnionList<U>);
+sent_by_last_method!(List<T, R, C>, UnionList<U>);
+
+pub(crate) use sent_by_last_method;

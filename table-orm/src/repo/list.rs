@@ -1,13 +1,12 @@
 //! Queries of many rows.
 
-use super::channel::Channel;
 use super::get::asking_for;
 use super::pages::{Pages, RowStream};
-use crate::error::{Error, Invalid, Result, RowCount};
-use crate::plan::{Plan, Step};
+use crate::entity::{AnyRow, FromRow, Invalid, Row, SkipUnreadable};
+use crate::error::{Error, Result, RowCount};
+use crate::plan::{Channel, Plan, Step};
 use crate::property::PropertyError;
-use crate::query::{Condition, Row, RowQuery};
-use crate::row::{AnyRow, FromRow, SkipUnreadable};
+use crate::query::{Condition, RowQuery};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 

@@ -4,11 +4,11 @@ use super::get::MAX_PARALLEL_GETS;
 use super::list::List;
 use super::merged::merged;
 use super::pages::RowStream;
+use crate::entity::{FromRow, Row, SkipUnreadable};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::property::PropertyError;
-use crate::query::{Condition, Row};
-use crate::row::{FromRow, SkipUnreadable};
+use crate::query::Condition;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 

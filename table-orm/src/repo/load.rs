@@ -1,13 +1,14 @@
 //! Reading entities in order to change them.
 
-use super::channel::Channel;
 use super::get::MAX_PARALLEL_GETS;
-use crate::entity::{Loaded, LoadedSet, TableEntity};
+use crate::entity::{
+    FromRow, Loaded, Row, TableEntity, partition_key, read_entity, row_key, split_page,
+};
 use crate::error::Result;
 use crate::key::KeyError;
-use crate::plan::{Plan, Step};
-use crate::query::{KeyRange, Row, RowQuery};
-use crate::row::{FromRow, partition_key, read_entity, row_key, split_page};
+use crate::plan::{Channel, Plan, Step};
+use crate::query::{KeyRange, RowQuery};
+use crate::repo::LoadedSet;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -76,7 +77,7 @@ where
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
             match channel.get(&partition_key, &row_key, None, E::METADATA).await? {
-                Some(row) => Loaded::read(row.body, row.header).map(Some),
+                Some(row) => Ok(Some(Loaded::read(row.body, row.header)?)),
                 None => Ok(None),
             }
         })

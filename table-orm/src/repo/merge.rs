@@ -1,15 +1,16 @@
 //! Writes that keep what they do not name: a patch of a stored entity, and a change of it.
 
-use super::channel::Channel;
-use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, guarded};
 use super::patch::Patch;
 use super::save::prepare;
-use crate::entity::{ETag, Loaded, TableEntity};
+use crate::codec::overlay;
+use crate::entity::{EntityRows, Loaded, Row, TableEntity, read_row};
 use crate::error::{Error, IncompleteEntity, Result};
 use crate::key::KeyError;
-use crate::plan::{InPlace, Plan, changes, insert_all};
-use crate::query::{KeyRange, Row};
-use crate::row::{EntityRows, overlay, read_row};
+use crate::model::ETag;
+use crate::plan::{
+    CanonicalKey, Channel, Decision, InPlace, MAX_ATTEMPTS, Plan, changes, guarded, insert_all,
+};
+use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;

@@ -1,65 +1,61 @@
 //! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
 
-mod backfill;
 mod bulk;
-mod channel;
-mod connection;
 mod delete_partition;
 mod get;
-mod guarded;
 mod last_method;
 mod list;
 mod list_many;
 mod load;
+mod loaded_set;
+mod maintenance;
 mod merge;
 mod merged;
 mod pages;
 mod patch;
-mod repair;
 mod save;
-mod scan;
 mod table;
 mod transaction;
 mod union;
-mod verify;
 mod write;
 
-pub use backfill::{Backfill, BackfillProgress, BackfillReport};
+pub use crate::error::TransactionError;
+pub use crate::plan::MAX_ATTEMPTS;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
     Remainder,
 };
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
-pub use guarded::MAX_ATTEMPTS;
+pub(crate) use last_method::sent_by_last_method;
+#[doc(hidden)]
+pub use last_method::{Await, ReadsLists};
 pub use list::List;
 pub use list_many::ListMany;
 pub use load::Load;
+pub use loaded_set::LoadedSet;
+pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
+pub use maintenance::{Finding, Problem, Verify, VerifyReport};
+pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use merge::{Merge, Update};
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
-pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use save::{Delete, Save};
 pub use table::{DynamicList, Table};
-pub use transaction::{Transaction, TransactionError};
+pub use transaction::Transaction;
 pub use union::UnionList;
-pub use verify::{Finding, Problem, Verify, VerifyReport};
 pub use write::Write;
 
-pub(crate) use verify::template_of;
-
-use crate::entity::{AsLoaded, ETag, Loaded, TableEntity, TableName};
-use crate::error::{Error, Invalid, Result};
-use crate::plan::{delete_all, insert_all, merge_all, replace_all, upsert_all};
-use crate::query::{
-    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, ScanPermit, WholePartition, keys_of,
+use crate::entity::{
+    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, FromRow, Invalid, Loaded, Query, Row, RowOf,
+    TableEntity, WholePartition, keys_of,
 };
-use crate::row::{EntityRows, FromRow};
-use crate::scan::Scan;
+use crate::error::{Error, Result, refused};
+use crate::model::{ETag, TableName};
+use crate::plan::{
+    Channel, Connection, delete_all, insert_all, merge_all, replace_all, upsert_all,
+};
 use crate::store::{Batch, IfMatch};
-use crate::tables::refused;
 use bulk::Grouping;
-pub(crate) use channel::Channel;
-pub(crate) use connection::Connection;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use write::{Change, Then};
@@ -77,7 +73,7 @@ use write::{Change, Then};
 /// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
-    channel: Channel,
+    pub(crate) channel: Channel,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -214,13 +210,6 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         ListMany(queries.into_iter().map(|query| self.list(query)).collect())
-    }
-
-    /// Every entity of the table, by its canonical row, read by many workers and in no order.
-    /// Reads, and is billed for, every row of the table.
-    pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
-        let Channel { connection, table, .. } = &self.channel;
-        Scan::typed(Arc::clone(&connection.store), table.clone(), &permit)
     }
 
     /// The entities of a query, to be changed and saved: with their versions.

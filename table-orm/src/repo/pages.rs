@@ -1,11 +1,10 @@
 //! The answers of a query, page by page or row by row.
 
-use super::channel::Channel;
-use crate::error::{Error, Invalid, Result};
-use crate::plan::{Plan, Step};
+use crate::entity::{Invalid, ReadRow, SkipUnreadable, read_rows};
+use crate::error::{Error, Result};
+use crate::model::MAX_PAGE_ROWS;
+use crate::plan::{Channel, Plan, Step};
 use crate::query::{PageToken, RowQuery};
-use crate::row::{ReadRow, SkipUnreadable, read_rows};
-use crate::store::MAX_PAGE_ROWS;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
@@ -93,7 +92,7 @@ impl<T: ReadRow> Pages<T> {
     }
 
     /// The same of a query that more may be wrong with than its values.
-    pub(super) fn of(
+    pub(crate) fn of(
         channel: Channel,
         row: usize,
         query: Result<RowQuery>,
@@ -122,7 +121,7 @@ impl<T> Pages<T> {
     }
 
     /// The same, without rows that cannot be read.
-    pub(super) fn skipping(self, skip: Option<SkipUnreadable>) -> Self {
+    pub(crate) fn skipping(self, skip: Option<SkipUnreadable>) -> Self {
         Self { skip, ..self }
     }
 

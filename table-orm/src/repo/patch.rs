@@ -1,10 +1,9 @@
 //! Properties to be set in a stored entity.
 
-use crate::entity::TableEntity;
+use crate::entity::{TableEntity, body};
 use crate::error::{Error, Result};
 use crate::key::IntoValue;
 use crate::property::{PropertiesWriter, Property, PropertyError, PropertyFault, series_slot};
-use crate::row::body;
 use bytes::Bytes;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,11 +1,8 @@
 //! Writes of an entity that was loaded, guarded by the version it was loaded in.
 
-use super::channel::Channel;
-use crate::entity::{AsLoaded, Loaded, TableEntity};
+use crate::entity::{AsLoaded, EntityRows, Loaded, Row, TableEntity};
 use crate::error::{Error, Result};
-use crate::plan::{InPlace, Plan, changes, delete_all};
-use crate::query::Row;
-use crate::row::EntityRows;
+use crate::plan::{Channel, InPlace, Plan, changes, delete_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;

@@ -2,18 +2,14 @@
 
 use super::Repo;
 use super::bulk::{Bulk, Grouping};
-use super::channel::Channel;
-use super::connection::Connection;
-use super::guarded::CanonicalKey;
 use super::pages::{Pages, RowStream};
-use crate::entity::{DynamicEntity, ETag, TableEntity, TableName};
+use crate::entity::{DynamicEntity, SkipUnreadable, TableEntity, read_row};
 use crate::error::Result;
-use crate::plan::{Plan, Step};
+use crate::model::{ETag, Metadata, TableName};
+use crate::plan::{CanonicalKey, Channel, Connection, Plan, Step};
 use crate::property::PropertyError;
-use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
-use crate::row::{SkipUnreadable, read_row};
-use crate::scan::Scan;
-use crate::store::{Action, Batch, IfMatch, Metadata, Operation};
+use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, Span};
+use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +20,7 @@ use std::sync::Arc;
 /// through [`Repo`](super::Repo).
 #[derive(Debug, Clone)]
 pub struct Table {
-    channel: Channel,
+    pub(crate) channel: Channel,
 }
 
 impl Table {
@@ -137,13 +133,6 @@ impl Table {
         let mut query = self.channel.query(KeyRange { partition, row: rows.into_span() });
         query.metadata = Metadata::Minimal;
         DynamicList { channel: self.channel.clone(), query, limit: None, skip: None }
-    }
-
-    /// Every row of the table, read by many workers and in no order. Reads, and is billed for,
-    /// every row.
-    pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
-        let Channel { connection, table, .. } = &self.channel;
-        Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit)
     }
 
     async fn write(

@@ -3,16 +3,17 @@
 //! Invariants: all operations are of one table and one partition, no row stands in two of them,
 //! and there are at most 100; a unit that breaks a rule sends nothing.
 
-use super::channel::{Channel, Owner};
 use super::merge::Merge;
 use super::patch::EntityPatch;
 use super::save::{Delete, prepare};
-use crate::entity::{AsLoaded, ETag, Loaded, TableEntity};
-use crate::error::{Error, Result};
-use crate::plan::{Plan, insert_all, merge_all, upsert_all};
-use crate::query::{CanonicalKeyOf, CompleteKey, Row, Span, WholePartition};
-use crate::row::EntityRows;
-use crate::store::{Batch, MAX_TRANSACTION_OPERATIONS};
+use crate::entity::{
+    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, WholePartition,
+};
+use crate::error::{Error, Result, TransactionError};
+use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
+use crate::plan::{Channel, Owner, Plan, insert_all, merge_all, upsert_all};
+use crate::query::Span;
+use crate::store::Batch;
 use std::fmt;
 use std::ops::Range;
 
@@ -69,60 +70,6 @@ struct Member<'a> {
     version: Result<usize, Option<ETag>>,
     /// Lets a loaded entity take over its version.
     written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
-}
-
-/// Why a unit was refused before anything was sent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TransactionError {
-    /// An entity of another partition.
-    #[error(
-        "`{entity}` belongs to partition {found:?}, the unit to {expected:?}; use a unit for each \
-         partition"
-    )]
-    OtherPartition {
-        /// The entity's type name.
-        entity: &'static str,
-        /// The unit's PartitionKey.
-        expected: String,
-        /// The entity's PartitionKey.
-        found: String,
-    },
-    /// An entity of another table.
-    #[error(
-        "`{entity}` is stored in table `{found}`, the unit's entities in `{expected}`; one \
-         transaction writes one table"
-    )]
-    OtherTable {
-        /// The entity's type name.
-        entity: &'static str,
-        /// The unit's table.
-        expected: &'static str,
-        /// The entity's table.
-        found: &'static str,
-    },
-    /// A row that another operation of the unit writes already.
-    #[error(
-        "row {row_key:?} of `{entity}` stands in the unit twice; one transaction writes a row once"
-    )]
-    SameRow {
-        /// The entity's type name.
-        entity: &'static str,
-        /// The RowKey.
-        row_key: String,
-    },
-    /// More than 100 operations.
-    #[error(
-        "the unit has {0} operations; one transaction takes 100: use several units, or \
-         `insert_many` where entities need not be written together"
-    )]
-    TooManyOperations(usize),
-    /// A write that would have to read first, which a transaction cannot.
-    #[error(
-        "a unit cannot write `{0}` without a look at its stored rows, which its key does not tell; \
-         `load` it, change it, and `save` it"
-    )]
-    NotBlind(&'static str),
 }
 
 impl fmt::Debug for Transaction<'_> {
@@ -304,7 +251,7 @@ impl<'a> Transaction<'a> {
 
     fn push_rows<E: TableEntity>(
         &mut self,
-        rows: Result<EntityRows, crate::error::Invalid>,
+        rows: Result<EntityRows, crate::entity::Invalid>,
         operations: impl FnOnce(EntityRows) -> Batch,
     ) {
         match rows {

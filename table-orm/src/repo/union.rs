@@ -1,17 +1,14 @@
 //! Queries of one partition in which entities of several types stand.
 
-use super::channel::Channel;
-use super::connection::Connection;
+use super::maintenance::verify::Found;
 use super::pages::{PageReader, Pages, RowStream};
-use super::verify::Found;
-use crate::entity::{MemberOf, TableName, TableUnion};
+use crate::entity::{MemberOf, Row, SkipUnreadable, TableUnion, WholePartition, split_page};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
-use crate::plan::{Plan, Step};
+use crate::model::{Metadata, TableName};
+use crate::plan::{Channel, Connection, Plan, Step};
 use crate::property::PropertyError;
-use crate::query::{KeyRange, Row, RowQuery, Span, WholePartition};
-use crate::row::{SkipUnreadable, split_page};
-use crate::store::Metadata;
+use crate::query::{KeyRange, RowQuery, Span};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! Writes of an entity as it is, whatever was loaded before.
 
-use super::channel::Channel;
-use super::guarded::{CanonicalKey, Decision, MAX_ATTEMPTS, guarded};
 use super::merge::merge_over;
-use crate::entity::{ETag, TableEntity};
-use crate::error::{Error, Invalid, Result};
-use crate::plan::{InPlace, Plan, changes, delete_all, insert_all};
-use crate::query::Row;
-use crate::row::EntityRows;
+use crate::entity::{EntityRows, Invalid, Row, TableEntity};
+use crate::error::{Error, Result};
+use crate::model::ETag;
+use crate::plan::{
+    CanonicalKey, Channel, Decision, InPlace, MAX_ATTEMPTS, Plan, changes, delete_all, guarded,
+    insert_all,
+};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;

@@ -1,23 +1,21 @@
 //! A scan as it is asked for.
 
 use super::checkpoint::Checkpoint;
-use super::error::ScanError;
 use super::key_model::splits;
 use super::place::{bounds, max, min, span};
 use super::splitter::Splitter;
 use super::state::Rules;
-use crate::entity::{DynamicEntity, TableEntity, TableName};
-use crate::error::{Error, Invalid, Result};
-use crate::key::{forbidden_in, order};
-use crate::layer::Random;
+use crate::entity::{
+    DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadable, TableEntity, canonical_rows,
+};
+use crate::error::{Error, Result, ScanError};
+use crate::key::forbidden_in;
+use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, TableName, order};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
-use crate::query::{
-    Condition, Filter, IntoSpan, KeyRange, MAX_COMPARISONS, Row, RowQuery, ScanPermit, Span,
-    canonical_rows,
-};
-use crate::row::{FromRow, ReadRow, SkipUnreadable};
-use crate::store::{MAX_PAGE_ROWS, Store};
+use crate::query::{Condition, Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
+use crate::store::Store;
+use crate::sync::Random;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -345,7 +343,9 @@ impl<T, R> Scan<T, R> {
             return Err(ScanError::NoWorkers.into());
         }
         if self.workers > MAX_CONCURRENCY {
-            return Err(ScanError::TooManyWorkers(self.workers).into());
+            return Err(
+                ScanError::TooManyWorkers { given: self.workers, most: MAX_CONCURRENCY }.into()
+            );
         }
         if self.rounds.0 == 0 || self.rounds.1 == 0 {
             return Err(ScanError::NoPagesPerPrefix.into());

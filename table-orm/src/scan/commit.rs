@@ -5,8 +5,8 @@ use super::place::{Place, ScanKey};
 use super::prefix::Step;
 use super::range::{Axis, Phase, QueuedPage, keys};
 use super::state::State;
+use crate::model::Continuation;
 use crate::property::PropertyError;
-use crate::store::Continuation;
 
 /// What a page has come to.
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 //! UTF-8, UTF-16 and code-point order agree on every comparison with it.
 
 use super::page_keys::PageKeys;
-use crate::key::{is_forbidden, order};
+use crate::key::is_forbidden;
+use crate::model::order;
 use crate::property::PropertyError;
 
 /// How many positions of a key are learned.

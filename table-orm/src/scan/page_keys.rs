@@ -1,8 +1,9 @@
 //! The keys of a page's rows, read where they are needed: a few of each page.
 
 use super::place::ScanKey;
+use crate::codec::Members;
+use crate::entity::{ReadRow, read_row, split_page};
 use crate::property::{PropertyError, RowFault};
-use crate::row::{Members, ReadRow, read_row, split_page};
 use serde_json::value::RawValue;
 
 /// The rows of a page, unread.

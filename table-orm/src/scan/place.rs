@@ -4,7 +4,7 @@
 //! bound is "before this pair of texts", every range is half-open, and a bound that ends in NUL
 //! becomes `gt`/`le` in a filter; NUL is never sent.
 
-use crate::key::order;
+use crate::model::order;
 use crate::query::Span;
 use std::cmp::Ordering;
 use std::ops::Bound;

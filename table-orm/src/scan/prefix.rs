@@ -8,7 +8,7 @@
 //! is empty.
 
 use super::place::{ScanKey, above, max, min};
-use crate::key::order;
+use crate::model::order;
 
 /// A step of the scan.
 #[derive(Debug, Clone, PartialEq, Eq)]

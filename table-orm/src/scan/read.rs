@@ -1,8 +1,8 @@
 //! What a scan makes of the rows of a page.
 
 use super::page_keys::key;
+use crate::entity::{ReadRow, read_row, read_rows};
 use crate::error::Result;
-use crate::row::{ReadRow, read_row, read_rows};
 use serde_json::value::RawValue;
 
 /// The rows themselves.

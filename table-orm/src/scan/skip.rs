@@ -4,8 +4,8 @@
 //! of the rows that a limit means. So rows are tried before their page is committed, outside the lock,
 //! and told of behind it.
 
+use crate::entity::{ReadRow, SkipUnreadable, read_page, read_row};
 use crate::property::PropertyError;
-use crate::row::{ReadRow, SkipUnreadable, read_page, read_row};
 use serde_json::value::RawValue;
 use std::fmt;
 

@@ -12,9 +12,9 @@ use super::range::{Axis, Phase, QueuedPage, Range, keys, simple};
 use super::report::ScanReport;
 use super::splitter::Splitter;
 use crate::error::Error;
-use crate::layer::Random;
 use crate::property::PropertyError;
 use crate::query::RowQuery;
+use crate::sync::Random;
 use std::collections::{BTreeMap, VecDeque};
 use tokio::time::Instant;
 
@@ -244,7 +244,7 @@ impl<T> State<T> {
 
     /// The rows of a full page.
     pub fn page_rows(&self) -> f64 {
-        let asked = self.rules.query.top.unwrap_or(crate::store::MAX_PAGE_ROWS);
+        let asked = self.rules.query.top.unwrap_or(crate::model::MAX_PAGE_ROWS);
         if self.fullest == 0 { f64::from(asked) } else { self.fullest as f64 }
     }
 

@@ -8,11 +8,10 @@ use crate::error::{Error, Result};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
-use std::fmt;
-use std::iter;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::{fmt, iter};
 
 /// Rows of one range, in key order; none only where
 /// [`skip_unreadable`](super::Scan::skip_unreadable) has left all of them out.

@@ -1,7 +1,9 @@
 //! The service's limits on keys and requests, which every store checks before it does anything.
 
-use super::{ErrorCode, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation, StoreError};
-use crate::key::{self, KeyFault, MAX_KEY_UNITS, order};
+use super::{ErrorCode, Operation, StoreError};
+use crate::key;
+use crate::key::KeyFault;
+use crate::model::{MAX_KEY_UNITS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, order};
 use std::collections::HashSet;
 
 /// Checks one key.

@@ -11,30 +11,16 @@ pub(crate) mod limits;
 mod operation;
 mod page;
 
-#[cfg(feature = "azure")]
-pub mod azure;
-#[cfg(feature = "azure-data-tables")]
-pub mod data_tables;
-#[cfg(feature = "embedded")]
-pub mod embedded;
-
 pub use ambiguity::Ambiguity;
 pub use error::{ErrorCode, StoreError};
 pub use operation::{Action, Batch, IfMatch, Operation};
-pub use page::{Continuation, Metadata, Page, StoredRow};
+pub use page::{Page, StoredRow};
 
-use crate::entity::{ETag, TableName};
+use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
-
-/// The most rows one page can hold (service documentation, "Query timeout and pagination").
-pub const MAX_PAGE_ROWS: u16 = 1000;
-/// The most operations of one entity group transaction.
-pub const MAX_TRANSACTION_OPERATIONS: usize = 100;
-/// The most bytes of one entity group transaction: 4 MiB.
-pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 
 /// A backend that speaks the Table service's data model.
 ///

@@ -3,7 +3,7 @@
 //! Invariant: a [`Batch`] names one partition, so an entity group transaction over two
 //! partitions cannot be written down.
 
-use crate::entity::ETag;
+use crate::model::ETag;
 use bytes::Bytes;
 
 /// The condition of an update or delete.
@@ -85,7 +85,7 @@ pub struct Operation {
 pub struct Batch {
     /// The PartitionKey of all its rows.
     pub partition_key: String,
-    /// The operations, at most [`MAX_TRANSACTION_OPERATIONS`](super::MAX_TRANSACTION_OPERATIONS).
+    /// The operations, at most [`MAX_TRANSACTION_OPERATIONS`](crate::model::MAX_TRANSACTION_OPERATIONS).
     pub operations: Vec<Operation>,
 }
 

@@ -1,31 +1,9 @@
 //! What a store returns.
 
-use crate::entity::ETag;
+use crate::entity::read_etag;
+use crate::model::{Continuation, ETag};
 use crate::property::PropertyError;
-use crate::row::read_etag;
 use bytes::Bytes;
-
-/// How much a row says about its properties' types.
-///
-/// A store may always send more than was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Metadata {
-    /// Nothing: the reader knows the types. The least bytes.
-    #[default]
-    None,
-    /// An `@odata.type` annotation on every property whose JSON form does not tell its type, and
-    /// the row's ETag.
-    Minimal,
-}
-
-/// Where the next page starts: the two continuation headers, each opaque and on its own optional.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Continuation {
-    /// `x-ms-continuation-NextPartitionKey`.
-    pub next_partition_key: Option<String>,
-    /// `x-ms-continuation-NextRowKey`.
-    pub next_row_key: Option<String>,
-}
 
 /// One page of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]

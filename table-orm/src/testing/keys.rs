@@ -1,6 +1,6 @@
 //! The keys of a table, in the service's order and in little memory.
 
-use crate::key::order;
+use crate::model::order;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 

@@ -3,14 +3,10 @@
 use super::bucket::Bucket;
 use super::keys::KeySet;
 use super::random::Random;
-use crate::edm::Edm;
-use crate::entity::{ETag, TableName};
-use crate::property::write_string;
-use crate::query::{Comparison, Filter, MAX_COMPARISONS, RowQuery, Span};
-use crate::store::{
-    Batch, Continuation, ErrorCode, MAX_PAGE_ROWS, Metadata, Operation, Page, Store, StoreError,
-    StoredRow,
-};
+use crate::codec::write_string;
+use crate::model::{Continuation, ETag, Edm, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, TableName};
+use crate::query::{Comparison, Filter, RowQuery, Span};
+use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use std::collections::HashMap;
 use std::fmt;

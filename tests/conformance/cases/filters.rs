@@ -1,6 +1,6 @@
 use crate::subject::Subject;
 use table_orm::DynamicEntity;
-use table_orm::edm::{DateTime, Edm};
+use table_orm::model::{DateTime, Edm};
 use table_orm::query::{Comparison, Filter};
 use uuid::Uuid;
 

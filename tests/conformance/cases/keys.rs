@@ -1,7 +1,8 @@
 use crate::subject::{Subject, row};
 use serde_json::json;
+use table_orm::model::Metadata;
 use table_orm::query::Span;
-use table_orm::store::{Action, ErrorCode, IfMatch, Metadata};
+use table_orm::store::{Action, ErrorCode, IfMatch};
 
 /// Keys that a URL, a filter or JSON could mistake for something else.
 pub const KEYS: [&str; 16] = [

@@ -4,7 +4,7 @@ use super::types::extremes;
 use crate::subject::Subject;
 use futures_util::TryStreamExt as _;
 use std::collections::BTreeMap;
-use table_orm::edm::Edm;
+use table_orm::model::Edm;
 use table_orm::{Properties, Repo, ScanPermit, TableEntity, TableUnion};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

@@ -1,8 +1,9 @@
 use crate::subject::{Subject, json, row};
 use serde_json::json;
 use table_orm::ETag;
+use table_orm::model::Metadata;
 use table_orm::query::Span;
-use table_orm::store::{Action, ErrorCode, IfMatch, Metadata};
+use table_orm::store::{Action, ErrorCode, IfMatch};
 
 pub async fn are_inserted_once(subject: Subject) {
     subject.insert("p", "r", r#""A":1"#).await;

@@ -1,7 +1,8 @@
 use crate::subject::{Subject, fresh_name, row};
 use table_orm::TableName;
+use table_orm::model::Metadata;
 use table_orm::query::Span;
-use table_orm::store::{Action, ErrorCode, Metadata};
+use table_orm::store::{Action, ErrorCode};
 
 pub async fn are_created_listed_and_deleted(subject: Subject) {
     let Subject { store, table } = subject;

@@ -1,7 +1,7 @@
 use crate::subject::{Subject, row};
 use serde_json::json;
 use table_orm::DynamicEntity;
-use table_orm::edm::{DateTime, Edm};
+use table_orm::model::{DateTime, Edm};
 use table_orm::store::Action;
 use uuid::Uuid;
 

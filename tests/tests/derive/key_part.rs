@@ -2,8 +2,8 @@
 
 use super::{exact, keys, properties, read_back, row_keys};
 use std::borrow::Cow;
-use table_orm::edm::Edm;
 use table_orm::key::{KeyFault, KeyPart as Part, KeyText, Padded, Sorted, Width};
+use table_orm::model::Edm;
 use table_orm::property::Property;
 use table_orm::query::Span;
 use table_orm::{KeyPart, TableEntity};

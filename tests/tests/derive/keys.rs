@@ -3,10 +3,10 @@
 use super::{exact, keys, repo, row_keys};
 use futures_util::TryStreamExt as _;
 use std::ops::Bound;
+use table_orm::entity::EntityRows;
 use table_orm::key::KeyFault;
 use table_orm::plan::Step;
 use table_orm::query::{QueryClass, Span};
-use table_orm::row::EntityRows;
 use table_orm::{Error, KeyPart, Projection, TableEntity, Tables};
 use time::{Date, Duration, OffsetDateTime, Time};
 use uuid::Uuid;

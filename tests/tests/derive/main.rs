@@ -9,8 +9,10 @@ mod reference;
 mod samples;
 
 use table_orm::TableEntity;
-use table_orm::query::{KeyRange, Query, QueryClass, Row, Span, class::Class};
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
+use table_orm::entity::{Query, Row};
+use table_orm::query::class::Class;
+use table_orm::query::{KeyRange, QueryClass, Span};
 use table_orm::{Repo, Tables};
 
 /// The RowKeys an entity is stored under.
@@ -55,7 +57,7 @@ async fn repo<E: TableEntity>() -> Repo<E> {
 /// The entity, stored and read back through its canonical rows.
 async fn read_back<E, Q: Query>(entity: &E, partition: Q) -> E
 where
-    E: TableEntity + table_orm::row::FromRow<Q::Row> + 'static,
+    E: TableEntity + table_orm::entity::FromRow<Q::Row> + 'static,
     Q::Row: Row<Entity = E> + 'static,
 {
     let repo = repo::<E>().await;

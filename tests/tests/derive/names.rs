@@ -328,7 +328,7 @@ struct GenericOpen<T: Property + Debug + Send + Sync, const N: usize> {
     #[table(flatten)]
     group: GenericGroup<T>,
     #[table(flatten)]
-    rest: std::collections::BTreeMap<String, table_orm::edm::Edm>,
+    rest: std::collections::BTreeMap<String, table_orm::model::Edm>,
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

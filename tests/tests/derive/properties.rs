@@ -3,9 +3,9 @@
 use super::{properties, read_back, repo, row_keys};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use table_orm::edm::{DateTime, Edm};
+use table_orm::entity::EntityRows;
+use table_orm::model::{DateTime, Edm};
 use table_orm::property::PropertyFault;
-use table_orm::row::EntityRows;
 use table_orm::{DynamicEntity, ETag, Error, KeyPart, Projection, Properties, TableEntity, Tables};
 use time::OffsetDateTime;
 use uuid::Uuid;

@@ -2,8 +2,8 @@
 
 use super::{exact, keys, repo};
 use table_orm::entity::CopyKind;
+use table_orm::entity::EntityRows;
 use table_orm::query::{QueryClass, Span};
-use table_orm::row::EntityRows;
 use table_orm::{KeyPart, Projection, TableEntity};
 use time::{Duration, OffsetDateTime};
 

@@ -2,7 +2,7 @@
 //! derive's own tests read the entity from this file and compare them with what it documents.
 
 use table_orm::TableEntity;
-use table_orm::row::EntityRows;
+use table_orm::entity::EntityRows;
 use time::{Date, Duration, Month, OffsetDateTime, Time};
 use uuid::Uuid;
 

@@ -1,8 +1,8 @@
 //! Under keys that their properties do not make.
 
 use super::{Order, order, orders};
+use table_orm::entity::KeyMismatch;
 use table_orm::repo::Table;
-use table_orm::row::KeyMismatch;
 use table_orm::{DynamicEntity, Error, Repo, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

@@ -3,7 +3,7 @@
 use crate::calls::Ledger;
 use crate::entities::{COUNTED, EVENTS};
 use std::collections::{BTreeMap, BTreeSet};
-use table_orm::edm::Edm;
+use table_orm::model::Edm;
 use table_orm::repo::Table;
 use table_orm::{DynamicEntity, ScanPermit};
 

@@ -1,7 +1,7 @@
 //! A store that lets transactions arrive as a broken write engine would send them.
 
 use async_trait::async_trait;
-use table_orm::store::embedded::EmbeddedStore;
+use table_orm::embedded::EmbeddedStore;
 use table_orm::store::{Action, Batch, IfMatch, Operation, Store, StoreError};
 use table_orm::{ETag, TableName};
 use tests::meddler::{Meddled, Meddler};

@@ -17,7 +17,7 @@ mod write_id;
 mod writers;
 
 use std::collections::BTreeMap;
-use table_orm::edm::Edm;
+use table_orm::model::Edm;
 use table_orm::repo::{Finding, Problem, Table};
 use table_orm::{DynamicEntity, Repo, ScanPermit, TableEntity, TableName, Tables};
 

@@ -2,7 +2,7 @@
 
 use crate::told;
 use std::collections::BTreeMap;
-use table_orm::edm::Edm;
+use table_orm::model::Edm;
 use table_orm::repo::{Problem, SkipReason, Table};
 use table_orm::{Repo, TableEntity, Tables};
 

@@ -2,8 +2,8 @@
 
 use crate::{Runner, runner};
 use std::collections::BTreeMap;
-use table_orm::edm::Edm;
 use table_orm::layer::{Limit, Retry};
+use table_orm::model::Edm;
 use table_orm::{DynamicEntity, Error, TableEntity, TableName, Tables};
 
 /// An entity whose map takes every property that no field has.

@@ -1,5 +1,5 @@
 use table_orm::TableEntity;
-use table_orm::edm::Edm;
+use table_orm::model::Edm;
 
 #[derive(TableEntity)]
 #[table(name = "runs", partition = "{club}", row = "{day:05}")]

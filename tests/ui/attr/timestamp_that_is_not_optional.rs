@@ -1,4 +1,4 @@
-use table_orm::edm::DateTime;
+use table_orm::model::DateTime;
 use table_orm::{ETag, TableEntity};
 
 #[derive(TableEntity)]

@@ -1,6 +1,6 @@
 use table_orm::TableEntity;
 
-type When = table_orm::edm::DateTime;
+type When = table_orm::model::DateTime;
 
 struct Version;
 

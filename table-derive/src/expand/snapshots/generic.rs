@@ -17,7 +17,7 @@ where
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePartition<'a, T, const N: usize>(
-    orm::key::PartitionKey,
+    orm::query::PartitionKey,
     ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
 )
 where
@@ -26,7 +26,7 @@ where
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasureRow<'a, T, const N: usize, __S = ()>(
-    orm::key::RowKey<__S>,
+    orm::query::RowKey<__S>,
     ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
 )
 where

@@ -29,19 +29,19 @@ pub struct RegistrationByTimeColumns {
 /// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-pub struct RegistrationPartition(::table_orm::key::PartitionKey);
+pub struct RegistrationPartition(::table_orm::query::PartitionKey);
 /// The rows `by_bib` of one partition, `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-pub struct RegistrationByBib<__S = ()>(::table_orm::key::RowKey<__S>);
+pub struct RegistrationByBib<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_age` of one partition, `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-pub struct RegistrationByAge<__S = ()>(::table_orm::key::RowKey<__S>);
+pub struct RegistrationByAge<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_time` of one partition, `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: partial copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-pub struct RegistrationByTime<__S = ()>(::table_orm::key::RowKey<__S>);
+pub struct RegistrationByTime<__S = ()>(::table_orm::query::RowKey<__S>);
 #[doc(hidden)]
 #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
 pub mod RegistrationComponents {

@@ -15,15 +15,15 @@ struct FileByDayColumns {
 /// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a partition query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-struct FilePartition(::table_orm::key::PartitionKey);
+struct FilePartition(::table_orm::query::PartitionKey);
 /// The rows `by_path` of one partition, `P:{path}`, such as `P:text`: full copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-struct FileByPath<__S = ()>(::table_orm::key::RowKey<__S>);
+struct FileByPath<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_day` of one partition, `D:{day}__{path}`, such as `D:2011-11-06__text`: partial copies. As a query, those with the components given.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-struct FileByDay<__S = ()>(::table_orm::key::RowKey<__S>);
+struct FileByDay<__S = ()>(::table_orm::query::RowKey<__S>);
 #[doc(hidden)]
 #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
 mod FileComponents {

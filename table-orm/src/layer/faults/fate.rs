@@ -1,8 +1,8 @@
 //! What becomes of one request.
 
 use super::{Faults, service_error};
-use crate::layer::random::Random;
 use crate::store::{ErrorCode, StoreError};
+use crate::sync::Random;
 use std::time::Duration;
 
 /// What becomes of one request.

@@ -7,12 +7,12 @@
 mod fate;
 mod pages;
 
-use super::error::{self, probability};
-use super::random::Random;
-use super::{Layer, LayerError};
-use crate::entity::{ETag, TableName};
+use super::error::probability;
+use super::{Layer, LayerError, error};
+use crate::model::{ETag, Metadata, TableName};
 use crate::query::{RowQuery, Span};
-use crate::store::{Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
+use crate::sync::Random;
 use async_trait::async_trait;
 use fate::Fate;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 /// ```
 /// use std::sync::Arc;
 /// use table_orm::layer::{Faults, Retry};
-/// use table_orm::store::embedded::EmbeddedStore;
+/// use table_orm::embedded::EmbeddedStore;
 /// use table_orm::{TableName, Tables};
 ///
 /// #[tokio::main(flavor = "current_thread")]

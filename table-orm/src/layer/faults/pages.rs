@@ -1,8 +1,9 @@
 //! Pages that are empty or short, and still not the last.
 
-use crate::layer::random::Random;
+use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::query::RowQuery;
-use crate::store::{Continuation, MAX_PAGE_ROWS, Page};
+use crate::store::Page;
+use crate::sync::Random;
 use bytes::Bytes;
 
 /// The continuation of an empty first page: there is none of the store's to give.

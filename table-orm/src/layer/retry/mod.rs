@@ -72,16 +72,11 @@ mod write_id;
 
 pub use strategy::{MAX_RETRIES, MAX_WAIT, Strategy};
 
-use super::error;
-use super::random::Random;
-use super::tally;
-use super::{Layer, LayerError};
-use crate::edm::DateTime;
-use crate::entity::{ETag, TableName};
+use super::{Layer, LayerError, error, tally};
+use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
-use crate::store::{
-    Ambiguity, Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow,
-};
+use crate::store::{Ambiguity, Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
+use crate::sync::Random;
 use async_trait::async_trait;
 use std::borrow::Cow;
 use std::future::Future;

@@ -1,6 +1,7 @@
 //! How often to try again, and how long to wait before.
 
-use crate::layer::error::{self, LayerError};
+use crate::layer::error;
+use crate::layer::error::LayerError;
 use std::time::Duration;
 
 /// The most retries of one call that can be asked for.

@@ -1,8 +1,7 @@
 //! What the stored rows say about a write whose answer was lost.
 
 use super::write_id::WriteIdProperty;
-use crate::edm::DateTime;
-use crate::entity::ETag;
+use crate::model::{DateTime, ETag};
 use crate::store::{Action, IfMatch, Operation, StoredRow};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The id that a write leaves in its rows, to be recognised there.
 
-use crate::entity::ETag;
 use crate::layer::LayerError;
+use crate::model::ETag;
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError};
 use bytes::Bytes;
 use serde_json::value::RawValue;

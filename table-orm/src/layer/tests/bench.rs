@@ -1,14 +1,12 @@
 //! Where random workloads run: a store with faults, seeds, and replays of seeds that fail.
 
 use super::table;
-use crate::entity::ETag;
-use crate::layer::random::Random;
+use crate::embedded::EmbeddedStore;
 use crate::layer::{FaultStore, Faults, Layer, Retry, Strategy};
+use crate::model::{ETag, Metadata};
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::embedded::EmbeddedStore;
-use crate::store::{
-    Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow,
-};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow};
+use crate::sync::Random;
 use serde_json::Value;
 use std::future::Future;
 use std::ops::Range;

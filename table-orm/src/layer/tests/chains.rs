@@ -3,10 +3,10 @@
 //! it, and none that was refused.
 
 use super::bench::{Bench, Told, below, for_seeds, insert, merge, operation, replace, value};
-use crate::entity::ETag;
 use crate::layer::Faults;
-use crate::layer::random::Random;
+use crate::model::ETag;
 use crate::store::{Action, IfMatch, Operation};
+use crate::sync::Random;
 use std::sync::{Arc, Mutex};
 
 const ENTITIES: u64 = 4;

@@ -2,9 +2,10 @@
 
 use super::bench::{Bench, Told, insert, paused};
 use super::table;
+use crate::embedded::EmbeddedStore;
 use crate::layer::{Faults, Layer, LayerError};
-use crate::store::embedded::EmbeddedStore;
-use crate::store::{ErrorCode, Metadata, Store};
+use crate::model::Metadata;
+use crate::store::{ErrorCode, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, advance};

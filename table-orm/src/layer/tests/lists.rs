@@ -2,8 +2,8 @@
 
 use super::bench::{Bench, for_seeds, insert, operation};
 use crate::layer::Faults;
-use crate::layer::random::Random;
 use crate::store::{Action, IfMatch};
+use crate::sync::Random;
 
 const ROWS: i64 = 40;
 

@@ -3,9 +3,10 @@
 use super::bench::insert;
 use super::script::{Answer, Script, failed};
 use super::table;
+use crate::embedded::EmbeddedStore;
 use crate::layer::{Layer, LayerError, Limit, Rate};
-use crate::store::embedded::EmbeddedStore;
-use crate::store::{Batch, ErrorCode, Metadata, Store};
+use crate::model::Metadata;
+use crate::store::{Batch, ErrorCode, Store};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};

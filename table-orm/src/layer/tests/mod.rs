@@ -11,7 +11,7 @@ mod own_rows;
 mod retry;
 mod script;
 
-use crate::entity::TableName;
+use crate::model::TableName;
 
 fn table() -> TableName {
     TableName::new("People").unwrap()

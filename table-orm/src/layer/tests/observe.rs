@@ -3,8 +3,8 @@
 use super::bench::{insert, paused};
 use super::script::{Script, lost, status};
 use super::table;
+use crate::embedded::EmbeddedStore;
 use crate::layer::{Layer, Observe, Retry};
-use crate::store::embedded::EmbeddedStore;
 use crate::store::{ErrorCode, Store};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -2,10 +2,10 @@
 //! must never be told of a conflict.
 
 use super::bench::{Bench, Told, for_seeds, insert, operation, replace, value};
-use crate::entity::ETag;
 use crate::layer::Faults;
-use crate::layer::random::Random;
+use crate::model::ETag;
 use crate::store::{Action, ErrorCode, IfMatch, Operation};
+use crate::sync::Random;
 
 const STEPS: i64 = 12;
 

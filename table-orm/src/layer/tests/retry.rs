@@ -2,12 +2,10 @@
 
 use super::script::{Answer, Script, failed, lost, row, status};
 use super::table;
-use crate::entity::ETag;
 use crate::error::{Error, Rejection};
 use crate::layer::{Layer, LayerError, Retry, Strategy};
-use crate::store::{
-    Action, Batch, ErrorCode, IfMatch, Metadata, Operation, Store, StoreError, StoredRow,
-};
+use crate::model::{ETag, Metadata};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};

@@ -1,8 +1,8 @@
 //! A store that answers as it is told.
 
-use crate::entity::{ETag, TableName};
+use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
-use crate::store::{Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

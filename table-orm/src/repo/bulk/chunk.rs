@@ -1,6 +1,7 @@
 //! Entities of one partition that travel together.
 
-use crate::store::{Batch, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Operation};
+use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use crate::store::{Batch, Operation};
 
 /// Entities of one partition, with the transaction that writes them.
 pub(super) struct Chunk<E> {

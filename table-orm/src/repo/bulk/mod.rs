@@ -16,9 +16,8 @@ pub(super) use chunk::bytes;
 pub use open::{OPEN_BYTES, OPEN_OPERATIONS};
 pub use report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 
-use super::channel::Channel;
 use crate::error::Result;
-use crate::plan::Plan;
+use crate::plan::{Channel, Plan};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use run::Run;

@@ -5,7 +5,8 @@
 //! the input alone.
 
 use super::chunk::Chunk;
-use crate::store::{Batch, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use crate::store::Batch;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 

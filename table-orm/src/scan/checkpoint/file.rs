@@ -1,7 +1,7 @@
 //! A checkpoint in a file.
 
 use super::super::ScanError;
-use crate::layer::Random;
+use crate::sync::Random;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 

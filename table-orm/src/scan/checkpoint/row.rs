@@ -4,10 +4,9 @@
 //! overwrites another's progress.
 
 use super::super::ScanError;
-use crate::edm::Edm;
-use crate::entity::{DynamicEntity, ETag};
+use crate::entity::DynamicEntity;
 use crate::error::{Error, Result};
-use crate::key::order;
+use crate::model::{ETag, Edm, order};
 use crate::repo::Table;
 
 /// UTF-16 units of one text property (service documentation, "Property types": 64 KiB).
@@ -104,7 +103,7 @@ fn parts(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entity::TableName;
+    use crate::model::TableName;
     use crate::tables::Tables;
 
     async fn table() -> Table {

@@ -1,8 +1,8 @@
 //! Waits that double, each a little different from machine to machine, and requests tried again.
 
 use crate::error::{Error, Result};
-use crate::layer::Random;
 use crate::queue::QueueErrorKind;
+use crate::sync::Random;
 use std::time::Duration;
 use tokio::time::sleep;
 

@@ -1,6 +1,6 @@
 //! What time it is, for leases: the machine's clock, moved along with tokio's where that is paused.
 
-use crate::edm::DateTime;
+use crate::model::DateTime;
 use std::time::{Duration, Instant};
 
 const TICKS_PER_SECOND: f64 = 1e7;

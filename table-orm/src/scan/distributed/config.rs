@@ -6,8 +6,8 @@ use super::super::splitter::Splitter;
 use super::super::state::{Rules, State};
 use super::DistributedScanError;
 use super::rows::{ScanRow, VERSION};
-use crate::layer::Random;
-use crate::store::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
+use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
+use crate::sync::Random;
 
 impl ScanRow {
     pub fn new(scan: &str, queue: &str, rules: &Rules, splits: bool) -> Self {

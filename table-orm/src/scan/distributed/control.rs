@@ -3,16 +3,15 @@
 //! Invariant: rows first, messages second. A message only says where to look; one that is lost
 //! costs a lease, one that comes twice a look at its row.
 
-use super::LEASE;
 use super::backoff::{Tries, passes, patiently};
-use super::clock;
 use super::rows::{RangeRow, RangeState, ScanRow};
 use super::ticket::Ticket;
+use super::{LEASE, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
-use crate::layer::Random;
 use crate::queue::{Message, QueueError, QueueErrorKind, Queues, Receipt};
 use crate::repo::Repo;
+use crate::sync::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

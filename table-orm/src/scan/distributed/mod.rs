@@ -33,7 +33,6 @@ mod backoff;
 mod clock;
 mod config;
 mod control;
-mod error;
 mod hunger;
 mod lease;
 mod page;
@@ -48,7 +47,7 @@ mod tests;
 mod ticket;
 mod worker;
 
-pub use error::DistributedScanError;
+pub use crate::error::DistributedScanError;
 pub use page::{PageId, WorkPage};
 pub use report::{DistributedStatus, MOST_LISTED, PoisonedRange, WorkerReport};
 pub use scan::DistributedScan;

@@ -7,9 +7,9 @@ use super::super::range::{Axis, Range, keys, simple};
 use super::super::worker::{Shared, fetch};
 use super::backoff::{passes, patiently};
 use crate::error::Result;
-use crate::layer::Random;
 use crate::query::RowQuery;
 use crate::store::Page;
+use crate::sync::Random;
 use std::collections::VecDeque;
 
 /// Pages that must be left for a split: the one under way, and those that are worth it.

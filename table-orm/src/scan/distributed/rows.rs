@@ -5,10 +5,10 @@
 
 use super::super::place::{Place, ScanKey};
 use super::{LEASE, PoisonedRange, clock};
-use crate::edm::DateTime;
-use crate::{KeyPart, TableEntity};
+use crate::model::DateTime;
 use std::fmt::Display;
 use std::time::Duration;
+use table_derive::{KeyPart, TableEntity};
 
 /// The most characters of an error that a row keeps.
 pub(super) const MAX_ERROR_CHARS: usize = 500;

@@ -28,7 +28,7 @@ fn bad_scans_are_refused_before_the_first_request() {
     let error = refused(|scan| scan.concurrency(0));
     assert!(matches!(error, Error::Scan(ScanError::NoWorkers)));
     let error = refused(|scan| scan.concurrency(MAX_CONCURRENCY + 1));
-    assert!(matches!(error, Error::Scan(ScanError::TooManyWorkers(1001))));
+    assert!(matches!(error, Error::Scan(ScanError::TooManyWorkers { given: 1001, most: 1000 })));
     let error = refused(|scan| scan.pages_per_prefix(1, 0));
     assert!(matches!(error, Error::Scan(ScanError::NoPagesPerPrefix)));
     for key in ["\u{1F3C3}", "a/b", "a\n"] {

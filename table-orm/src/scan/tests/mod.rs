@@ -9,8 +9,8 @@ mod requests;
 mod skipping;
 
 use super::{Scan, Splitter};
-use crate::entity::{DynamicEntity, TableName};
-use crate::key::order;
+use crate::entity::DynamicEntity;
+use crate::model::{TableName, order};
 use crate::query::ScanPermit;
 use crate::tables::Tables;
 use crate::testing::{FakeService, KeySet, ServiceSettings};

@@ -1,11 +1,12 @@
 //! Scans that leave out what cannot be read: nothing else is lost, and each is told of.
 
 use super::*;
+use crate::codec::Members;
+use crate::embedded::EmbeddedStore;
+use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::property::{PropertyFault, RowFault};
 use crate::queue::MemoryQueues;
-use crate::row::{Members, ReadRow};
-use crate::store::embedded::EmbeddedStore;
 use std::sync::{Arc, Mutex};
 
 /// The key of a row, unless it is one of those that cannot be read.

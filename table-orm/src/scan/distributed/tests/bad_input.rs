@@ -224,7 +224,7 @@ fn a_scan_of_another_version_is_refused() {
 
 #[test]
 fn a_scan_that_an_earlier_program_began_goes_on() {
-    use crate::edm::Edm;
+    use crate::model::Edm;
     run(async {
         let world = World::new(numbered(50), 10).await;
         let scan = world.scan();

@@ -1,8 +1,7 @@
 //! Every row once, whatever the keys, the pages and the number of workers.
 
 use super::*;
-use crate::query::ScanPermit;
-use crate::query::{Comparison, Filter};
+use crate::query::{Comparison, Filter, ScanPermit};
 use crate::queue::MemoryQueues;
 use crate::scan::Splitter;
 use crate::scan::tests::run;
@@ -31,7 +30,7 @@ proptest! {
     ) {
         run(async {
             let service = crate::scan::tests::coverage::troubled(rows, page, trouble);
-            let store = crate::store::embedded::EmbeddedStore::in_memory().unwrap();
+            let store = crate::embedded::EmbeddedStore::in_memory().unwrap();
             let world = World { seed: seed % 1_000_000, ..World::of(service, store).await };
             world.scan().start().await.unwrap();
             let plain = world.plain().concurrency(concurrency);
@@ -54,7 +53,7 @@ fn every_kind_of_keys_is_shared_among_workers() {
         run(async {
             let keys = kind.generate(20_000, 5);
             let settings = ServiceSettings { page_rows: 100, ..ServiceSettings::measured(20_000) };
-            let store = crate::store::embedded::EmbeddedStore::in_memory().unwrap();
+            let store = crate::embedded::EmbeddedStore::in_memory().unwrap();
             let world = World::of(FakeService::new(keys, settings), store).await;
             world.scan().start().await.unwrap();
             let reports = join_all((0..6).map(|_| world.work(seconds(1)))).await;
@@ -191,7 +190,7 @@ fn workers_may_be_spawned_on_several_threads() {
     crate::scan::tests::run_on(runtime.worker_threads(4), async {
         let keys = KeySet::new(numbered(3000).chain(one_partition(3000)));
         let settings = ServiceSettings { page_rows: 50, ..Default::default() };
-        let store = crate::store::embedded::EmbeddedStore::in_memory().unwrap();
+        let store = crate::embedded::EmbeddedStore::in_memory().unwrap();
         let world = std::sync::Arc::new(World::of(FakeService::new(keys, settings), store).await);
         world.scan().start().await.unwrap();
         let workers: Vec<_> = (0..4)

@@ -1,9 +1,9 @@
 //! A bad day for every service at once.
 
 use super::*;
+use crate::embedded::EmbeddedStore;
 use crate::layer::{FaultStore, Faults};
 use crate::scan::tests::run;
-use crate::store::embedded::EmbeddedStore;
 use crate::testing::{FakeService, KeySet, ServiceSettings};
 use std::sync::Arc;
 use std::time::Duration;

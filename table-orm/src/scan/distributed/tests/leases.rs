@@ -1,11 +1,11 @@
 //! Workers that die, sleep, stop or fail: what it costs.
 
 use super::*;
+use crate::embedded::EmbeddedStore;
 use crate::queue::{MAX_MESSAGE_BYTES, Queues as _};
 use crate::scan::Splitter;
 use crate::scan::distributed::{LEASE, WorkerReport};
 use crate::scan::tests::run;
-use crate::store::embedded::EmbeddedStore;
 use crate::testing::{FakeService, KeySet, ServiceSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

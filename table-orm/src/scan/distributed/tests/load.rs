@@ -1,10 +1,10 @@
 //! What a scan costs in requests to the control table and the queue.
 
 use super::*;
+use crate::embedded::EmbeddedStore;
 use crate::scan::Splitter;
 use crate::scan::distributed::LEASE;
 use crate::scan::tests::run;
-use crate::store::embedded::EmbeddedStore;
 use crate::testing::{FakeService, KeySet, ServiceSettings};
 use futures_util::future::join_all;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,7 @@
 //! Ranges that nobody gets on with are put aside, and brought back.
 
 use super::*;
+use crate::embedded::EmbeddedStore;
 use crate::layer::Faults;
 use crate::queue::Queues as _;
 use crate::scan::distributed::rows::{RangeRow, RangeState};
@@ -8,7 +9,6 @@ use crate::scan::distributed::{LEASE, MOST_LISTED, WorkerReport, clock};
 use crate::scan::place::Place;
 use crate::scan::tests::run;
 use crate::scan::{ScanKey, Splitter};
-use crate::store::embedded::EmbeddedStore;
 use crate::testing::{FakeService, KeySet, ServiceSettings};
 use crate::{Error, Tables};
 use std::sync::Arc;

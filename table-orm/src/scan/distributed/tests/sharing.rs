@@ -1,10 +1,10 @@
 //! A small scan is shared by workers soon, and well.
 
 use super::*;
-use crate::edm::Edm;
+use crate::embedded::EmbeddedStore;
+use crate::model::Edm;
 use crate::scan::Splitter;
 use crate::scan::tests::run;
-use crate::store::embedded::EmbeddedStore;
 use crate::testing::{FakeService, KeyKind, KeySet, ServiceSettings};
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};

@@ -1,15 +1,16 @@
 //! Tables, queues and workers of these tests.
 
 use super::super::{DistributedScan, WorkPage, WorkerReport};
-use crate::entity::{DynamicEntity, TableName};
+use crate::embedded::EmbeddedStore;
+use crate::entity::DynamicEntity;
 use crate::error::{Error, Result};
 use crate::layer::Writes;
+use crate::model::TableName;
 use crate::query::ScanPermit;
 use crate::queue::{MemoryQueues, Message, QueueError, QueueErrorKind, Queues, Receipt};
 use crate::repo::Table;
 use crate::scan::{Scan, ScanKey};
 use crate::store::Store;
-use crate::store::embedded::EmbeddedStore;
 use crate::tables::Tables;
 use crate::testing::{FakeService, KeySet, Random, ServiceSettings};
 use async_trait::async_trait;

@@ -1,0 +1,223 @@
+//! What a request is authorized with.
+
+use super::super::ConnectError;
+use super::super::endpoint::parse_endpoint;
+use azure_core::credentials::{Secret, TokenCredential};
+use azure_core::hmac::hmac_sha256;
+use azure_core::http::Url;
+use base64::Engine as _;
+use std::fmt;
+use std::sync::Arc;
+
+/// An account's name and key: full access to the account. `Debug` shows the name only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedKey {
+    account: String,
+    key: Secret,
+}
+
+impl SharedKey {
+    /// The account's name, and one of its two keys as base64 text; spaces and line breaks around
+    /// them, as of files, are left out.
+    ///
+    /// # Errors
+    /// A name with other characters than names have, or a key that is not base64 text.
+    pub fn new(account: &str, key: &str) -> Result<Self, ConnectError> {
+        let account = account.trim();
+        if !is_account_name(account) {
+            return Err(ConnectError::AccountName);
+        }
+        let key = key.trim();
+        let decoded = base64::engine::general_purpose::STANDARD.decode(key);
+        if decoded.is_ok_and(|key| !key.is_empty()) {
+            Ok(Self { account: account.to_owned(), key: Secret::new(key.to_owned()) })
+        } else {
+            Err(ConnectError::AccountKey)
+        }
+    }
+
+    /// The account's name.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.account
+    }
+
+    /// The base64 text of the HMAC-SHA256 of `text`.
+    pub(crate) fn sign(&self, text: &str) -> azure_core::Result<String> {
+        hmac_sha256(text, &self.key)
+    }
+}
+
+/// Whether the text is letters, digits and `-`, at least one.
+pub(crate) fn is_account_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// What a request is authorized with. `Debug` shows which kind it is, and no secret.
+#[derive(Clone)]
+pub struct Credential(pub(crate) Kind);
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    SharedKey(SharedKey),
+    Sas(Secret),
+    Token(Arc<dyn TokenCredential>),
+}
+
+impl Credential {
+    /// The query string of a shared access signature, of the account, one table or one queue,
+    /// with or without the `?` in front, or the URL that ends with it, as the portal's "SAS URL".
+    ///
+    /// Over plain `http` it goes to this machine only, as to Azurite, for whoever sees it could use
+    /// it. To another host, such as an Azurite in a container, it has to allow `http` itself, with
+    /// `spr=https,http`: [`TableSas::allow_http`](super::super::TableSas::allow_http).
+    ///
+    /// # Errors
+    /// Text without a parameter `sig` or with an empty one, with more than parameters, or that no
+    /// URL can hold.
+    pub fn sas(signature: &str) -> Result<Self, ConnectError> {
+        let text = signature.trim();
+        let query = match text.split_once('?') {
+            Some((url, query)) if url.is_empty() || parse_endpoint(url).is_ok() => query,
+            _ => text,
+        };
+        let in_query =
+            |byte: u8| matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'"' | b'<' | b'>');
+        // A URL without scheme or a connection string starts otherwise.
+        let parameter = |text: &str| {
+            let name = text.split_once('=').map_or(text, |(name, _)| name);
+            let name = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+            name && !text.contains("SharedAccessSignature=")
+        };
+        let signed = |text: &str| text.strip_prefix("sig=").is_some_and(|value| !value.is_empty());
+        let parameters = || query.split('&');
+        if query.bytes().all(in_query) && parameters().all(parameter) && parameters().any(signed) {
+            Ok(Self(Kind::Sas(Secret::new(query.to_owned()))))
+        } else {
+            Err(ConnectError::SharedAccessSignature)
+        }
+    }
+}
+
+impl Credential {
+    /// What to look at when the service does not accept it; no secret.
+    pub(crate) fn advice(&self) -> String {
+        match &self.0 {
+            Kind::SharedKey(key) => format!(
+                "check the name `{}` and the key of the account, this machine's clock, and the \
+                 account's network rules",
+                key.account
+            ),
+            Kind::Sas(signature) => format!(
+                "check what the shared access signature grants ({}), this machine's clock, and \
+                 whether the key that signed it was renewed",
+                granted(signature.secret())
+            ),
+            Kind::Token(_) => "check that the identity has a role for data of tables, such as \
+                               Storage Table Data Contributor, and the account's network rules"
+                .to_owned(),
+        }
+    }
+}
+
+/// The parameters of a signature that bound what it grants, but for its key range, which tells of
+/// an app's data.
+fn granted(signature: &str) -> String {
+    const BOUNDS: [&str; 9] = ["tn", "ss", "srt", "sp", "st", "se", "sip", "spr", "si"];
+    let bounds = parameters(signature);
+    let bounds = bounds.iter().filter(|(name, _)| BOUNDS.contains(&&**name));
+    bounds.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether the signature says itself that it may be used over plain http.
+pub(crate) fn allows_http(signature: &str) -> bool {
+    let http = |protocols: &str| protocols.split(',').any(|protocol| protocol == "http");
+    parameters(signature).iter().any(|(name, value)| name == "spr" && http(value))
+}
+
+/// The parameters of a signature, decoded.
+fn parameters(signature: &str) -> Vec<(String, String)> {
+    let query = Url::parse(&format!("sas:?{signature}"));
+    query.iter().flat_map(Url::query_pairs).map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
+}
+
+impl From<SharedKey> for Credential {
+    fn from(key: SharedKey) -> Self {
+        Self(Kind::SharedKey(key))
+    }
+}
+
+/// A credential of Entra ID, such as those of the crate `azure_identity`.
+impl From<Arc<dyn TokenCredential>> for Credential {
+    fn from(credential: Arc<dyn TokenCredential>) -> Self {
+        Self(Kind::Token(credential))
+    }
+}
+
+/// A credential of Entra ID, such as those of the crate `azure_identity`.
+impl<T: TokenCredential + 'static> From<Arc<T>> for Credential {
+    fn from(credential: Arc<T>) -> Self {
+        Self(Kind::Token(credential))
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::SharedKey(key) => key.fmt(f),
+            Kind::Sas(_) => f.write_str("SharedAccessSignature"),
+            Kind::Token(_) => f.write_str("TokenCredential"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_files_are_names_and_keys() {
+        let key = SharedKey::new("acc\n", " c2VjcmV0\r\n").unwrap();
+        assert_eq!(key, SharedKey::new("acc", "c2VjcmV0").unwrap());
+        let broken = SharedKey::new("acc", "c2Vj\ncmV0");
+        assert!(matches!(broken, Err(ConnectError::AccountKey)));
+    }
+
+    #[test]
+    fn of_a_url_with_a_signature_the_signature_is_used() {
+        for text in [
+            "sv=1&sig=c2ln%3D",
+            "?sv=1&sig=c2ln%3D",
+            "https://acc.table.core.windows.net/?sv=1&sig=c2ln%3D",
+            " HTTPS://acc.table.core.windows.net/results?sv=1&sig=c2ln%3D\n",
+            "http://127.0.0.1:10002/devstoreaccount1?sv=1&sig=c2ln%3D",
+        ] {
+            let Ok(Credential(Kind::Sas(signature))) = Credential::sas(text) else {
+                panic!("{text} is refused");
+            };
+            assert_eq!(signature.secret(), "sv=1&sig=c2ln%3D", "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_signature_is_refused_and_not_shown() {
+        for text in [
+            "",
+            "secret",
+            "sv=1",
+            "sv=secret&sig=",
+            "sv=1&sig",
+            "sv=1&sig=sec\nret",
+            "https://acc.table.core.windows.net/",
+            "https://user:secret@acc.table.core.windows.net/?sv=1&sig=secret",
+            "acc.table.core.windows.net/?sv=1&sig=secret",
+            "TableEndpoint=https://a.b/;SharedAccessSignature=sv=1&sig=secret",
+            "SharedAccessSignature=sv=1&sig=secret",
+            "sv=1&sig=secret#here",
+        ] {
+            let error = Credential::sas(text).unwrap_err();
+            assert!(matches!(error, ConnectError::SharedAccessSignature), "{text}");
+            assert!(!format!("{error}{error:?}").contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Connection strings, as the Azure portal shows them.
+
+use super::account_service::AccountService;
+use super::auth::{Kind, is_account_name};
+use super::endpoint::parse_endpoint;
+use super::{ConnectError, Credential, SharedKey};
+use std::str::FromStr;
+
+/// The account of Azurite, the same everywhere and no secret (Azurite documentation, "Well-known
+/// storage account and key").
+const AZURITE_ACCOUNT: &str = "devstoreaccount1";
+const AZURITE_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+/// The endpoint and credential that a connection string names.
+///
+/// Parsed, it is that of the table service; [`queues`](Self::queues) reads that of the queue
+/// service. Settings for the service are read, those for others passed over, and names that are
+/// neither refused:
+/// `UseDevelopmentStorage=true` with or without `DevelopmentStorageProxyUri`; or `AccountName` and
+/// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint` or `QueueEndpoint`, or with
+/// `EndpointSuffix` and `DefaultEndpointsProtocol` where these are not `core.windows.net` and
+/// `https`. Names in any case. Quotes around the whole, as in files of environment variables, are
+/// left out.
+#[derive(Debug, Clone)]
+pub struct ConnectionString {
+    /// The URL of the service.
+    pub endpoint: String,
+    /// The account key or shared access signature.
+    pub credential: Credential,
+}
+
+/// A connection string that cannot be read. Shows none of its values.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionStringError {
+    /// A part without `=`, or with no name before it, by its place from 1.
+    #[error("part {0} of the connection string is not `Name=value`")]
+    NoSetting(usize),
+    /// A setting that connection strings of Azure Storage do not have.
+    #[error(
+        "`{0}` is no setting of Azure Storage's connection strings; correct its name or leave it out"
+    )]
+    Unknown(String),
+    /// A setting given twice.
+    #[error("the connection string gives `{0}` twice")]
+    Twice(&'static str),
+    /// A setting that is needed and not there.
+    #[error("the connection string does not give {0}")]
+    Missing(&'static str),
+    /// A setting whose value is to be base64 text.
+    #[error("the connection string gives `{0}` a value that is not base64")]
+    NotBase64(&'static str),
+    /// A setting whose value cannot be used.
+    #[error("the connection string gives `{0}` a value that cannot be used")]
+    Invalid(&'static str),
+    /// A setting whose value is no endpoint.
+    #[error(
+        "the connection string gives `{0}` a value that is not an http or https URL without user, \
+         query and fragment; a signature has a setting of its own, `SharedAccessSignature`"
+    )]
+    Endpoint(&'static str),
+}
+
+/// The settings that are passed over.
+const OTHERS: [&str; 9] = [
+    "AccountKeyName",
+    "BlobEndpoint",
+    "BlobSecondaryEndpoint",
+    "DfsEndpoint",
+    "FileEndpoint",
+    "FileSecondaryEndpoint",
+    "QueueSecondaryEndpoint",
+    "TableSecondaryEndpoint",
+    "WebEndpoint",
+];
+
+/// The settings that matter for tables and queues.
+const NAMES: [&str; 9] = [
+    "AccountName",
+    "AccountKey",
+    "SharedAccessSignature",
+    "TableEndpoint",
+    "QueueEndpoint",
+    "EndpointSuffix",
+    "DefaultEndpointsProtocol",
+    "UseDevelopmentStorage",
+    "DevelopmentStorageProxyUri",
+];
+
+impl ConnectionString {
+    /// The endpoint and credential of the queue service.
+    ///
+    /// # Errors
+    /// Text that cannot be read, or that gives no endpoint or no credential.
+    pub fn queues(text: &str) -> Result<Self, ConnectionStringError> {
+        Self::read(text, AccountService::Queues)
+    }
+
+    /// The account's key, where the connection string gives it and not a signature: what signs a
+    /// [`TableSas`](super::TableSas) to hand out.
+    ///
+    /// ```
+    /// use table_orm::TableName;
+    /// use table_orm::azure::{ConnectionString, Permissions, TableSas};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "AccountName=account;AccountKey=a2V5;EndpointSuffix=core.windows.net";
+    /// let account: ConnectionString = text.parse()?;
+    /// let key = account.shared_key().ok_or("the connection string gives no account key")?;
+    /// let until = time::OffsetDateTime::now_utc() + time::Duration::minutes(15);
+    /// let results = TableSas::new(TableName::new("results")?, Permissions::READ, until);
+    /// assert!(results.sign(key)?.contains("&sig="));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn shared_key(&self) -> Option<&SharedKey> {
+        match &self.credential.0 {
+            Kind::SharedKey(key) => Some(key),
+            Kind::Sas(_) | Kind::Token(_) => None,
+        }
+    }
+
+    fn read(text: &str, service: AccountService) -> Result<Self, ConnectionStringError> {
+        let settings = Settings::read(text)?;
+        match settings.get("UseDevelopmentStorage") {
+            Some(value) if value.eq_ignore_ascii_case("true") => return settings.azurite(service),
+            Some(_) => return Err(ConnectionStringError::Invalid("UseDevelopmentStorage")),
+            None => {}
+        }
+        Ok(Self { endpoint: settings.endpoint(service)?, credential: settings.credential()? })
+    }
+}
+
+impl FromStr for ConnectionString {
+    type Err = ConnectionStringError;
+
+    fn from_str(text: &str) -> Result<Self, ConnectionStringError> {
+        Self::read(text, AccountService::Tables)
+    }
+}
+
+struct Settings<'s>([Option<&'s str>; NAMES.len()]);
+
+impl<'s> Settings<'s> {
+    fn read(text: &'s str) -> Result<Self, ConnectionStringError> {
+        let text = unquoted(text.trim());
+        let mut values = [None; NAMES.len()];
+        for (index, part) in text.split(';').enumerate() {
+            if part.trim().is_empty() {
+                continue;
+            }
+            let (name, value) =
+                part.split_once('=').ok_or(ConnectionStringError::NoSetting(index + 1))?;
+            let name = name.trim();
+            let is_name = |known: &&str| known.eq_ignore_ascii_case(name);
+            if let Some(known) = NAMES.iter().position(is_name) {
+                if values[known].replace(value.trim()).is_some() {
+                    return Err(ConnectionStringError::Twice(NAMES[known]));
+                }
+            } else if !could_be_name(name) {
+                return Err(ConnectionStringError::NoSetting(index + 1));
+            } else if !OTHERS.iter().any(is_name) {
+                return Err(ConnectionStringError::Unknown(name.to_owned()));
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// The value of a setting; an empty one counts as none.
+    fn get(&self, name: &str) -> Option<&'s str> {
+        let index = NAMES.iter().position(|known| *known == name)?;
+        self.0[index].filter(|value| !value.is_empty())
+    }
+
+    fn azurite(&self, service: AccountService) -> Result<ConnectionString, ConnectionStringError> {
+        let host = self.get("DevelopmentStorageProxyUri").unwrap_or("http://127.0.0.1");
+        let host = host.trim_end_matches('/');
+        let endpoint = format!("{host}:{}/{AZURITE_ACCOUNT}", service.azurite_port());
+        let endpoint = checked(endpoint, "DevelopmentStorageProxyUri")?;
+        Ok(ConnectionString { endpoint, credential: shared_key(AZURITE_ACCOUNT, AZURITE_KEY)? })
+    }
+
+    fn endpoint(&self, service: AccountService) -> Result<String, ConnectionStringError> {
+        if let Some(endpoint) = self.get(service.endpoint_setting()) {
+            return checked(endpoint.to_owned(), service.endpoint_setting());
+        }
+        let account =
+            self.get("AccountName").ok_or(ConnectionStringError::Missing(match service {
+                AccountService::Tables => "`AccountName` or `TableEndpoint`",
+                AccountService::Queues => "`AccountName` or `QueueEndpoint`",
+            }))?;
+        let protocol = self.get("DefaultEndpointsProtocol").unwrap_or("https");
+        if !matches!(protocol, "http" | "https") {
+            return Err(ConnectionStringError::Invalid("DefaultEndpointsProtocol"));
+        }
+        let suffix = self.get("EndpointSuffix").unwrap_or("core.windows.net");
+        // What ends the host's name would have another host asked.
+        if !is_account_name(account) {
+            return Err(ConnectionStringError::Invalid("AccountName"));
+        }
+        let in_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b':');
+        if !suffix.bytes().all(in_host) {
+            return Err(ConnectionStringError::Invalid("EndpointSuffix"));
+        }
+        Ok(format!("{protocol}://{account}.{}.{suffix}", service.label()))
+    }
+
+    fn credential(&self) -> Result<Credential, ConnectionStringError> {
+        match (self.get("AccountKey"), self.get("SharedAccessSignature")) {
+            (Some(key), _) => {
+                let account = self
+                    .get("AccountName")
+                    .ok_or(ConnectionStringError::Missing("`AccountName`"))?;
+                shared_key(account, key)
+            }
+            (None, Some(signature)) => Credential::sas(signature)
+                .map_err(|_| ConnectionStringError::Invalid("SharedAccessSignature")),
+            (None, None) => {
+                Err(ConnectionStringError::Missing("`AccountKey` or `SharedAccessSignature`"))
+            }
+        }
+    }
+}
+
+/// The text without one pair of quotes around it.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
+    within('"').or_else(|| within('\'')).unwrap_or(text)
+}
+
+/// Whether the text may be shown as a name: a key whose own name is missing has `=` at its end too.
+fn could_be_name(text: &str) -> bool {
+    (1..=30).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// The endpoint that a setting gives, unless it holds more: that may be a secret, and `Debug` output
+/// shows endpoints.
+fn checked(endpoint: String, setting: &'static str) -> Result<String, ConnectionStringError> {
+    match parse_endpoint(&endpoint) {
+        Ok(_) => Ok(endpoint),
+        Err(_) => Err(ConnectionStringError::Endpoint(setting)),
+    }
+}
+
+fn shared_key(account: &str, key: &str) -> Result<Credential, ConnectionStringError> {
+    match SharedKey::new(account, key) {
+        Ok(key) => Ok(Credential(Kind::SharedKey(key))),
+        Err(ConnectError::AccountName) => Err(ConnectionStringError::Invalid("AccountName")),
+        Err(_) => Err(ConnectionStringError::NotBase64("AccountKey")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(text: &str) -> String {
+        text.parse::<ConnectionString>().unwrap().endpoint
+    }
+
+    #[test]
+    fn the_endpoint_is_given_or_made_of_account_and_suffix() {
+        let key = "AccountName=acc;AccountKey=c2VjcmV0";
+        assert_eq!(endpoint(key), "https://acc.table.core.windows.net");
+        assert_eq!(
+            endpoint(&format!(
+                "DefaultEndpointsProtocol=http;{key};EndpointSuffix=core.chinacloudapi.cn"
+            )),
+            "http://acc.table.core.chinacloudapi.cn"
+        );
+        assert_eq!(
+            endpoint(&format!("{key};TableEndpoint=https://acc.table.cosmos.azure.com:443/;")),
+            "https://acc.table.cosmos.azure.com:443/"
+        );
+        assert_eq!(
+            endpoint("tableendpoint=https://a.b/;SharedAccessSignature=sv=1&sig=a%3D"),
+            "https://a.b/"
+        );
+    }
+
+    #[test]
+    fn settings_of_other_services_are_passed_over() {
+        let blobs = "BlobEndpoint=https://b/;fileendpoint=https://f/;DfsEndpoint=https://d/";
+        assert_eq!(
+            endpoint(&format!("{blobs};AccountName=acc;AccountKey=c2VjcmV0")),
+            "https://acc.table.core.windows.net"
+        );
+    }
+
+    #[test]
+    fn quotes_around_the_whole_are_left_out() {
+        for quote in ['"', '\''] {
+            let text = format!(" {quote}AccountName=acc;AccountKey=c2VjcmV0{quote}\n");
+            assert_eq!(endpoint(&text), "https://acc.table.core.windows.net");
+        }
+    }
+
+    #[test]
+    fn development_storage_is_azurite() {
+        assert_eq!(
+            endpoint("UseDevelopmentStorage=true"),
+            "http://127.0.0.1:10002/devstoreaccount1"
+        );
+        assert_eq!(
+            endpoint("UseDevelopmentStorage=TRUE;DevelopmentStorageProxyUri=http://host/"),
+            "http://host:10002/devstoreaccount1"
+        );
+    }
+
+    #[test]
+    fn queues_have_an_endpoint_of_their_own() {
+        let endpoint = |text: &str| ConnectionString::queues(text).map(|read| read.endpoint);
+        let key = "AccountName=acc;AccountKey=c2VjcmV0;TableEndpoint=https://t/";
+        for (text, expected) in [
+            (key.to_owned(), "https://acc.queue.core.windows.net"),
+            (format!("{key};EndpointSuffix=core.a.b"), "https://acc.queue.core.a.b"),
+            (format!("{key};QueueEndpoint=http://q/acc"), "http://q/acc"),
+            ("QueueEndpoint=https://q;SharedAccessSignature=?sig=1".to_owned(), "https://q"),
+            ("UseDevelopmentStorage=true".to_owned(), "http://127.0.0.1:10001/devstoreaccount1"),
+        ] {
+            assert_eq!(endpoint(&text).as_deref(), Ok(expected), "{text}");
+        }
+        let missing = ConnectionStringError::Missing("`AccountName` or `QueueEndpoint`");
+        assert_eq!(endpoint("TableEndpoint=https://t;SharedAccessSignature=sig=1"), Err(missing));
+    }
+
+    #[test]
+    fn the_account_key_can_be_had_where_one_is_given() {
+        let account = |text: &str| {
+            let parsed: ConnectionString = text.parse().unwrap();
+            parsed.shared_key().map(|key| key.account().to_owned())
+        };
+        assert_eq!(account("AccountName=acc;AccountKey=c2VjcmV0").as_deref(), Some("acc"));
+        assert_eq!(account("UseDevelopmentStorage=true").as_deref(), Some(AZURITE_ACCOUNT));
+        assert_eq!(account("AccountName=acc;SharedAccessSignature=sig=1"), None);
+    }
+
+    #[test]
+    fn errors_name_the_setting_and_never_its_value() {
+        use ConnectionStringError as E;
+        for (text, expected) in [
+            ("", E::Missing("`AccountName` or `TableEndpoint`")),
+            ("AccountName=secret", E::Missing("`AccountKey` or `SharedAccessSignature`")),
+            ("AccountName=a;secret", E::NoSetting(2)),
+            ("AccountName=a;c2VjcmV0secret==", E::NoSetting(2)),
+            ("\"AccountName=a;AccountKey=secret", E::NoSetting(1)),
+            ("AccountName=a;TableEndpiont=secret", E::Unknown("TableEndpiont".to_owned())),
+            ("AccountName=a;AccountKey=secret!", E::NotBase64("AccountKey")),
+            ("AccountName=se/cret;AccountKey=c2VjcmV0", E::Invalid("AccountName")),
+            ("AccountName=a;AccountName=secret", E::Twice("AccountName")),
+            ("AccountName=se.cret/;SharedAccessSignature=sig=1", E::Invalid("AccountName")),
+            (
+                "AccountName=a;EndpointSuffix=secret/;SharedAccessSignature=sig=1",
+                E::Invalid("EndpointSuffix"),
+            ),
+            ("AccountName=a;SharedAccessSignature=secret", E::Invalid("SharedAccessSignature")),
+            ("UseDevelopmentStorage=secret", E::Invalid("UseDevelopmentStorage")),
+            ("TableEndpoint=https://a.b;AccountKey=c2VjcmV0", E::Missing("`AccountName`")),
+            ("TableEndpoint=https://a.b?sv=1&sig=secret", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=https://user:secret@a.b", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=https://a.b/#secret", E::Endpoint("TableEndpoint")),
+            ("TableEndpoint=secret", E::Endpoint("TableEndpoint")),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://a:secret@b",
+                E::Endpoint("DevelopmentStorageProxyUri"),
+            ),
+        ] {
+            let error = text.parse::<ConnectionString>().unwrap_err();
+            assert_eq!(error, expected);
+            assert!(!format!("{error}{error:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn debug_output_shows_no_secret() {
+        for text in [
+            "AccountName=acc;AccountKey=c2VjcmV0",
+            "AccountName=acc;SharedAccessSignature=sv=1&sig=c2VjcmV0",
+        ] {
+            let parsed: ConnectionString = text.parse().unwrap();
+            assert!(!format!("{parsed:?}").contains("c2VjcmV0"), "{parsed:?}");
+        }
+    }
+}

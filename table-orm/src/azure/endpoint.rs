@@ -1,0 +1,72 @@
+//! Where a service is.
+
+use super::ConnectError;
+use crate::azure::protocol::Dialect;
+use azure_core::http::Url;
+use std::net::IpAddr;
+
+pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
+    let url = Url::parse(endpoint.trim()).map_err(|_| ConnectError::Endpoint)?;
+    let plain = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if plain { Ok(url) } else { Err(ConnectError::Endpoint) }
+}
+
+/// Whether what is sent there stays on this machine.
+pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
+    let host = endpoint.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
+const COSMOS_EMULATOR_PORT: u16 = 8902;
+
+/// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, those of old accounts
+/// `{account}.table.cosmosdb.azure.com`, and other last labels in other clouds.
+pub(crate) fn dialect(endpoint: &Url) -> Dialect {
+    let host = endpoint.host_str().unwrap_or_default();
+    let is_account = host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.");
+    let is_emulator = is_this_machine(endpoint) && endpoint.port() == Some(COSMOS_EMULATOR_PORT);
+    if is_account || is_emulator { Dialect::Cosmos } else { Dialect::Storage }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_urls_without_query_or_user() {
+        for endpoint in [
+            "",
+            "account",
+            "ftp://account",
+            "https://",
+            "https://a.b/?sig=secret",
+            "https://a.b/#x",
+            "https://user:secret@a.b",
+        ] {
+            let error = parse_endpoint(endpoint).unwrap_err();
+            assert!(matches!(error, ConnectError::Endpoint), "{endpoint}");
+            assert!(!error.to_string().contains("secret"));
+        }
+        assert!(parse_endpoint("http://127.0.0.1:10002/devstoreaccount1").is_ok());
+    }
+
+    #[test]
+    fn cosmos_is_known_by_its_host_and_its_emulator_by_its_port() {
+        let dialect = |endpoint: &str| dialect(&parse_endpoint(endpoint).unwrap());
+        assert_eq!(dialect("https://a.table.cosmos.azure.com:443/"), Dialect::Cosmos);
+        assert_eq!(dialect("https://a.table.cosmosdb.azure.com:443/"), Dialect::Cosmos);
+        assert_eq!(dialect("http://localhost:8902/"), Dialect::Cosmos);
+        assert_eq!(dialect("https://a.table.core.windows.net"), Dialect::Storage);
+        assert_eq!(dialect("http://127.0.0.1:10002/devstoreaccount1"), Dialect::Storage);
+        assert_eq!(dialect("http://azurite:8902/devstoreaccount1"), Dialect::Storage);
+    }
+}

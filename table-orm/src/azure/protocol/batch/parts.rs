@@ -1,0 +1,147 @@
+//! A `$batch` answer back into responses.
+//!
+//! Read by its lines rather than by the boundary it states, because answers differ: Azure Storage
+//! ends lines with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray boundary before a
+//! status line or no blank line before a body. JSON has no line that starts like a boundary or a
+//! status.
+
+use crate::azure::protocol::Response;
+use crate::azure::protocol::message::is_success;
+use bytes::Bytes;
+use memchr::{memchr, memmem};
+
+/// One response in a body. Its headers are read when they are asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::azure::protocol) struct Part<'b> {
+    status: u16,
+    /// The headers, and behind them the body.
+    rest: &'b str,
+}
+
+/// The responses in a body, in order, as far as it is UTF-8. What is not a response is passed over.
+pub(in crate::azure::protocol) fn parts(body: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let text = match str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => str::from_utf8(&body[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let mut start = 0;
+    memmem::find_iter(text.as_bytes(), "\n--")
+        .chain([text.len()])
+        .filter_map(move |end| Part::of(&text[std::mem::replace(&mut start, end)..end]))
+}
+
+impl<'b> Part<'b> {
+    /// The response between two boundaries.
+    fn of(mut text: &'b str) -> Option<Self> {
+        while let Some((line, rest)) = first_line(text) {
+            if let Some(status) = status(line) {
+                return Some(Self { status, rest });
+            }
+            text = rest;
+        }
+        None
+    }
+
+    pub(in crate::azure::protocol) const fn is_success(&self) -> bool {
+        is_success(self.status)
+    }
+
+    pub(in crate::azure::protocol) fn etag(self) -> Option<&'b str> {
+        const NAME: &str = "etag:";
+        let mut text = self.rest;
+        while let Some((line, rest)) = first_line(text).filter(|(line, _)| !line.is_empty()) {
+            match line.split_at_checked(NAME.len()) {
+                Some((name, etag)) if name.eq_ignore_ascii_case(NAME) => return Some(etag.trim()),
+                _ => text = rest,
+            }
+        }
+        None
+    }
+
+    pub(in crate::azure::protocol) fn response(self) -> Response {
+        let (mut headers, mut text) = (Vec::new(), self.rest);
+        while let Some((header, rest)) =
+            first_line(text).and_then(|(line, rest)| Some((header(line)?, rest)))
+        {
+            headers.push(header);
+            text = rest;
+        }
+        // The blank line before it too, if there is one.
+        let body = text.trim_matches(['\r', '\n']);
+        Response::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
+    }
+}
+
+/// A text's first line, without its end, and what follows it; `None` of no text.
+fn first_line(text: &str) -> Option<(&str, &str)> {
+    let end = memchr(b'\n', text.as_bytes());
+    let (line, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
+    (!text.is_empty()).then(|| (line.strip_suffix('\r').unwrap_or(line), rest))
+}
+
+/// The status of a line such as `HTTP/1.1 204 No Content`.
+fn status(line: &str) -> Option<u16> {
+    line.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok()
+}
+
+/// A header line; a line of JSON is none.
+fn header(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(':')?;
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (!name.is_empty() && name.bytes().all(token)).then(|| (name, value.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<(u16, Option<String>, String)> {
+        parts(text.as_bytes())
+            .map(|part| {
+                let Response { status, etag, body, .. } = part.response();
+                assert_eq!((part.status, part.etag()), (status, etag.as_deref()));
+                (status, etag, String::from_utf8(body.to_vec()).unwrap())
+            })
+            .collect()
+    }
+
+    const SUCCESS: &str = "--batchresponse_1\r\nContent-Type: multipart/mixed; \
+        boundary=changesetresponse_2\r\n\r\n--changesetresponse_2\r\nContent-Type: \
+        application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No \
+        Content\r\nETag: W/\"a\"\r\n\r\n\r\n--changesetresponse_2\r\nContent-Type: \
+        application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 201 \
+        Created\r\nETag: W/\"b\"\r\nContent-Type: application/json\r\n\r\n{\"A\":1}\r\n\
+        --changesetresponse_2--\r\n--batchresponse_1--\r\n";
+
+    #[test]
+    fn crlf_lf_and_mixed_line_ends_are_read_alike() {
+        let expected = vec![
+            (204, Some("W/\"a\"".to_owned()), String::new()),
+            (201, Some("W/\"b\"".to_owned()), "{\"A\":1}".to_owned()),
+        ];
+        assert_eq!(read(SUCCESS), expected);
+        assert_eq!(read(&SUCCESS.replace("\r\n", "\n")), expected);
+        assert_eq!(read(&SUCCESS.replacen("\r\n", "\n", 7)), expected);
+    }
+
+    #[test]
+    fn a_stray_boundary_and_a_missing_blank_line_are_passed_over() {
+        let stray = "--changesetresponse_2\r\nContent-Type: application/http\r\n\r\n\
+            --changesetresponse_2\r\nHTTP/1.1 400 Bad Request\r\ncontent-type: \
+            application/json\r\n{\"odata.error\":{}}\r\n--changesetresponse_2--";
+        assert_eq!(read(stray), [(400, None, "{\"odata.error\":{}}".to_owned())]);
+    }
+
+    #[test]
+    fn a_body_of_several_lines_is_kept_whole() {
+        let text = "HTTP/1.1 400 Bad\r\n\r\n{\r\n\r\n\"a\":1}\r\n--x--";
+        assert_eq!(read(text), [(400, None, "{\r\n\r\n\"a\":1}".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_no_answer_has_no_parts() {
+        for text in ["", "\r\n", "--x\r\n--x--", "<html>HTTP/1.1 200</html>", "HTTP/", "\n\n\n"] {
+            assert_eq!(read(text), [], "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Requests and responses as values.
+
+use super::http_date;
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// `GET`.
+    Get,
+    /// `POST`.
+    Post,
+    /// `PUT`.
+    Put,
+    /// `PATCH`.
+    Patch,
+    /// `DELETE`.
+    Delete,
+}
+
+impl Method {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask for
+/// days or centuries, which nobody sits out.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
+/// A header's name, in lower case, and its value.
+pub(crate) type Header = (&'static str, Cow<'static, str>);
+
+/// A request, complete but for its date and authorization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Path and query as they stand on the wire, to be put behind the service's endpoint.
+    pub target: String,
+    /// Header names, in lower case, and values.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The body, empty for none.
+    pub body: Bytes,
+}
+
+/// A response whose body is read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Bytes,
+    pub(crate) etag: Option<String>,
+    pub(crate) error_code: Option<String>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) next_partition_key: Option<String>,
+    pub(crate) next_row_key: Option<String>,
+    pub(crate) next_table_name: Option<String>,
+}
+
+impl Response {
+    /// A response with the headers that matter here; names in any case.
+    pub fn new<'h>(
+        status: u16,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+        body: Bytes,
+    ) -> Self {
+        let mut response = Self { status, body, ..Self::default() };
+        let (mut now, mut retry_at) = (None, None);
+        for (name, value) in headers {
+            response.take_header(name, value);
+            if name.eq_ignore_ascii_case("date") {
+                now = Some(value);
+            } else if name.eq_ignore_ascii_case("retry-after") {
+                retry_at = http_date::parse(value);
+            }
+        }
+        let wait = retry_at.and_then(|at| {
+            // By the clock that both dates are of.
+            let now = now.and_then(http_date::parse)?;
+            Some((at - now).try_into().unwrap_or_default())
+        });
+        response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
+        response
+    }
+
+    fn take_header(&mut self, name: &str, value: &str) {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let slot = if is("etag") {
+            &mut self.etag
+        } else if is("x-ms-error-code") {
+            &mut self.error_code
+        } else if is("x-ms-request-id") {
+            &mut self.request_id
+        } else if is("x-ms-continuation-nextpartitionkey") {
+            &mut self.next_partition_key
+        } else if is("x-ms-continuation-nextrowkey") {
+            &mut self.next_row_key
+        } else if is("x-ms-continuation-nexttablename") {
+            &mut self.next_table_name
+        } else {
+            if is("retry-after") {
+                let seconds = value.trim().parse().ok().map(Duration::from_secs);
+                self.retry_after = self.retry_after.or(seconds);
+            } else if is("x-ms-retry-after-ms") || is("retry-after-ms") {
+                let millis = value.trim().parse().ok().map(Duration::from_millis);
+                self.retry_after = millis.or(self.retry_after);
+            }
+            return;
+        };
+        // An empty one tells nothing, as Microsoft's clients have it.
+        if !value.is_empty() {
+            *slot = Some(value.to_owned());
+        }
+    }
+
+    /// Whether the status says success.
+    #[must_use]
+    pub const fn is_success(&self) -> bool {
+        is_success(self.status)
+    }
+}
+
+/// Whether a status says success.
+pub(crate) const fn is_success(status: u16) -> bool {
+    status >= 200 && status < 300
+}

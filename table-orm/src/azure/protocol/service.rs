@@ -1,0 +1,456 @@
+//! The request of each operation.
+
+use super::encode::{percent_encode, push};
+use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
+use super::{API_VERSION, Method, Request, batch};
+use crate::codec::is_property_name;
+use crate::model::{MAX_PAGE_ROWS, Metadata, TableName};
+use crate::query::{Filter, RowQuery};
+use crate::store::{Batch, ErrorCode, Operation, StoreError, limits};
+use bytes::Bytes;
+use std::borrow::Cow;
+use uuid::Uuid;
+
+/// Which implementation of the service answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// Azure Storage, and Azurite.
+    #[default]
+    Storage,
+    /// Azure Cosmos DB for Table: merge is a tunnelled verb, and ETags cannot be told from
+    /// timestamps, so rows always come with minimal metadata.
+    Cosmos,
+}
+
+/// A service at an endpoint: builds the requests to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    endpoint: String,
+    dialect: Dialect,
+}
+
+impl Service {
+    /// The service at `endpoint`, a URL without query, such as
+    /// `https://account.table.core.windows.net` or `http://127.0.0.1:10002/devstoreaccount1`.
+    #[must_use]
+    pub fn new(endpoint: &str, dialect: Dialect) -> Self {
+        Self { endpoint: endpoint.trim_end_matches('/').to_owned(), dialect }
+    }
+
+    /// The endpoint, without a slash at its end.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Creates a table.
+    #[must_use]
+    pub fn create_table(&self, table: &TableName) -> Request {
+        let body = format!(r#"{{"TableName":"{table}"}}"#);
+        let mut request = self.request(Method::Post, "/Tables".to_owned(), Metadata::None);
+        request.headers.push(PREFER_NO_CONTENT);
+        with_body(request, body.into())
+    }
+
+    /// Deletes a table.
+    #[must_use]
+    pub fn delete_table(&self, table: &TableName) -> Request {
+        self.request(Method::Delete, format!("/Tables('{table}')"), Metadata::None)
+    }
+
+    /// One page of table names, from `next` on, a token of the page before.
+    #[must_use]
+    pub fn list_tables(&self, next: Option<&str>) -> Request {
+        let target = match next {
+            Some(next) => format!("/Tables?NextTableName={}", percent_encode(next)),
+            None => "/Tables".to_owned(),
+        };
+        self.request(Method::Get, target, Metadata::None)
+    }
+
+    /// A point query.
+    ///
+    /// # Errors
+    /// A key or name that the service would refuse.
+    pub fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Request, StoreError> {
+        limits::check_key("PartitionKey", partition_key)?;
+        limits::check_key("RowKey", row_key)?;
+        let mut target = String::new();
+        push_row_target(&mut target, table, partition_key, row_key);
+        if let Some(select) = select {
+            target.push_str("?$select=");
+            push_names(&mut target, select.iter().copied())?;
+        }
+        Ok(self.request(Method::Get, target, metadata))
+    }
+
+    /// One page of a query.
+    ///
+    /// # Errors
+    /// A property name or page size that the service would refuse, or a continuation that is not
+    /// one of its.
+    pub fn query(&self, query: &RowQuery) -> Result<Request, StoreError> {
+        let mut target = format!("/{}()", query.table);
+        let mut parameter = Parameters { target: &mut target, separator: '?' };
+        if let Some(filter) = &query.filter {
+            check_names(filter)?;
+        }
+        if let Some(filter) = query.filter_text() {
+            push(parameter.start("$filter"), &filter);
+        }
+        if let Some(select) = &query.select {
+            push_names(parameter.start("$select"), select.iter().map(|name| &**name))?;
+        }
+        if let Some(top) = query.top {
+            if !(1..=MAX_PAGE_ROWS).contains(&top) {
+                let message = format!("A page holds 1 to {MAX_PAGE_ROWS} rows, not {top}.");
+                return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+            }
+            parameter.start("$top").push_str(&top.to_string());
+        }
+        if let Some(continuation) = &query.continuation {
+            let Some(partition_key) = &continuation.next_partition_key else {
+                let message = "The continuation is not one of this store's.";
+                return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+            };
+            push(parameter.start("NextPartitionKey"), partition_key);
+            if let Some(row_key) = &continuation.next_row_key {
+                push(parameter.start("NextRowKey"), row_key);
+            }
+        }
+        Ok(self.request(Method::Get, target, query.metadata))
+    }
+
+    /// One write of one row.
+    ///
+    /// # Errors
+    /// A key, ETag or body that the service would refuse.
+    pub fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: &Operation,
+    ) -> Result<Request, StoreError> {
+        limits::check_key("PartitionKey", partition_key)?;
+        let write = Write::new(self.dialect, table, partition_key, operation)?;
+        let mut target = String::new();
+        write.push_target(&mut target);
+        let mut request = self.request(write.method, target, Metadata::None);
+        request.headers.extend(write.headers.into_iter().flatten());
+        request.body = write.body.into_owned();
+        Ok(request)
+    }
+
+    /// An entity group transaction. The boundary separates its parts; any UUID will do.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), with the operation's index; none or more than 100 operations, a
+    /// row twice, or a body over 4 MiB.
+    pub fn commit(
+        &self,
+        table: &TableName,
+        transaction: &Batch,
+        boundary: Uuid,
+    ) -> Result<Request, StoreError> {
+        let Batch { partition_key, operations } = transaction;
+        limits::check_count(operations)?;
+        limits::check_distinct(operations)?;
+        limits::check_key("PartitionKey", partition_key).map_err(|error| error.at(0))?;
+        let bytes = operations.iter().filter_map(|operation| operation.action.body());
+        let bytes = bytes.map(Bytes::len).sum();
+        let accept = self.accept(Metadata::None);
+        let mut body =
+            batch::Writer::new(&self.endpoint, accept, boundary, operations.len(), bytes);
+        for (index, operation) in operations.iter().enumerate() {
+            let write = Write::new(self.dialect, table, partition_key, operation);
+            body.push(&write.map_err(|error| error.at(index))?);
+        }
+        let content_type = body.content_type();
+        let body = body.finish();
+        limits::check_bytes(body.len())?;
+        let mut request = self.request(Method::Post, "/$batch".to_owned(), Metadata::None);
+        request.headers.push(("content-type", Cow::Owned(content_type)));
+        request.body = body;
+        Ok(request)
+    }
+
+    fn request(&self, method: Method, target: String, metadata: Metadata) -> Request {
+        let headers = vec![
+            ("accept", Cow::Borrowed(self.accept(metadata))),
+            ("dataserviceversion", Cow::Borrowed("3.0")),
+            ("x-ms-version", Cow::Borrowed(API_VERSION)),
+        ];
+        Request { method, target, headers, body: Bytes::new() }
+    }
+
+    const fn accept(&self, metadata: Metadata) -> &'static str {
+        match (metadata, self.dialect) {
+            (Metadata::None, Dialect::Storage) => "application/json;odata=nometadata",
+            _ => "application/json;odata=minimalmetadata",
+        }
+    }
+}
+
+fn with_body(mut request: Request, body: Bytes) -> Request {
+    request.headers.push(JSON);
+    request.body = body;
+    request
+}
+
+/// The parameters of a query string.
+struct Parameters<'t> {
+    target: &'t mut String,
+    separator: char,
+}
+
+impl Parameters<'_> {
+    /// Starts the next parameter; its value is to be appended.
+    fn start(&mut self, name: &str) -> &mut String {
+        self.target.push(std::mem::replace(&mut self.separator, '&'));
+        self.target.push_str(name);
+        self.target.push('=');
+        self.target
+    }
+}
+
+fn push_names<'n>(
+    target: &mut String,
+    names: impl Iterator<Item = &'n str>,
+) -> Result<(), StoreError> {
+    for (index, name) in names.enumerate() {
+        check_name(name)?;
+        if index > 0 {
+            target.push(',');
+        }
+        push(target, name);
+    }
+    Ok(())
+}
+
+/// Names stand in a filter as they are, so one that is no name would be read as an expression.
+fn check_names(filter: &Filter) -> Result<(), StoreError> {
+    match filter {
+        Filter::Compare { property, .. } => check_name(property),
+        Filter::And(left, right) | Filter::Or(left, right) => {
+            check_names(left)?;
+            check_names(right)
+        }
+        Filter::Not(inner) => check_names(inner),
+    }
+}
+
+fn check_name(name: &str) -> Result<(), StoreError> {
+    if is_property_name(name) {
+        return Ok(());
+    }
+    let message = format!("`{}` is not the name of a property.", name.escape_debug());
+    Err(StoreError::new(ErrorCode::PROPERTY_NAME_INVALID, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Continuation, ETag};
+    use crate::query::{Comparison, KeyRange, Span};
+    use crate::store::{Action, IfMatch};
+    use proptest::prelude::*;
+
+    fn service() -> Service {
+        Service::new("https://acc.table.core.windows.net/", Dialect::Storage)
+    }
+
+    fn people() -> TableName {
+        TableName::new("People").unwrap()
+    }
+
+    fn header<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+        request.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
+    }
+
+    fn operation(row_key: &str, action: Action) -> Operation {
+        Operation { row_key: row_key.to_owned(), action }
+    }
+
+    #[test]
+    fn every_operation_has_its_method_path_and_condition() {
+        let body = || Bytes::from_static(br#"{"PartitionKey":"p","RowKey":"it's","A":1}"#);
+        let etag = || IfMatch::ETag(ETag::new("W/\"x\""));
+        let row = "/People(PartitionKey='p',RowKey='it%27%27s')";
+        for (action, method, target, if_match) in [
+            (Action::Insert(body()), Method::Post, "/People", None),
+            (Action::InsertOrReplace(body()), Method::Put, row, None),
+            (Action::InsertOrMerge(body()), Method::Patch, row, None),
+            (Action::Replace(body(), IfMatch::Any), Method::Put, row, Some("*")),
+            (Action::Merge(body(), etag()), Method::Patch, row, Some("W/\"x\"")),
+            (Action::Delete(IfMatch::Any), Method::Delete, row, Some("*")),
+        ] {
+            let is_insert = matches!(action, Action::Insert(_));
+            let sent = action.body().cloned().unwrap_or_default();
+            let request = service().write(&people(), "p", &operation("it's", action)).unwrap();
+            assert_eq!((request.method, &*request.target), (method, target));
+            assert_eq!(header(&request, "if-match"), if_match);
+            assert_eq!(header(&request, "prefer").is_some(), is_insert);
+            assert_eq!(header(&request, "content-type").is_some(), !sent.is_empty());
+            assert_eq!(header(&request, "x-ms-version"), Some(API_VERSION));
+            assert_eq!(request.body, sent);
+        }
+    }
+
+    #[test]
+    fn cosmos_merges_are_tunnelled_and_its_rows_carry_metadata() {
+        let cosmos = Service::new("https://acc.table.cosmos.azure.com", Dialect::Cosmos);
+        let merge = operation("r", Action::InsertOrMerge(Bytes::from_static(b"{}")));
+        let request = cosmos.write(&people(), "p", &merge).unwrap();
+        assert_eq!(request.method, Method::Post);
+        assert_eq!(header(&request, "x-http-method"), Some("MERGE"));
+        let get = cosmos.get(&people(), "p", "r", None, Metadata::None).unwrap();
+        assert_eq!(header(&get, "accept"), Some("application/json;odata=minimalmetadata"));
+    }
+
+    #[test]
+    fn a_query_carries_every_parameter_encoded() {
+        let keys = KeyRange { partition: Span::Exact("O'B & Co".into()), row: Span::All };
+        let query = RowQuery {
+            filter: Some(Filter::compare("City", Comparison::Equal, "a#b+c")),
+            select: Some(vec!["RowKey".into(), "City".into()]),
+            top: Some(10),
+            continuation: Some(Continuation {
+                next_partition_key: Some("1!8!cA==".into()),
+                next_row_key: Some("1!4!cg--".into()),
+            }),
+            metadata: Metadata::Minimal,
+            ..RowQuery::new(people(), keys)
+        };
+        let request = service().query(&query).unwrap();
+        assert_eq!(
+            request.target,
+            "/People()?$filter=PartitionKey%20eq%20%27O%27%27B%20%26%20Co%27%20and%20City%20eq\
+             %20%27a%23b%2Bc%27&$select=RowKey,City&$top=10&NextPartitionKey=1%218%21cA%3D%3D\
+             &NextRowKey=1%214%21cg--"
+        );
+        assert_eq!(header(&request, "accept"), Some("application/json;odata=minimalmetadata"));
+        let all = service().query(&RowQuery::new(people(), KeyRange::ALL)).unwrap();
+        assert_eq!(all.target, "/People()");
+        assert_eq!(header(&all, "accept"), Some("application/json;odata=nometadata"));
+    }
+
+    #[test]
+    fn text_that_would_change_a_request_is_refused() {
+        let all = || RowQuery::new(people(), KeyRange::ALL);
+        let name = || {
+            Some(Filter::compare("A eq 1 or B", Comparison::Equal, 1).and(Filter::compare(
+                "C",
+                Comparison::Equal,
+                1,
+            )))
+        };
+        let code = |query: RowQuery| service().query(&query).unwrap_err().code;
+        assert_eq!(code(RowQuery { filter: name(), ..all() }), ErrorCode::PROPERTY_NAME_INVALID);
+        let select = Some(vec!["A&$top=1".into()]);
+        assert_eq!(code(RowQuery { select, ..all() }), ErrorCode::PROPERTY_NAME_INVALID);
+        assert_eq!(code(RowQuery { top: Some(1001), ..all() }), ErrorCode::INVALID_INPUT);
+        let continuation = Some(Continuation::default());
+        assert_eq!(code(RowQuery { continuation, ..all() }), ErrorCode::INVALID_INPUT);
+        let etag = IfMatch::ETag(ETag::new("x\r\nx-ms-version: 1"));
+        let delete = operation("r", Action::Delete(etag));
+        let error = service().write(&people(), "p", &delete).unwrap_err();
+        assert_eq!(error.code, ErrorCode::INVALID_INPUT);
+        let error = service().get(&people(), "a/b", "r", None, Metadata::None).unwrap_err();
+        assert_eq!(error.code, ErrorCode::OUT_OF_RANGE_INPUT);
+    }
+
+    #[test]
+    fn a_transaction_is_one_multipart_body() {
+        let transaction = Batch {
+            partition_key: "p".into(),
+            operations: vec![
+                operation("a", Action::Insert(Bytes::from_static(br#"{"A":1}"#))),
+                operation("b", Action::Delete(IfMatch::Any)),
+            ],
+        };
+        let request = service().commit(&people(), &transaction, Uuid::nil()).unwrap();
+        let id = Uuid::nil();
+        assert_eq!(request.target, "/$batch");
+        assert_eq!(
+            header(&request, "content-type"),
+            Some(&*format!("multipart/mixed; boundary=batch_{id}"))
+        );
+        let part = format!(
+            "--changeset_{id}\r\nContent-Type: application/http\r\n\
+             Content-Transfer-Encoding: binary\r\n\r\n"
+        );
+        let common = "HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n\
+                      DataServiceVersion: 3.0\r\n";
+        let expected = format!(
+            "--batch_{id}\r\nContent-Type: multipart/mixed; boundary=changeset_{id}\r\n\r\n\
+             {part}POST https://acc.table.core.windows.net/People {common}\
+             Prefer: return-no-content\r\nContent-Type: application/json\r\n\r\n\
+             {{\"PartitionKey\":\"p\",\"RowKey\":\"a\",\"A\":1}}\r\n\
+             {part}DELETE https://acc.table.core.windows.net/People(PartitionKey='p',RowKey='b') \
+             {common}If-Match: *\r\n\r\n\r\n\
+             --changeset_{id}--\r\n--batch_{id}--\r\n"
+        );
+        assert_eq!(std::str::from_utf8(&request.body).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_transaction_over_a_limit_is_refused() {
+        let insert =
+            |row: usize, body: Vec<u8>| operation(&row.to_string(), Action::Insert(body.into()));
+        let refused = |operations: Vec<Operation>| {
+            let transaction = Batch { partition_key: "p".into(), operations };
+            service().commit(&people(), &transaction, Uuid::nil()).unwrap_err()
+        };
+        let error = refused((0..101).map(|row| insert(row, b"{}".to_vec())).collect());
+        assert_eq!((error.code, error.operation), (ErrorCode::INVALID_INPUT, Some(99)));
+        assert_eq!(refused(Vec::new()).code, ErrorCode::INVALID_INPUT);
+        let error = refused(vec![insert(1, b"{}".to_vec()), insert(1, b"{}".to_vec())]);
+        assert_eq!((error.code, error.operation), (ErrorCode::INVALID_DUPLICATE_ROW, Some(1)));
+        let large = format!(r#"{{"A":"{}"}}"#, "x".repeat(1_048_500)).into_bytes();
+        let error = refused((0..4).map(|row| insert(row, large.clone())).collect());
+        assert_eq!(error.code, ErrorCode::REQUEST_BODY_TOO_LARGE);
+        assert!(large.len() * 4 < crate::model::MAX_TRANSACTION_BYTES, "framing counts");
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_reaches_past_its_place(
+            text in any::<String>(),
+            name in any::<String>(),
+            token in any::<String>(),
+        ) {
+            let keys = KeyRange { partition: Span::Exact(text.clone()), row: Span::All };
+            let query = RowQuery {
+                filter: Some(Filter::compare(name.clone(), Comparison::Equal, text.clone())),
+                continuation: Some(Continuation {
+                    next_partition_key: Some(token.clone()),
+                    next_row_key: None,
+                }),
+                ..RowQuery::new(people(), keys)
+            };
+            let built = service().query(&query);
+            prop_assert_eq!(built.is_ok(), is_property_name(&name));
+            if let Ok(request) = built {
+                let query = request.target.strip_prefix("/People()?").unwrap();
+                prop_assert!(query.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'));
+                let parameters: Vec<_> = query.split('&').collect();
+                prop_assert_eq!(parameters.len(), 2);
+                prop_assert!(parameters.iter().all(|parameter| parameter.matches('=').count() == 1));
+            }
+            if let Ok(request) = service().get(&people(), &text, "r", None, Metadata::None) {
+                let key = request.target.strip_prefix("/People(PartitionKey='").unwrap();
+                let key = key.strip_suffix("',RowKey='r')").unwrap();
+                prop_assert!(key.bytes().all(
+                    |byte| byte.is_ascii_alphanumeric() || b"%-_.~".contains(&byte)
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One write on its way: in a request of its own, or as one part of a transaction's.
+
+use super::encode::push_quoted;
+use super::service::Dialect;
+use super::{Header, Method, row_keys};
+use crate::model::TableName;
+use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError, limits};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+pub(crate) const PREFER_NO_CONTENT: Header = ("prefer", Cow::Borrowed("return-no-content"));
+pub(crate) const JSON: Header = ("content-type", Cow::Borrowed("application/json"));
+
+/// A write whose row key, condition and body are checked.
+pub(crate) struct Write<'o> {
+    table: &'o TableName,
+    partition_key: &'o str,
+    operation: &'o Operation,
+    pub(crate) method: Method,
+    /// Those beside the headers of every request.
+    pub(crate) headers: [Option<Header>; 4],
+    /// Empty for none.
+    pub(crate) body: Cow<'o, Bytes>,
+}
+
+impl<'o> Write<'o> {
+    /// The write of a row in that partition.
+    pub(crate) fn new(
+        dialect: Dialect,
+        table: &'o TableName,
+        partition_key: &'o str,
+        operation: &'o Operation,
+    ) -> Result<Self, StoreError> {
+        let Operation { row_key, action } = operation;
+        limits::check_key("RowKey", row_key)?;
+        let (method, tunnelled) = verb(dialect, action);
+        let if_match = action.if_match().map(if_match_text).transpose()?;
+        let inserts = matches!(action, Action::Insert(_));
+        let body = match action.body() {
+            Some(body) if inserts => Some(row_keys::addressed(body, partition_key, row_key)?),
+            body => body.map(Cow::Borrowed),
+        };
+        let headers = [
+            tunnelled.map(|verb| ("x-http-method", Cow::Borrowed(verb))),
+            if_match.map(|etag| ("if-match", etag)),
+            inserts.then_some(PREFER_NO_CONTENT),
+            body.is_some().then_some(JSON),
+        ];
+        let body = body.unwrap_or_default();
+        limits::check_bytes(body.len())?;
+        Ok(Self { table, partition_key, operation, method, headers, body })
+    }
+
+    /// Appends the path: of the row, or of the table where the body tells the row.
+    pub(crate) fn push_target(&self, target: &mut String) {
+        match &self.operation.action {
+            Action::Insert(_) => {
+                target.push('/');
+                target.push_str(self.table.as_str());
+            }
+            _ => push_row_target(target, self.table, self.partition_key, &self.operation.row_key),
+        }
+    }
+}
+
+/// The method of an action, and the verb it stands for where the service has it tunnelled.
+const fn verb(dialect: Dialect, action: &Action) -> (Method, Option<&'static str>) {
+    match action {
+        Action::Insert(_) => (Method::Post, None),
+        Action::InsertOrReplace(_) | Action::Replace(..) => (Method::Put, None),
+        Action::InsertOrMerge(_) | Action::Merge(..) => match dialect {
+            Dialect::Storage => (Method::Patch, None),
+            Dialect::Cosmos => (Method::Post, Some("MERGE")),
+        },
+        Action::Delete(_) => (Method::Delete, None),
+    }
+}
+
+/// Appends the path of one row.
+pub(crate) fn push_row_target(
+    target: &mut String,
+    table: &TableName,
+    partition_key: &str,
+    row_key: &str,
+) {
+    let keys = partition_key.len() + row_key.len();
+    target.reserve(table.as_str().len() + keys + keys / 4 + 32);
+    target.push('/');
+    target.push_str(table.as_str());
+    target.push_str("(PartitionKey=");
+    push_quoted(target, partition_key);
+    target.push_str(",RowKey=");
+    push_quoted(target, row_key);
+    target.push(')');
+}
+
+/// The text of a condition. An ETag is sent as it is, so it must be text that a header can hold.
+fn if_match_text(if_match: &IfMatch) -> Result<Cow<'static, str>, StoreError> {
+    match if_match {
+        IfMatch::Any => Ok(Cow::Borrowed("*")),
+        IfMatch::ETag(etag) => {
+            let text = etag.as_str();
+            if !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+                return Ok(Cow::Owned(text.to_owned()));
+            }
+            let message = format!("`{}` is not an ETag.", text.escape_debug());
+            Err(StoreError::new(ErrorCode::INVALID_INPUT, message))
+        }
+    }
+}

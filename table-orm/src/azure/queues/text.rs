@@ -1,0 +1,40 @@
+//! The text of a message on the wire: base64, so that no XML on its way changes it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+pub(crate) fn encode(text: &str) -> String {
+    STANDARD.encode(text)
+}
+
+/// The text that was sent; what is no base64 of UTF-8 text, another program's, stays as it is.
+pub(crate) fn decode(sent: String) -> String {
+    let decoded = STANDARD.decode(sent.trim()).ok();
+    decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or(sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::MAX_MESSAGE_BYTES;
+
+    #[test]
+    fn every_text_comes_back() {
+        for text in ["", " ", "&<>\"'", "a\r\nb\t", "é\u{1F3C3}\u{FFFF}\0", "dGV4dA=="] {
+            assert_eq!(decode(encode(text)), text);
+        }
+    }
+
+    #[test]
+    fn text_of_others_stays_as_it_is() {
+        for text in ["{\"job\":1}", "not base64", "/w=="] {
+            assert_eq!(decode(text.to_owned()), text);
+        }
+        assert_eq!(decode(" dGV4dA==\n".to_owned()), "text");
+    }
+
+    #[test]
+    fn the_longest_text_fills_what_the_service_holds() {
+        assert_eq!(encode(&"x".repeat(MAX_MESSAGE_BYTES)).len(), 64 * 1024);
+    }
+}

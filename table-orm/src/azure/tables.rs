@@ -1,0 +1,239 @@
+//! Tables of an account: a [`Store`] over HTTP.
+
+use super::auth::Credential;
+use super::connect::{self, ConnectError, ConnectOptions};
+use super::connection_string::ConnectionString;
+use super::protocol::CorsRule;
+use crate::azure::protocol::{Method, Request, Response, Service};
+use crate::model::{ETag, Metadata, TableName};
+use crate::query::RowQuery;
+use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
+use async_trait::async_trait;
+use azure_core::error::ErrorKind;
+use azure_core::http::headers::{CLIENT_REQUEST_ID, HeaderName, HeaderValue};
+use azure_core::http::{AsyncResponseBody, Context, Pipeline, PipelineStreamOptions, Url};
+use azure_core::{Uuid, http};
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::iter::successors;
+use std::sync::Arc;
+
+/// A [`Store`] in an Azure account. Clones share its connections, those of each runtime by
+/// themselves: it may be used in several.
+#[derive(Clone)]
+pub struct AzureStore {
+    pub(super) endpoint: Url,
+    pub(super) service: Service,
+    pub(super) pipeline: Pipeline,
+    /// What to look at when a request is not authorized; empty where the credential is not known.
+    pub(super) advice: Arc<str>,
+}
+
+impl AzureStore {
+    /// The store at `endpoint`, such as `https://account.table.core.windows.net`, with a key, a
+    /// shared access signature, or a credential of Entra ID.
+    ///
+    /// # Errors
+    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, a signature over the
+    /// network's plain `http` that does not allow it, or an HTTP client that cannot start.
+    pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
+        Self::with_options(endpoint, credential, ConnectOptions::default())
+    }
+
+    /// The store that a connection string names.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), or a connection string that cannot be read.
+    pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
+        let ConnectionString { endpoint, credential } = text.parse()?;
+        Self::new(&endpoint, credential)
+    }
+
+    /// The store at `endpoint`, with other timeouts or another HTTP client.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), or options that no request could be sent with.
+    pub fn with_options(
+        endpoint: &str,
+        credential: impl Into<Credential>,
+        options: ConnectOptions,
+    ) -> Result<Self, ConnectError> {
+        connect::connect(endpoint, credential.into(), options)
+    }
+
+    /// The rules for browsers of the account's table service. Cosmos DB has none.
+    ///
+    /// # Errors
+    /// When the service cannot be reached or refuses; a signature of one table may not ask.
+    pub async fn cors_rules(&self) -> Result<Vec<CorsRule>, StoreError> {
+        self.send(self.service.cors_rules()).await?.cors_rules()
+    }
+
+    /// Replaces the rules for browsers of the account's table service, for all of its tables; no
+    /// rules turn them off. Its other properties stay as they are.
+    ///
+    /// # Errors
+    /// `InvalidInput`, and nothing is sent, for more than 5 rules, more than 2 KiB of them, or one
+    /// over a limit of [`CorsRule`]. Else as [`cors_rules`](Self::cors_rules).
+    pub async fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<(), StoreError> {
+        self.send(self.service.set_cors_rules(rules)?).await?.done()
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, StoreError> {
+        let (path, query) = request.target.split_once('?').unzip();
+        let path = path.unwrap_or(&request.target);
+        let mut url = self.endpoint.clone();
+        url.set_path(&format!("{}{path}", self.endpoint.path().trim_end_matches('/')));
+        url.set_query(query);
+        let method = match request.method {
+            Method::Get => http::Method::Get,
+            Method::Post => http::Method::Post,
+            Method::Put => http::Method::Put,
+            Method::Patch => http::Method::Patch,
+            Method::Delete => http::Method::Delete,
+        };
+        let mut sent = http::Request::new(url, method);
+        // Room for those of the policies too.
+        let mut headers = HashMap::with_capacity(request.headers.len() + 8);
+        for (name, value) in request.headers {
+            headers.insert(HeaderName::from(name), HeaderValue::from_cow(value));
+        }
+        // The pipeline adds one too, but on its way makes an error with a backtrace, which costs
+        // more than all the rest where `RUST_BACKTRACE` is set.
+        headers.insert(CLIENT_REQUEST_ID, HeaderValue::from(Uuid::new_v4().to_string()));
+        *sent.headers_mut() = headers.into();
+        sent.set_body(request.body);
+        // The pipeline's own check knows nothing of the Table service's errors.
+        let options = PipelineStreamOptions { skip_checks: true, ..Default::default() };
+        let answer = self.pipeline.stream(&Context::new(), &mut sent, Some(options)).await;
+        let unanswered = |error| unanswered(self.service.endpoint(), error);
+        let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
+        let body = whole(body).await.map_err(unanswered)?;
+        let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let response = Response::new(status.into(), headers, body);
+        match status.into() {
+            401 | 403 => Err(self.advised(response.fault())),
+            _ => Ok(response),
+        }
+    }
+
+    /// The service's error, and where it is that of a request without authorization, what to check.
+    fn advised(&self, mut error: StoreError) -> StoreError {
+        if error.is_unauthorized() && !self.advice.is_empty() {
+            let told = error.message.trim_end_matches('.');
+            error.message = format!("{told}; {}", self.advice);
+        }
+        error
+    }
+}
+
+/// A body read to its end. One that comes in one piece, as from this store's own HTTP client, is
+/// not copied, which the pipeline's `send` does twice.
+async fn whole(mut body: AsyncResponseBody) -> azure_core::Result<Bytes> {
+    let first = body.try_next().await?.unwrap_or_default();
+    let rest = body.collect().await?;
+    Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
+}
+
+/// Shows the endpoint only: what a caller's credential or HTTP client shows of itself is not known.
+impl fmt::Debug for AzureStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AzureStore")
+            .field("endpoint", &self.service.endpoint())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of a request to `service` to which no answer came.
+pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
+    let (code, message) = match error.kind() {
+        ErrorKind::Connection => {
+            (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
+        }
+        ErrorKind::Credential => {
+            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token could be had".to_owned())
+        }
+        _ => (ErrorCode::NO_ANSWER, format!("no answer of {service}")),
+    };
+    // Without the pipeline's own error around it, whose `Debug` may be pages of backtrace.
+    let error = error.into_inner().unwrap_or_else(Into::into);
+    let first: &(dyn Error + 'static) = &*error;
+    let reasons = successors(Some(first), |&error| error.source());
+    let mut reasons: Vec<_> = reasons.map(ToString::to_string).collect();
+    // Some errors repeat what lies below them.
+    reasons.dedup();
+    let message = format!("{message}: {}", reasons.join(": "));
+    let error = StoreError::new(code, message).caused_by(error);
+    StoreError { status: 0, ..error }
+}
+
+#[async_trait]
+impl Store for AzureStore {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.send(self.service.create_table(table)).await?.done()
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        self.send(self.service.delete_table(table)).await?.done()
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        let mut tables = Vec::new();
+        let mut next = None;
+        loop {
+            let request = self.service.list_tables(next.as_deref());
+            let (names, token) = self.send(request).await?.table_names()?;
+            tables.extend(names);
+            if token.is_none() {
+                break;
+            }
+            next = token;
+        }
+        // Azurite lists tables as they were created.
+        tables.sort_by_cached_key(|name| name.as_str().to_ascii_lowercase());
+        Ok(tables)
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        let request = self.service.get(table, partition_key, row_key, select, metadata)?;
+        self.send(request).await?.row()
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.send(self.service.query(query)?).await?.page()
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        let request = self.service.write(table, partition_key, &operation)?;
+        self.send(request).await?.written(&operation.action)
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
+        let response = self.send(request).await?;
+        response.committed(&transaction.operations).map_err(|error| self.advised(error))
+    }
+}

@@ -1,0 +1,144 @@
+//! The JSON of rows and pages, read from left to right.
+//!
+//! Invariant: what is read is JSON, and what `serde_json` would read. It reads the values; only
+//! punctuation, and short strings that have no escapes, are read here.
+
+use crate::codec::RowFault;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny};
+use serde_json::{Deserializer, Error};
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+/// Longer strings, of which `serde_json` looks at several bytes at once, are left to it.
+const SHORT: usize = 48;
+
+/// What is left to read of a text.
+#[derive(Debug)]
+pub(crate) struct Json<'de> {
+    pub rest: &'de str,
+}
+
+impl<'de> Json<'de> {
+    /// A text, checked to be UTF-8 as a whole, which costs less than string by string.
+    pub fn new(json: &'de [u8]) -> Result<Self, RowFault> {
+        str::from_utf8(json)
+            .map(|rest| Self { rest })
+            .map_err(|error| RowFault::unreadable("", &Error::custom(error)))
+    }
+
+    /// Takes a value. After an error it is still there.
+    #[inline(always)]
+    pub fn value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> serde_json::Result<S::Value> {
+        let mut reader = Deserializer::from_str(self.rest);
+        let value = seed.deserialize(&mut reader)?;
+        let length = reader.into_iter::<IgnoredAny>().byte_offset();
+        self.rest = &self.rest[length..];
+        Ok(value)
+    }
+
+    /// Takes a value that every row and page has the type of.
+    pub fn own_value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, RowFault> {
+        self.value(seed).map_err(|error| RowFault::unreadable("", &error))
+    }
+
+    /// Takes a value that nothing is done with.
+    pub fn ignore(&mut self) -> Result<(), RowFault> {
+        self.own_value(PhantomData::<IgnoredAny>).map(drop)
+    }
+
+    /// Takes a string: a slice of the text, where it has no escapes.
+    pub fn text(&mut self) -> Result<Cow<'de, str>, RowFault> {
+        self.next();
+        match self.plain("\"", "\"") {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.own_value(PhantomData).map(|Text(text)| text),
+        }
+    }
+
+    /// Takes a short string without escapes, together with the quotes and what else is expected
+    /// around it.
+    #[inline(always)]
+    fn plain(&mut self, start: &str, end: &str) -> Option<&'de str> {
+        let text = self.rest.strip_prefix(start)?;
+        let short = &text.as_bytes()[..text.len().min(SHORT)];
+        let length = short.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
+        let (text, rest) = text.split_at(length);
+        self.rest = rest.strip_prefix(end)?;
+        Some(text)
+    }
+
+    /// Takes the name of an object's next member, as far as its value; `None` at the object's end.
+    pub fn name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
+        let plain = if is_first { self.plain("{\"", "\":") } else { self.plain(",\"", "\":") };
+        plain.map_or_else(|| self.other_name(is_first), |name| Ok(Some(Cow::Borrowed(name))))
+    }
+
+    /// The same where there are spaces or escapes, or where no name comes next.
+    fn other_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
+        if is_first && !self.take(b'{') {
+            return Err(self.unexpected("an object"));
+        }
+        if self.take(b'}') {
+            return Ok(None);
+        }
+        if !is_first && !self.take(b',') {
+            return Err(self.unexpected("`,` or `}`"));
+        }
+        if self.next() != Some(b'"') {
+            return Err(self.unexpected("a name"));
+        }
+        let name = self.text()?;
+        if self.take(b':') { Ok(Some(name)) } else { Err(self.unexpected("`:`")) }
+    }
+
+    /// Takes an array, element by element.
+    pub fn array(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), RowFault>,
+    ) -> Result<(), RowFault> {
+        if !self.take(b'[') {
+            return Err(self.unexpected("an array"));
+        }
+        if self.take(b']') {
+            return Ok(());
+        }
+        element(self)?;
+        while self.take(b',') {
+            element(self)?;
+        }
+        if self.take(b']') { Ok(()) } else { Err(self.unexpected("`,` or `]`")) }
+    }
+
+    /// Takes the end.
+    pub fn end(&mut self) -> Result<(), RowFault> {
+        if self.next().is_none() { Ok(()) } else { Err(self.unexpected("the end")) }
+    }
+
+    /// The next byte that is no space.
+    fn next(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.rest.bytes().next() {
+            self.rest = &self.rest[1..];
+        }
+        self.rest.bytes().next()
+    }
+
+    fn take(&mut self, mark: u8) -> bool {
+        let is_next = self.next() == Some(mark);
+        if is_next {
+            self.rest = &self.rest[1..];
+        }
+        is_next
+    }
+
+    #[cold]
+    fn unexpected(&self, expected: &str) -> RowFault {
+        let found = self.rest.chars().next();
+        let found = found.map_or("the end".to_owned(), |found| format!("{found:?}"));
+        RowFault::unreadable("", &Error::custom(format_args!("expected {expected}, found {found}")))
+    }
+}
+
+/// A string, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -1,0 +1,235 @@
+//! The members of a stored row's JSON object, as they are read.
+
+use super::json::Json;
+use super::names::{Name, Names};
+use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
+use crate::key::{KeyError, StoredKeys};
+use crate::model::{DateTime, ETag};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, Visitor};
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::{fmt, mem};
+
+/// What a row says of itself.
+#[derive(Debug)]
+pub(crate) struct RowContext<'de> {
+    pub(crate) entity: &'static str,
+    pub(crate) partition_key: Cow<'de, str>,
+    pub(crate) row_key: Cow<'de, str>,
+    pub(crate) timestamp: Cow<'de, str>,
+    /// The version as the store states it; empty in rows without metadata.
+    pub(crate) stated_etag: Cow<'de, str>,
+}
+
+impl RowContext<'_> {
+    pub(crate) const fn new(entity: &'static str) -> Self {
+        const NONE: Cow<'static, str> = Cow::Borrowed("");
+        Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, stated_etag: NONE }
+    }
+
+    /// The row's version: the one stated, or the one that the timestamp tells.
+    pub(crate) fn etag(&self) -> ETag {
+        if self.stated_etag.is_empty() {
+            ETag::from_timestamp(&self.timestamp)
+        } else {
+            ETag::new(&*self.stated_etag)
+        }
+    }
+
+    /// The error of this row.
+    pub(crate) fn error(&self, fault: RowFault) -> PropertyError {
+        let (property, fault) = fault.into_parts();
+        PropertyError {
+            entity: self.entity,
+            property,
+            partition_key: self.partition_key.clone().into_owned(),
+            row_key: self.row_key.clone().into_owned(),
+            fault,
+        }
+    }
+}
+
+/// The members of one row, in stored order.
+#[derive(Debug)]
+pub struct Members<'c, 'de> {
+    json: &'c mut Json<'de>,
+    context: &'c mut RowContext<'de>,
+    /// Those that the rows before had, where there may be any.
+    names: &'c mut Option<Names<'de>>,
+    /// The place among them of the name that is expected next.
+    place: usize,
+    is_first: bool,
+}
+
+impl<'c, 'de> Members<'c, 'de> {
+    pub(crate) const fn new(
+        json: &'c mut Json<'de>,
+        context: &'c mut RowContext<'de>,
+        names: &'c mut Option<Names<'de>>,
+    ) -> Self {
+        Self { json, context, names, place: 0, is_first: true }
+    }
+
+    /// The next member's name.
+    ///
+    /// # Errors
+    /// When the row is not JSON.
+    pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        let is_first = mem::replace(&mut self.is_first, false);
+        let Some(names) = &*self.names else { return self.json.name(is_first) };
+        let Some((name, place, rest)) = names.find(self.place, is_first, self.json.rest) else {
+            return self.new_name(is_first);
+        };
+        (self.place, self.json.rest) = (place, rest);
+        Ok(Some(Cow::Borrowed(name)))
+    }
+
+    #[cold]
+    fn new_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
+        let rest = self.json.rest;
+        let name = self.json.name(is_first)?;
+        if let (Some(names), Some(Cow::Borrowed(name))) = (&mut *self.names, &name) {
+            let text = &rest[..rest.len() - self.json.rest.len()];
+            match names.insert(self.place, Name { is_first, text, name }) {
+                Some(place) => self.place = place,
+                None => *self.names = None,
+            }
+        }
+        Ok(name)
+    }
+
+    /// Takes every member that is left, of which only the keys, timestamp and ETag are kept.
+    pub(crate) fn skip(&mut self) -> Result<(), RowFault> {
+        while let Some(name) = self.next_name()? {
+            self.other(&name)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the value of `property` into `slot`; `null` leaves it empty.
+    ///
+    /// # Errors
+    /// When it is not a value of the type. What comes next is the next member then too.
+    pub fn read<T: Property>(
+        &mut self,
+        property: &str,
+        slot: &mut Option<T>,
+    ) -> Result<(), RowFault> {
+        match self.json.value(Slot(PhantomData)) {
+            Ok(value) => {
+                *slot = value;
+                Ok(())
+            }
+            Err(error) => {
+                // What is no JSON is the next error.
+                let _ = self.json.ignore();
+                Err(RowFault::unreadable(property, &error))
+            }
+        }
+    }
+
+    /// Takes a member that no field has: keeps the keys, timestamp and ETag, ignores the rest.
+    ///
+    /// # Errors
+    /// When the row is not JSON.
+    pub fn other(&mut self, name: &str) -> Result<(), RowFault> {
+        let slot = match name {
+            "PartitionKey" => &mut self.context.partition_key,
+            "RowKey" => &mut self.context.row_key,
+            "Timestamp" => &mut self.context.timestamp,
+            "odata.etag" => &mut self.context.stated_etag,
+            _ => return self.json.ignore(),
+        };
+        *slot = self.json.text()?;
+        Ok(())
+    }
+
+    /// The row's PartitionKey, once it was read.
+    #[must_use]
+    pub fn partition_key(&self) -> Cow<'de, str> {
+        self.context.partition_key.clone()
+    }
+
+    /// The row's RowKey, once it was read.
+    #[must_use]
+    pub fn row_key(&self) -> Cow<'de, str> {
+        self.context.row_key.clone()
+    }
+
+    /// The row's version, once its timestamp was read.
+    #[must_use]
+    pub fn etag(&self) -> ETag {
+        self.context.etag()
+    }
+
+    /// When the row was last written, if the timestamp was read.
+    #[must_use]
+    pub fn timestamp(&self) -> Option<DateTime> {
+        self.context.timestamp.parse().ok()
+    }
+
+    /// What the row's PartitionKey and RowKey, once they were read, give back.
+    ///
+    /// # Errors
+    /// When they are not keys of the entity.
+    pub fn read_keys<T>(
+        &self,
+        read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
+    ) -> Result<T, RowFault> {
+        read(&self.context.partition_key, &self.context.row_key).map_err(key_fault)
+    }
+
+    /// Fills an empty slot with what the keys tell of a field, once they were read.
+    ///
+    /// # Errors
+    /// When they are not keys of the entity.
+    #[doc(hidden)]
+    pub fn tell<T>(
+        &self,
+        row: usize,
+        slot: &mut Option<T>,
+        told: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+    ) -> Result<(), RowFault> {
+        if slot.is_none() {
+            let RowContext { partition_key, row_key, .. } = &*self.context;
+            *slot = told(StoredKeys { row, partition_key, row_key }).map_err(key_fault)?;
+        }
+        Ok(())
+    }
+}
+
+fn key_fault(error: KeyError) -> RowFault {
+    RowFault::new(error.component, PropertyFault::Key(Box::new(error)))
+}
+
+/// A property's value, or `null`.
+struct Slot<T>(PhantomData<T>);
+
+impl<'de, T: Property> DeserializeSeed<'de> for Slot<T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<Self::Value, D::Error> {
+        value.deserialize_option(self)
+    }
+}
+
+impl<'de, T: Property> Visitor<'de> for Slot<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a property value")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<Self::Value, D::Error> {
+        T::read(value).map(Some)
+    }
+}

@@ -1,0 +1,424 @@
+//! The members of a row's JSON object under construction.
+//!
+//! Invariant: the bytes are a sequence of JSON members, each preceded by a comma, so that they can
+//! follow the keys of any row of the entity.
+
+use super::seen_names::Marks;
+use super::{Property, PropertyError, PropertyFault};
+use crate::model::{
+    DateTime, Edm, EdmType, MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES,
+    MAX_STRING_UNITS, entity_size, order, property_size,
+};
+use base64::Engine as _;
+use serde::Serialize;
+use std::ops::Range;
+use uuid::Uuid;
+
+/// The limit a field declares on itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// `max_len`: the most UTF-16 units of a text.
+    MaxLen(usize),
+    /// `max`: the largest number.
+    Max(u64),
+}
+
+/// So many names are compared with one another faster than they are sorted.
+const FEW_NAMES: usize = 32;
+
+/// The names that the service writes itself.
+const SYSTEM: [&[u8]; 3] = [b"PartitionKey", b"RowKey", b"Timestamp"];
+
+/// The properties of one row, as JSON members.
+#[derive(Debug, Clone)]
+pub struct PropertiesWriter {
+    entity: &'static str,
+    json: Vec<u8>,
+    /// Bytes as the service counts an entity's size.
+    size: usize,
+    /// Where the names stand in `json`.
+    names: Vec<Range<usize>>,
+    /// Which of them are of open properties.
+    open: Vec<usize>,
+    /// Their marks, and those of the service's own names.
+    marks: Marks,
+    /// Of the property being written.
+    limit: Option<Limit>,
+}
+
+impl PropertiesWriter {
+    /// No properties yet, of that entity.
+    #[must_use]
+    pub fn new(entity: &'static str) -> Self {
+        let mut marks = Marks::default();
+        SYSTEM.iter().for_each(|name| marks.add(name));
+        Self {
+            entity,
+            json: Vec::with_capacity(512),
+            size: 0,
+            names: Vec::with_capacity(16),
+            open: Vec::new(),
+            marks,
+            limit: None,
+        }
+    }
+
+    /// Writes one property.
+    ///
+    /// # Errors
+    /// When the service could not store it.
+    pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes one property that no field declares.
+    pub(crate) fn open(&mut self, name: &str, value: &Edm) -> Result<(), PropertyError> {
+        self.open.push(self.names.len());
+        let out = PropertyWriter { name, out: self };
+        out.edm(value).map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes one property that must keep a limit of its field's.
+    ///
+    /// # Errors
+    /// [`PropertyFault::MaxLen`], [`PropertyFault::Max`], or when the service could not store it.
+    pub fn limited<T: Property>(
+        &mut self,
+        name: &str,
+        value: &T,
+        limit: Limit,
+    ) -> Result<(), PropertyError> {
+        self.limit = Some(limit);
+        let written = self.property(name, value);
+        self.limit = None;
+        written
+    }
+
+    /// Checks the limit of a field that is stored in the keys alone.
+    ///
+    /// # Errors
+    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`].
+    pub fn check_limit<T: Property>(
+        &self,
+        name: &str,
+        value: &T,
+        limit: Limit,
+    ) -> Result<(), PropertyError> {
+        Self::new(self.entity).limited(name, value, limit)
+    }
+
+    /// An error of that property of the entity.
+    #[must_use]
+    pub fn error(&self, name: &str, fault: PropertyFault) -> PropertyError {
+        PropertyError {
+            entity: self.entity,
+            property: name.to_owned(),
+            partition_key: String::new(),
+            row_key: String::new(),
+            fault,
+        }
+    }
+
+    /// Takes in the properties of another.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let start = self.json.len();
+        self.json.extend_from_slice(&other.json);
+        self.size += other.size;
+        other.names().for_each(|name| self.marks.add(name));
+        let names = other.names.iter();
+        self.names.extend(names.map(|name| name.start + start..name.end + start));
+    }
+
+    /// The names of the open properties.
+    pub(crate) fn open_names(&self) -> impl Iterator<Item = &str> {
+        self.open.iter().map(|&index| self.name(index))
+    }
+
+    /// The members, each with a comma in front.
+    pub(crate) fn members(&self) -> &[u8] {
+        &self.json
+    }
+
+    /// How many properties were written.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Checks the limits of a whole entity whose two keys have `key_units` UTF-16 units.
+    pub(crate) fn check(&self, key_units: usize) -> Result<(), PropertyError> {
+        let count = self.names.len();
+        if count > MAX_PROPERTIES {
+            let last = self.name(MAX_PROPERTIES);
+            return Err(self.error(last, PropertyFault::TooManyProperties(count)));
+        }
+        self.check_names()?;
+        let size = entity_size(key_units, self.size);
+        if size > MAX_ENTITY_BYTES {
+            return Err(self.error("", PropertyFault::EntityTooLarge(size)));
+        }
+        Ok(())
+    }
+}
+
+impl PropertiesWriter {
+    fn name(&self, index: usize) -> &str {
+        self.names().nth(index).and_then(|name| str::from_utf8(name).ok()).unwrap_or_default()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        self.names.iter().filter_map(|range| self.json.get(range.clone()))
+    }
+
+    /// No name stands twice, and none is the service's own. The derive sees to it for the fields it
+    /// knows, but not for those of groups.
+    fn check_names(&self) -> Result<(), PropertyError> {
+        if !self.marks.alike {
+            return Ok(());
+        }
+        let names = self.names();
+        let twice = if self.names.len() <= FEW_NAMES {
+            let before = |index, name| names.clone().take(index).any(|earlier| earlier == name);
+            let mut found = names.clone().enumerate();
+            found
+                .find(|&(index, name)| SYSTEM.contains(&name) || before(index, name))
+                .map(|(_, name)| name)
+        } else {
+            let mut sorted: Vec<_> = SYSTEM.into_iter().chain(names).collect();
+            sorted.sort_unstable();
+            sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+        };
+        match twice {
+            Some(name) => {
+                let name = str::from_utf8(name).unwrap_or_default();
+                Err(self.error(name, PropertyFault::Duplicate))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where one property is written: a name, and a method for each EDM type.
+#[derive(Debug)]
+pub struct PropertyWriter<'a> {
+    name: &'a str,
+    out: &'a mut PropertiesWriter,
+}
+
+impl PropertyWriter<'_> {
+    /// `Edm.String`.
+    ///
+    /// # Errors
+    /// [`PropertyFault::StringTooLong`] over 64 KiB.
+    pub fn string(self, value: &str) -> Result<(), PropertyFault> {
+        // UTF-8 never takes fewer bytes than UTF-16 takes units.
+        let units = if value.len() > MAX_STRING_UNITS || !value.is_ascii() {
+            order::len(value)
+        } else {
+            value.len()
+        };
+        if units > MAX_STRING_UNITS {
+            return Err(PropertyFault::StringTooLong(units));
+        }
+        match self.out.limit {
+            Some(Limit::MaxLen(max)) if units > max => {
+                return Err(PropertyFault::MaxLen { length: units, max });
+            }
+            Some(Limit::MaxLen(_)) => {}
+            _ => self.check_unlimited()?,
+        }
+        self.member(2 * units + 4, |json| write_string(json, value))
+    }
+
+    /// `Edm.Int32`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn int32(self, value: i32) -> Result<(), PropertyFault> {
+        self.check_max(value.into())?;
+        self.member(4, |json| number(json, value))
+    }
+
+    /// `Edm.Int64`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn int64(self, value: i64) -> Result<(), PropertyFault> {
+        self.check_max(value)?;
+        self.annotated(EdmType::Int64, 8, |json| {
+            json.push(b'"');
+            number(json, value);
+            json.push(b'"');
+        })
+    }
+
+    /// `Edm.Double`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn double(self, value: f64) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
+        self.annotated(EdmType::Double, 8, |json| {
+            if value.is_nan() {
+                json.extend_from_slice(b"\"NaN\"");
+            } else if value.is_infinite() {
+                json.extend_from_slice(if value > 0.0 {
+                    b"\"Infinity\""
+                } else {
+                    b"\"-Infinity\""
+                });
+            } else {
+                number(json, value);
+            }
+        })
+    }
+
+    /// `Edm.Boolean`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn boolean(self, value: bool) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
+        self.member(1, |json| json.extend_from_slice(if value { b"true" } else { b"false" }))
+    }
+
+    /// `Edm.DateTime`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn date_time(self, value: DateTime) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
+        self.annotated(EdmType::DateTime, 8, |json| {
+            json.push(b'"');
+            json.extend_from_slice(&value.text());
+            json.push(b'"');
+        })
+    }
+
+    /// `Edm.Guid`.
+    ///
+    /// # Errors
+    /// When the property's name is refused.
+    pub fn guid(self, value: Uuid) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
+        self.annotated(EdmType::Guid, 16, |json| {
+            json.push(b'"');
+            let mut text = Uuid::encode_buffer();
+            json.extend_from_slice(value.hyphenated().encode_lower(&mut text).as_bytes());
+            json.push(b'"');
+        })
+    }
+
+    /// `Edm.Binary`.
+    ///
+    /// # Errors
+    /// [`PropertyFault::BinaryTooLong`] over 64 KiB.
+    pub fn binary(self, value: &[u8]) -> Result<(), PropertyFault> {
+        self.check_unlimited()?;
+        if value.len() > MAX_BINARY_BYTES {
+            return Err(PropertyFault::BinaryTooLong(value.len()));
+        }
+        self.annotated(EdmType::Binary, value.len() + 4, |json| {
+            json.push(b'"');
+            let text = base64::engine::general_purpose::STANDARD.encode(value);
+            json.extend_from_slice(text.as_bytes());
+            json.push(b'"');
+        })
+    }
+
+    /// A value of any type.
+    pub(crate) fn edm(self, value: &Edm) -> Result<(), PropertyFault> {
+        match value {
+            Edm::String(value) => self.string(value),
+            Edm::Int32(value) => self.int32(*value),
+            Edm::Int64(value) => self.int64(*value),
+            Edm::Double(value) => self.double(*value),
+            Edm::Boolean(value) => self.boolean(*value),
+            Edm::DateTime(value) => self.date_time(*value),
+            Edm::Guid(value) => self.guid(*value),
+            Edm::Binary(value) => self.binary(value),
+        }
+    }
+
+    fn check_max(&self, value: i64) -> Result<(), PropertyFault> {
+        match (self.out.limit, u64::try_from(value)) {
+            (Some(Limit::Max(max)), Ok(given)) if given > max => {
+                Err(PropertyFault::Max { value: value.to_string(), max })
+            }
+            (Some(Limit::Max(_)), _) => Ok(()),
+            _ => self.check_unlimited(),
+        }
+    }
+
+    /// A limit that a value cannot be held to is none that its field keeps.
+    const fn check_unlimited(&self) -> Result<(), PropertyFault> {
+        match self.out.limit {
+            None => Ok(()),
+            Some(Limit::Max(_)) => Err(PropertyFault::WrongLimit { limit: "max" }),
+            Some(Limit::MaxLen(_)) => Err(PropertyFault::WrongLimit { limit: "max_len" }),
+        }
+    }
+
+    fn member(self, size: usize, value: impl FnOnce(&mut Vec<u8>)) -> Result<(), PropertyFault> {
+        let Self { name, out } = self;
+        if !is_property_name(name) {
+            return Err(PropertyFault::Name);
+        }
+        out.size += property_size(name, size);
+        out.json.extend_from_slice(b",\"");
+        out.marks.add(name.as_bytes());
+        out.names.push(out.json.len()..out.json.len() + name.len());
+        out.json.extend_from_slice(name.as_bytes());
+        out.json.extend_from_slice(b"\":");
+        value(&mut out.json);
+        Ok(())
+    }
+
+    fn annotated(
+        self,
+        edm: EdmType,
+        size: usize,
+        value: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), PropertyFault> {
+        let name = self.name;
+        self.member(size, |json| {
+            value(json);
+            json.extend_from_slice(b",\"");
+            json.extend_from_slice(name.as_bytes());
+            json.extend_from_slice(b"@odata.type\":\"");
+            json.extend_from_slice(edm.name().as_bytes());
+            json.push(b'"');
+        })
+    }
+}
+
+/// Whether the service takes `name` for a property: the rules of a C# identifier.
+#[must_use]
+pub(crate) fn is_property_name(name: &str) -> bool {
+    if name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return !name.is_empty();
+    }
+    let mut chars = name.chars();
+    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_')
+        && order::len(name) <= MAX_NAME_CHARS
+}
+
+/// Appends JSON text.
+pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
+    // Without an early end, many bytes are looked at together.
+    let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if value.bytes().fold(true, |all, byte| all & plain(byte)) {
+        json.push(b'"');
+        json.extend_from_slice(value.as_bytes());
+        json.push(b'"');
+    } else {
+        number(json, value);
+    }
+}
+
+/// Appends a value that JSON can always hold.
+fn number<T: Serialize>(json: &mut Vec<u8>, value: T) {
+    // Neither numbers nor text can fail to serialize, and a `Vec` takes every byte.
+    let written = serde_json::to_writer(json, &value);
+    debug_assert!(written.is_ok());
+}

@@ -1,0 +1,215 @@
+//! The way of a request through the client's pipeline.
+//!
+//! The client has no call that sends any request. So it is asked for a page of rows, which is never
+//! sent: at the pipeline's start [`Enter`] puts our request in its place, at its end [`Leave`] takes
+//! the answer. Between them are the client's own policies, its signature and its transport.
+//!
+//! Invariant: a call of the app on the same client passes both as if they were not there.
+
+use async_trait::async_trait;
+use azure_core::error::{Error, ErrorKind};
+use azure_core::http::headers::Headers;
+use azure_core::http::{AsyncRawResponse, Body, HttpClient, Method, Request};
+use azure_core_0_21 as old;
+use azure_data_tables::clients::TableServiceClient;
+use futures_util::StreamExt as _;
+use old::{Context, Policy, PolicyResult};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The table of the page that is asked for and not sent.
+const NO_TABLE: &str = "none";
+
+/// A transport that is a client's pipeline.
+pub(crate) struct Passage(TableServiceClient);
+
+/// One request under way.
+struct Exchange {
+    /// `None` to learn the endpoint only.
+    request: Option<old::Request>,
+    found: Mutex<Option<Found>>,
+}
+
+/// What an exchange found out.
+enum Found {
+    /// The address of the page that was asked for.
+    Address(String),
+    Answer(AsyncRawResponse),
+}
+
+impl Exchange {
+    fn set(&self, found: Found) {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+    }
+
+    fn take(&self) -> Option<Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Passage {
+    pub(crate) const fn new(client: TableServiceClient) -> Self {
+        Self(client)
+    }
+
+    /// The client's endpoint, if its pipeline has our policies.
+    pub(crate) async fn endpoint(&self) -> Option<String> {
+        let (found, _) = self.pass(None).await;
+        let Some(Found::Address(address)) = found else { return None };
+        let page = address.find(&format!("/{NO_TABLE}()"))?;
+        Some(address[..page].to_owned())
+    }
+
+    async fn pass(&self, request: Option<old::Request>) -> (Option<Found>, Option<old::Error>) {
+        let exchange = Arc::new(Exchange { request, found: Mutex::new(None) });
+        let mut context = Context::new();
+        context.insert(Arc::clone(&exchange));
+        let query = self.0.table_client(NO_TABLE).query().top(1).context(context);
+        let page = query.into_stream::<serde_json::Value>().next().await;
+        (exchange.take(), page.and_then(Result::err))
+    }
+}
+
+#[async_trait]
+impl HttpClient for Passage {
+    async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
+        match self.pass(Some(old_request(request)?)).await {
+            (Some(Found::Answer(answer)), _) => Ok(answer),
+            (_, Some(error)) => Err(failed(&error)),
+            _ => Err(Error::with_message(ErrorKind::Other, "the client has sent nothing")),
+        }
+    }
+}
+
+fn old_request(request: &Request) -> azure_core::Result<old::Request> {
+    let method = match request.method() {
+        Method::Delete => old::Method::Delete,
+        Method::Get => old::Method::Get,
+        Method::Patch => old::Method::Patch,
+        Method::Post => old::Method::Post,
+        Method::Put => old::Method::Put,
+        method => {
+            let message = format!("the Table service has no {method}");
+            return Err(Error::with_message(ErrorKind::Other, message));
+        }
+    };
+    let Body::Bytes(body) = request.body() else {
+        return Err(Error::with_message(ErrorKind::Other, "the Table service takes no streams"));
+    };
+    let mut sent = old::Request::new(request.url().clone(), method);
+    for (name, value) in request.headers().iter() {
+        sent.insert_header(name.as_str().to_owned(), value.as_str().to_owned());
+    }
+    sent.set_body(body.clone());
+    Ok(sent)
+}
+
+/// The error without its causes, whose texts may hold the address and so a signature.
+fn failed(error: &old::Error) -> Error {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let connects = loop {
+        let Some(error) = cause else { break false };
+        match error.downcast_ref::<reqwest_0_12::Error>() {
+            Some(error) => break error.is_connect(),
+            None => cause = error.source(),
+        }
+    };
+    let (kind, message) = match error.kind() {
+        old::error::ErrorKind::Credential => {
+            (ErrorKind::Credential, "no token could be had, or none may be sent over http")
+        }
+        _ if connects => (ErrorKind::Connection, "no connection could be made"),
+        _ => (ErrorKind::Io, "the connection failed, or the request timed out"),
+    };
+    Error::with_message(kind, message)
+}
+
+/// At the pipeline's start: our request in place of the client's.
+#[derive(Debug)]
+pub(crate) struct Enter;
+
+#[async_trait]
+impl Policy for Enter {
+    async fn send(
+        &self,
+        context: &Context,
+        request: &mut old::Request,
+        next: &[Arc<dyn Policy>],
+    ) -> PolicyResult {
+        let Some(exchange) = context.get::<Arc<Exchange>>() else {
+            return send_on(context, request, next).await;
+        };
+        let Some(ours) = &exchange.request else {
+            exchange.set(Found::Address(request.url().to_string()));
+            return Ok(nothing());
+        };
+        let mut ours = ours.clone();
+        // The date is part of what the client signs.
+        if let Some(date) = request.headers().get_optional_str(&old::headers::MS_DATE) {
+            ours.insert_header(old::headers::MS_DATE, date.to_owned());
+        }
+        send_on(context, &mut ours, next).await
+    }
+}
+
+/// At the pipeline's end: the answer, whatever its status, before the client judges it.
+#[derive(Debug)]
+pub(crate) struct Leave;
+
+#[async_trait]
+impl Policy for Leave {
+    async fn send(
+        &self,
+        context: &Context,
+        request: &mut old::Request,
+        next: &[Arc<dyn Policy>],
+    ) -> PolicyResult {
+        let Some(exchange) = context.get::<Arc<Exchange>>() else {
+            return send_on(context, request, next).await;
+        };
+        if request.url().scheme() != "https" && has_token(request) {
+            let message = "tokens are sent over https only, and this endpoint is http";
+            return Err(old::Error::message(old::error::ErrorKind::Credential, message));
+        }
+        let answer = send_on(context, request, next).await?;
+        let (status, old_headers, body) = answer.deconstruct();
+        let mut headers = Headers::new();
+        for (name, value) in old_headers.iter() {
+            headers.insert(name.as_str().to_owned(), value.as_str().to_owned());
+        }
+        let body = body.collect().await?;
+        let answer = AsyncRawResponse::from_bytes(u16::from(status).into(), headers, body);
+        exchange.set(Found::Answer(answer));
+        Ok(nothing())
+    }
+}
+
+/// Whether whoever sees the request could use what authorizes it.
+fn has_token(request: &old::Request) -> bool {
+    let authorization = request.headers().get_optional_str(&old::headers::AUTHORIZATION);
+    authorization.is_some_and(|value| value.starts_with("Bearer "))
+}
+
+async fn send_on(
+    context: &Context,
+    request: &mut old::Request,
+    next: &[Arc<dyn Policy>],
+) -> PolicyResult {
+    match next {
+        [policy, rest @ ..] => policy.send(context, request, rest).await,
+        [] => Err(old::Error::message(old::error::ErrorKind::Other, "no transport follows")),
+    }
+}
+
+/// An answer for the client, which nobody reads.
+fn nothing() -> old::Response {
+    let body = Box::pin(old::BytesStream::new_empty());
+    old::Response::new(old::StatusCode::Ok, old::headers::Headers::new(), body)
+}
+
+/// Shows nothing: what the client shows of its credential is not known.
+impl fmt::Debug for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passage")
+    }
+}

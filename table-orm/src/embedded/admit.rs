@@ -1,0 +1,62 @@
+//! Turns the writes of a caller into a request: everything that can be checked without the
+//! database is checked here, on the caller's task.
+
+use super::apply::{AdmittedOperation, Request};
+use super::{key_bytes, layout, rules};
+use crate::model::TableName;
+use crate::store::{Action, Batch, Operation, StoreError, limits};
+use bytes::Bytes;
+
+/// One write.
+pub(crate) fn write(
+    table: &TableName,
+    partition_key: &str,
+    operation: Operation,
+) -> Result<Request, StoreError> {
+    check_bytes(partition_key, std::slice::from_ref(&operation))?;
+    limits::check_key("PartitionKey", partition_key)?;
+    let operation = admit(partition_key, operation)?;
+    Ok(Request::Write { table: stored_name(table), operations: vec![operation] })
+}
+
+/// An entity group transaction.
+pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Request, StoreError> {
+    let Batch { partition_key, operations } = transaction;
+    limits::check_count(&operations)?;
+    check_bytes(&partition_key, &operations)?;
+    limits::check_key("PartitionKey", &partition_key).map_err(|error| error.at(0))?;
+    limits::check_distinct(&operations)?;
+    let mut admitted = Vec::with_capacity(operations.len());
+    for (index, operation) in operations.into_iter().enumerate() {
+        admitted.push(admit(&partition_key, operation).map_err(|error| error.at(index))?);
+    }
+    Ok(Request::Write { table: stored_name(table), operations: admitted })
+}
+
+fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation, StoreError> {
+    let Operation { row_key, action } = operation;
+    limits::check_key("RowKey", &row_key)?;
+    let row = |body: Bytes| rules::normalise(&body, partition_key, &row_key);
+    let action = match action {
+        Action::Insert(body) => Action::Insert(row(body)?),
+        Action::InsertOrReplace(body) => Action::InsertOrReplace(row(body)?),
+        Action::InsertOrMerge(body) => Action::InsertOrMerge(row(body)?),
+        Action::Replace(body, if_match) => Action::Replace(row(body)?, if_match),
+        Action::Merge(body, if_match) => Action::Merge(row(body)?, if_match),
+        Action::Delete(if_match) => Action::Delete(if_match),
+    };
+    Ok(AdmittedOperation { key: key_bytes::row(partition_key, &row_key), action })
+}
+
+fn check_bytes(partition_key: &str, operations: &[Operation]) -> Result<(), StoreError> {
+    let body = |operation: &Operation| operation.action.body().map_or(0, Bytes::len);
+    let bytes: usize = operations
+        .iter()
+        .map(|operation| partition_key.len() + operation.row_key.len() + body(operation))
+        .sum();
+    limits::check_bytes(bytes)
+}
+
+fn stored_name(table: &TableName) -> String {
+    layout::lower_case(table.as_str()).into_owned()
+}

@@ -1,0 +1,261 @@
+//! Carries out a group of requests in one durable transaction.
+//!
+//! Invariant: a request takes effect whole or not at all, and sees the effects of those before it
+//! in the group. All its operations are checked before the first is applied; what can fail after
+//! that is only the database itself, which then drops the whole group.
+
+use super::clock::Clock;
+use super::{layout, rules, stored};
+use crate::model::{ETag, TableName};
+use crate::store::{Action, ErrorCode, IfMatch, StoreError};
+use bytes::Bytes;
+use redb::{Database, ReadableDatabase, ReadableTable, Table, TableError, WriteTransaction};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// A change of the database.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// Operations on different rows of one table.
+    Write {
+        /// The table's lower-case name.
+        table: String,
+        /// Operations that the rules admit.
+        operations: Vec<AdmittedOperation>,
+    },
+    /// A new table.
+    CreateTable(TableName),
+    /// A table with all its rows.
+    DeleteTable(TableName),
+}
+
+/// One write of one row, checked as far as it can be without the database.
+#[derive(Debug)]
+pub(crate) struct AdmittedOperation {
+    /// The row's key.
+    pub(crate) key: Vec<u8>,
+    /// What happens to it; the body is a normalised row.
+    pub(crate) action: Action,
+}
+
+/// What a request brought about: the new ETag of each row it wrote, `None` for a delete.
+pub(crate) type Answer = Result<Vec<Option<ETag>>, StoreError>;
+
+/// The one writer of a database: what it keeps in memory between transactions.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    /// The lower-case names of all tables.
+    tables: BTreeSet<String>,
+    clock: Clock,
+}
+
+impl Writer {
+    /// Reads, or creates, our own tables of the database.
+    pub(crate) fn start(database: &Database) -> Result<Self, redb::Error> {
+        let transaction = database.begin_read()?;
+        let (catalog, clock) = match (
+            transaction.open_table(layout::CATALOG),
+            transaction.open_table(layout::CLOCK),
+        ) {
+            (Ok(catalog), Ok(clock)) => (catalog, clock),
+            (Err(TableError::TableDoesNotExist(_)), _) => {
+                return Self::initialise(database);
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
+        };
+        let mut tables = BTreeSet::new();
+        for entry in catalog.iter()? {
+            tables.insert(entry?.0.value().to_owned());
+        }
+        let bound = clock.get(())?.map_or(0, |bound| bound.value());
+        Ok(Self { tables, clock: Clock::after(bound) })
+    }
+
+    fn initialise(database: &Database) -> Result<Self, redb::Error> {
+        let transaction = database.begin_write()?;
+        transaction.open_table(layout::CATALOG)?;
+        transaction.open_table(layout::CLOCK)?;
+        transaction.commit()?;
+        Ok(Self { tables: BTreeSet::new(), clock: Clock::after(0) })
+    }
+
+    /// Carries out the requests in order. After an error, which is the database's, this writer may
+    /// be ahead of it: start another.
+    pub(crate) fn apply<'r>(
+        &mut self,
+        database: &Database,
+        requests: impl Iterator<Item = &'r Request>,
+    ) -> Result<Vec<Answer>, redb::Error> {
+        let transaction = database.begin_write()?;
+        let mut answers = Vec::with_capacity(requests.size_hint().0);
+        let mut open = OpenTable::none(&transaction);
+        for request in requests {
+            answers.push(match request {
+                Request::Write { table, operations } if self.tables.contains(table) => {
+                    write_rows(open.get(table)?, operations, &mut self.clock)?
+                }
+                Request::Write { table, .. } => Err(table_not_found(table)),
+                Request::CreateTable(name) => {
+                    open.close();
+                    self.create_table(&transaction, name)?
+                }
+                Request::DeleteTable(name) => {
+                    open.close();
+                    self.delete_table(&transaction, name)?
+                }
+            });
+        }
+        drop(open);
+        if !answers.iter().any(Result::is_ok) {
+            transaction.abort()?;
+            return Ok(answers);
+        }
+        let bound = self.clock.passed_bound();
+        if let Some(bound) = bound {
+            transaction.open_table(layout::CLOCK)?.insert((), bound)?;
+        }
+        transaction.commit()?;
+        if let Some(bound) = bound {
+            self.clock.bound_stored(bound);
+        }
+        Ok(answers)
+    }
+
+    fn create_table(
+        &mut self,
+        transaction: &WriteTransaction,
+        name: &TableName,
+    ) -> Result<Answer, redb::Error> {
+        let key = layout::lower_case(name.as_str()).into_owned();
+        if self.tables.contains(&key) {
+            return Ok(Err(StoreError::new(
+                ErrorCode::TABLE_ALREADY_EXISTS,
+                format!("The table `{name}` already exists."),
+            )));
+        }
+        transaction.open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
+        transaction.open_table(layout::rows(&key))?;
+        self.tables.insert(key);
+        Ok(Ok(Vec::new()))
+    }
+
+    fn delete_table(
+        &mut self,
+        transaction: &WriteTransaction,
+        name: &TableName,
+    ) -> Result<Answer, redb::Error> {
+        let key = layout::lower_case(name.as_str());
+        if !self.tables.remove(&*key) {
+            return Ok(Err(StoreError::new(
+                ErrorCode::RESOURCE_NOT_FOUND,
+                format!("The table `{name}` does not exist."),
+            )));
+        }
+        transaction.open_table(layout::CATALOG)?.remove(&*key)?;
+        transaction.delete_table(layout::rows(&key))?;
+        Ok(Ok(Vec::new()))
+    }
+}
+
+/// The error of a request to a table that is not there.
+pub(crate) fn table_not_found(table: &str) -> StoreError {
+    StoreError::new(ErrorCode::TABLE_NOT_FOUND, format!("The table `{table}` does not exist."))
+}
+
+type RowsTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
+
+/// The rows last written: requests of a group mostly go to one table.
+struct OpenTable<'t, 'r> {
+    transaction: &'t WriteTransaction,
+    open: Option<(&'r str, RowsTable<'t>)>,
+}
+
+impl<'t, 'r> OpenTable<'t, 'r> {
+    const fn none(transaction: &'t WriteTransaction) -> Self {
+        Self { transaction, open: None }
+    }
+
+    fn get(&mut self, name: &'r str) -> Result<&mut RowsTable<'t>, redb::Error> {
+        let open = match self.open.take() {
+            Some((open, rows)) if open == name => (open, rows),
+            other => {
+                drop(other);
+                (name, self.transaction.open_table(layout::rows(name))?)
+            }
+        };
+        Ok(&mut self.open.insert(open).1)
+    }
+
+    fn close(&mut self) {
+        self.open = None;
+    }
+}
+
+/// Checks all operations against the rows, then applies them. The outer error is the database's.
+fn write_rows(
+    rows: &mut RowsTable<'_>,
+    operations: &[AdmittedOperation],
+    clock: &mut Clock,
+) -> Result<Answer, redb::Error> {
+    let mut bodies = Vec::with_capacity(operations.len());
+    for (index, operation) in operations.iter().enumerate() {
+        let stored = rows.get(&*operation.key)?;
+        match body_to_store(&operation.action, stored.as_ref().map(redb::AccessGuard::value)) {
+            Ok(body) => bodies.push(body),
+            Err(error) => return Ok(Err(error.at(index))),
+        }
+    }
+    let mut etags = Vec::with_capacity(operations.len());
+    for (operation, body) in operations.iter().zip(bodies) {
+        etags.push(match body {
+            Some(body) => {
+                let mut place = rows.insert_reserve(&*operation.key, stored::row_len(&body))?;
+                stored::write(place.as_mut(), clock.tick(), &body);
+                stored::etag(place.as_mut()).ok()
+            }
+            None => {
+                rows.remove(&*operation.key)?;
+                None
+            }
+        });
+    }
+    Ok(Ok(etags))
+}
+
+/// What the row becomes, `None` for nothing; an error when the condition does not hold.
+fn body_to_store<'a>(
+    action: &'a Action,
+    stored: Option<&[u8]>,
+) -> Result<Option<Cow<'a, Bytes>>, StoreError> {
+    if let Some(if_match) = action.if_match() {
+        check_condition(if_match, stored)?;
+    }
+    match (action, stored) {
+        (Action::Insert(_), Some(_)) => Err(StoreError::new(
+            ErrorCode::ENTITY_ALREADY_EXISTS,
+            "The specified entity already exists.",
+        )),
+        (Action::InsertOrMerge(patch) | Action::Merge(patch, _), Some(stored)) => {
+            let row = rules::merge(stored::text(stored)?, stored::text(patch)?)?;
+            Ok(Some(Cow::Owned(row)))
+        }
+        (Action::Delete(_), _) => Ok(None),
+        _ => Ok(action.body().map(Cow::Borrowed)),
+    }
+}
+
+fn check_condition(if_match: &IfMatch, stored: Option<&[u8]>) -> Result<(), StoreError> {
+    let Some(stored) = stored else {
+        return Err(StoreError::new(
+            ErrorCode::RESOURCE_NOT_FOUND,
+            "The specified resource does not exist.",
+        ));
+    };
+    match if_match {
+        IfMatch::ETag(etag) if *etag != stored::etag(stored)? => Err(StoreError::new(
+            ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
+            "The update condition specified in the request was not satisfied.",
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,197 @@
+//! Group commit: concurrent writers share one durable transaction.
+//!
+//! Invariant: at most one leader at a time, and while requests wait there is one. A writer that
+//! finds no leader becomes it; the leader carries out all requests that wait as one group, and
+//! goes on until none waits. Requests belong to the leader, not to the writers' futures, so a
+//! dropped future loses nothing but its answer.
+
+use super::apply::{Answer, Request};
+use super::engine::Failure;
+use super::{Inner, open};
+use crate::store::{ErrorCode, StoreError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// A request and where its answer goes.
+#[derive(Debug)]
+struct Submission {
+    request: Request,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// Requests that are carried out together.
+type Group = Vec<Submission>;
+
+/// The requests that wait for the leader.
+#[derive(Debug, Default)]
+pub(crate) struct Queue(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    group: Group,
+    led: bool,
+}
+
+impl Queue {
+    /// Locks, also after a panic: the requests are whole between statements.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a request. Returns the group to lead when there is no leader.
+    fn join(&self, submission: Submission) -> Option<Group> {
+        let mut waiting = self.lock();
+        waiting.group.push(submission);
+        if waiting.led {
+            return None;
+        }
+        waiting.led = true;
+        Some(std::mem::take(&mut waiting.group))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_led(&self) -> bool {
+        self.lock().led
+    }
+
+    /// The leader's next group; leadership ends when nothing waits.
+    fn next(&self) -> Option<Group> {
+        let mut waiting = self.lock();
+        if waiting.group.is_empty() {
+            waiting.led = false;
+            return None;
+        }
+        Some(std::mem::take(&mut waiting.group))
+    }
+}
+
+/// Carries out one request, in a group with those that other tasks submit meanwhile.
+pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Answer {
+    let (sender, answer) = oneshot::channel();
+    if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {
+        let leader = Leader { inner: Arc::clone(inner), group, resigned: false };
+        if inner.in_memory() {
+            // Nothing blocks, so the first round stays on this task; what came in meanwhile does
+            // not, or a busy store would never give the task back.
+            if let Some(leader) = leader.round() {
+                leader.lead_elsewhere();
+            }
+        } else {
+            leader.lead_elsewhere();
+        }
+    }
+    answer.await.unwrap_or_else(|closed| {
+        let message = "The write was abandoned by a panic or by the runtime's shutdown; whether it \
+                       took effect is not known.";
+        Err(StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(closed))
+    })
+}
+
+/// The one who carries out requests, and those it carries out next.
+struct Leader {
+    inner: Arc<Inner>,
+    group: Group,
+    resigned: bool,
+}
+
+impl Leader {
+    /// Leads where blocking is allowed.
+    fn lead_elsewhere(self) {
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || self.lead())),
+            Err(_) => self.lead(),
+        }
+    }
+
+    fn lead(self) {
+        let mut leader = Some(self);
+        while let Some(current) = leader {
+            leader = current.round();
+        }
+    }
+
+    /// Carries out the group and answers it; leads on when more requests wait.
+    fn round(mut self) -> Option<Self> {
+        let result = self.apply();
+        let outcome = Outcome { group: std::mem::take(&mut self.group), result };
+        let leader = match self.inner.queue.next() {
+            Some(group) => {
+                self.group = group;
+                Some(self)
+            }
+            None => {
+                // The answer may move its reader to drop the store and open the file again, so
+                // this hold on it goes first.
+                self.resigned = true;
+                drop(self);
+                None
+            }
+        };
+        outcome.send();
+        leader
+    }
+
+    fn apply(&self) -> Result<Vec<Answer>, Failure> {
+        self.inner.engine.apply(self.group.iter().map(|submission| &submission.request))
+    }
+}
+
+/// A leader that panics, or that a runtime drops as it shuts down, gives leadership up: those who
+/// wait are told, and others can write.
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if !self.resigned {
+            let mut waiting = self.inner.queue.lock();
+            waiting.led = false;
+            waiting.group.clear();
+        }
+    }
+}
+
+/// What became of a group.
+struct Outcome {
+    group: Group,
+    result: Result<Vec<Answer>, Failure>,
+}
+
+impl Outcome {
+    fn send(self) {
+        // A writer that no longer listens does not need its answer.
+        match self.result {
+            Ok(answers) => {
+                for (submission, answer) in self.group.into_iter().zip(answers) {
+                    drop(submission.answer.send(answer));
+                }
+            }
+            Err(error) => {
+                let error = Arc::new(error);
+                for submission in self.group {
+                    drop(submission.answer.send(Err(failed(Arc::clone(&error)))));
+                }
+            }
+        }
+    }
+}
+
+fn failed(error: Arc<Failure>) -> StoreError {
+    let message = match &*error {
+        Failure::Io(error) if open::is_full(error) => {
+            "The disk is full and the database could not commit: free some space, then look whether \
+             the request took effect before sending it again."
+                .to_owned()
+        }
+        Failure::Io(_) | Failure::Database(_) => "The database could not commit: check the disk, then look whether \
+                                 the request took effect before sending it again."
+            .to_owned(),
+        Failure::Closed(error) => {
+            format!("Nothing was applied; the database is closed since its disk failed: {error}.")
+        }
+    };
+    // No request reaches a closed one, so that none is ambiguous.
+    let (status, code) = match &*error {
+        Failure::Io(_) | Failure::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
+        Failure::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
+    };
+    StoreError { status, ..StoreError::new(code, message).caused_by(error) }
+}

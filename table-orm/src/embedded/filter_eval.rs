@@ -1,0 +1,126 @@
+//! A filter's verdict on one stored row.
+//!
+//! Invariant: three-valued logic. A comparison with a property that the row lacks, or that has
+//! another type, is unknown; a row is returned only where the filter is true.
+
+use super::members::Members;
+use super::property::Property;
+use crate::model::{Edm, EdmType};
+use crate::query::{Comparison, Filter};
+use std::cmp::Ordering;
+
+/// Whether the row is to be returned.
+pub(crate) fn matches(filter: &Filter, row: &Members<'_>) -> bool {
+    verdict(filter, row) == Some(true)
+}
+
+/// `None` stands for unknown.
+fn verdict(filter: &Filter, row: &Members<'_>) -> Option<bool> {
+    match filter {
+        Filter::Compare { property, comparison, value } => {
+            compare(row, property, *comparison, value)
+        }
+        Filter::And(left, right) => match (verdict(left, row), verdict(right, row)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        },
+        Filter::Or(left, right) => match (verdict(left, row), verdict(right, row)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        },
+        Filter::Not(inner) => verdict(inner, row).map(|verdict| !verdict),
+    }
+}
+
+fn compare(row: &Members<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
+    let stored = row.get(name)?;
+    let property = if name == "Timestamp" {
+        Property::parse(stored, EdmType::DateTime)?
+    } else {
+        Property::read(stored, row.annotation(name)).ok()?
+    };
+    if property.edm_type() != value.edm_type() {
+        return None;
+    }
+    // Of one type and yet without order: not a number, which differs from everything.
+    let Some(order) = property.compare(value) else {
+        return Some(comparison == Comparison::NotEqual);
+    };
+    Some(match comparison {
+        Comparison::Equal => order == Ordering::Equal,
+        Comparison::NotEqual => order != Ordering::Equal,
+        Comparison::Greater => order == Ordering::Greater,
+        Comparison::GreaterOrEqual => order != Ordering::Less,
+        Comparison::Less => order == Ordering::Less,
+        Comparison::LessOrEqual => order != Ordering::Greater,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+
+    const ROW: &str = r#"{"Timestamp":"2020-01-02T03:04:05.0000000Z","PartitionKey":"p","RowKey":"r",
+        "S":"\ud83c\udfc3","I":5,"L":"5","L@odata.type":"Edm.Int64","D":5,"D@odata.type":"Edm.Double",
+        "F":0.5,"N":"NaN","N@odata.type":"Edm.Double","T":true,
+        "W":"2011-11-06T09:10:00Z","W@odata.type":"Edm.DateTime",
+        "G":"0F8FAD5B-d9cb-469f-a165-70867728950e","G@odata.type":"Edm.Guid",
+        "B":"AAE=","B@odata.type":"Edm.Binary"}"#;
+
+    fn holds(name: &'static str, comparison: Comparison, value: impl Into<Edm>) -> Option<bool> {
+        let members = Members::read(ROW).unwrap();
+        verdict(&Filter::compare(name, comparison, value), &members)
+    }
+
+    #[test]
+    fn every_type_compares_with_its_own() {
+        let guid = uuid::Uuid::parse_str("0f8fad5b-d9cb-469f-a165-70867728950e").unwrap();
+        let when: crate::model::DateTime = "2011-11-06T09:10:00.0Z".parse().unwrap();
+        let stamp: crate::model::DateTime = "2020-01-02T03:04:05Z".parse().unwrap();
+        assert_eq!(holds("S", Less, "\u{E000}"), Some(true), "UTF-16 order");
+        assert_eq!(holds("I", Equal, 5), Some(true));
+        assert_eq!(holds("L", GreaterOrEqual, 6_i64), Some(false));
+        assert_eq!(holds("D", LessOrEqual, 5.0), Some(true));
+        assert_eq!(holds("F", Less, 0.75), Some(true));
+        assert_eq!(holds("T", Greater, false), Some(true));
+        assert_eq!(holds("W", Equal, when), Some(true));
+        assert_eq!(holds("G", Equal, guid), Some(true));
+        assert_eq!(holds("B", Greater, vec![0_u8]), Some(true));
+        assert_eq!(holds("B", NotEqual, vec![0_u8, 1]), Some(false));
+        assert_eq!(holds("PartitionKey", Equal, "p"), Some(true));
+        assert_eq!(holds("RowKey", Greater, "q"), Some(true));
+        assert_eq!(holds("Timestamp", Equal, stamp), Some(true));
+    }
+
+    #[test]
+    fn not_a_number_differs_from_every_number() {
+        assert_eq!(holds("N", Equal, f64::NAN), Some(false));
+        assert_eq!(holds("N", NotEqual, 5.0), Some(true));
+        assert_eq!(holds("D", Less, f64::NAN), Some(false));
+    }
+
+    #[test]
+    fn an_absent_or_differently_typed_property_is_unknown() {
+        let members = Members::read(ROW).unwrap();
+        for (name, value) in [
+            ("Absent", Edm::from(5)),
+            ("I", Edm::from(5_i64)),
+            ("I", Edm::from("5")),
+            ("D", Edm::from(5)),
+        ] {
+            for comparison in [Equal, NotEqual, Less] {
+                assert_eq!(holds(name, comparison, value.clone()), None, "{name}");
+            }
+            let unknown = || Filter::compare(name, Equal, value.clone());
+            let yes = || Filter::compare("I", Equal, 5);
+            assert_eq!(verdict(&!unknown(), &members), None);
+            assert_eq!(verdict(&unknown().and(yes()), &members), None);
+            assert_eq!(verdict(&unknown().and(!yes()), &members), Some(false));
+            assert_eq!(verdict(&yes().or(unknown()), &members), Some(true));
+            assert_eq!(verdict(&unknown().or(!yes()), &members), None);
+        }
+    }
+}

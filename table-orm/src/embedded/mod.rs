@@ -1,0 +1,172 @@
+//! The embedded store: a redb database, in a file or in memory.
+//!
+//! It keeps the service's rules and limits: row order, ETags, entity group transactions, and the
+//! error codes for what does not fit. Commits are durable when they are answered; reads see
+//! committed rows only. Invariant: this process is the only one that has the file open, and one
+//! writer at a time changes it. After a disk that was full, or failed otherwise, the same store goes
+//! on as soon as the disk does.
+//!
+//! A write goes `admit` (the rules, on the caller's task), `commit` (group commit), `apply` (one
+//! transaction); a read goes `seek` (where to start), `read` (what to return).
+
+mod admit;
+mod apply;
+mod clock;
+mod commit;
+mod engine;
+mod filter_eval;
+mod key_bytes;
+mod layout;
+mod members;
+mod open;
+mod property;
+mod read;
+mod rules;
+mod seek;
+mod stored;
+#[cfg(test)]
+mod tests;
+
+pub use open::OpenError;
+
+use crate::model::{ETag, Metadata, TableName};
+use crate::query::RowQuery;
+use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits};
+use apply::Request;
+use async_trait::async_trait;
+use commit::Queue;
+use engine::{Engine, Reopen};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// The most rows one page request looks at. A page whose filter leaves out most of them may
+/// therefore be short, or empty, and still have a continuation, as the service's may.
+pub const MAX_SCANNED_ROWS: usize = 10_000;
+
+/// A [`Store`] in a file, or in memory. Clones are the same store.
+#[derive(Debug, Clone)]
+pub struct EmbeddedStore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    engine: Engine,
+    queue: Queue,
+    /// The database file; `None` in memory.
+    path: Option<PathBuf>,
+}
+
+impl Inner {
+    const fn in_memory(&self) -> bool {
+        self.path.is_none()
+    }
+
+    fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.engine.read(|database| read::query(database, query))
+    }
+}
+
+impl EmbeddedStore {
+    /// Opens a database file, or creates it where there is none or an empty one. Any other file that
+    /// is not a table-orm database is left as it is.
+    ///
+    /// Opening reads from disk on the calling thread, longer after a crash.
+    ///
+    /// # Errors
+    /// [`OpenError`], which says what to do.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let path = path.as_ref();
+        let owned = path.to_owned();
+        let reopen: Reopen = Box::new(move || open::existing(&owned));
+        Ok(Self::new(Engine::new(open::file(path)?, Some(reopen)), Some(path.to_owned())))
+    }
+
+    /// Creates an empty store in memory, gone with its last clone.
+    ///
+    /// # Errors
+    /// Not in practice.
+    pub fn in_memory() -> Result<Self, OpenError> {
+        Ok(Self::new(Engine::new(open::in_memory()?, None), None))
+    }
+
+    /// The database file; `None` in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.inner.path.as_deref()
+    }
+
+    fn new(engine: Engine, path: Option<PathBuf>) -> Self {
+        Self { inner: Arc::new(Inner { engine, queue: Queue::default(), path }) }
+    }
+}
+
+#[async_trait]
+impl Store for EmbeddedStore {
+    fn hidden_property(&self) -> Option<&str> {
+        None
+    }
+
+    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
+        commit::submit(&self.inner, Request::CreateTable(table.clone())).await.map(drop)
+    }
+
+    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        commit::submit(&self.inner, Request::DeleteTable(table.clone())).await.map(drop)
+    }
+
+    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        let names = self.inner.engine.read(read::table_names)?;
+        names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
+    }
+
+    /// Reads on the calling task: what is not in redb's cache is a few pages of the file. Rows are
+    /// annotated as they were written.
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        _metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        limits::check_key("PartitionKey", partition_key)?;
+        limits::check_key("RowKey", row_key)?;
+        let key = key_bytes::row(partition_key, row_key);
+        self.inner.engine.read(|database| read::get(database, table.as_str(), &key, select))
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        match Handle::try_current() {
+            Ok(runtime) if !self.inner.in_memory() => {
+                let (inner, query) = (Arc::clone(&self.inner), query.clone());
+                let page = runtime.spawn_blocking(move || inner.query(&query));
+                page.await.unwrap_or_else(|error| Err(read::abandoned(error)))
+            }
+            _ => self.inner.query(query),
+        }
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        let request = admit::write(table, partition_key, operation)?;
+        match commit::submit(&self.inner, request).await {
+            Ok(etags) => Ok(etags.into_iter().next().flatten()),
+            Err(error) => Err(StoreError { operation: None, ..error }),
+        }
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let request = admit::transaction(table, transaction)?;
+        commit::submit(&self.inner, request).await
+    }
+}

@@ -1,0 +1,181 @@
+//! Point queries and pages.
+//!
+//! Invariant: one page reads one snapshot of committed rows. It ends at its row limit or after
+//! [`MAX_SCANNED_ROWS`], whichever comes first, so no request runs for long.
+
+use super::apply::table_not_found;
+use super::members::Members;
+use super::seek::{Place, Seek};
+use super::{MAX_SCANNED_ROWS, filter_eval, layout, seek, stored};
+use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
+use crate::query::{Filter, RowQuery};
+use crate::store::{ErrorCode, Page, StoreError, StoredRow};
+use bytes::Bytes;
+use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableError};
+use std::borrow::Cow;
+use std::ops::Bound;
+
+/// One row by its key.
+pub(crate) fn get(
+    database: &Database,
+    table: &str,
+    key: &[u8],
+    select: Option<&[&str]>,
+) -> Result<Option<StoredRow>, StoreError> {
+    let rows = open(database, table)?;
+    let Some(row) = rows.get(key).map_err(failed)? else {
+        return Ok(None);
+    };
+    let row = row.value();
+    // A whole row tells its version; a selected one may have lost its Timestamp.
+    let header = select.map(|_| stored::etag(row)).transpose()?;
+    let body = match select {
+        None => Bytes::copy_from_slice(row),
+        Some(names) => {
+            let mut body = Vec::new();
+            stored::select(stored::text(row)?, names, &mut body)?;
+            body.into()
+        }
+    };
+    Ok(Some(StoredRow { body, header }))
+}
+
+/// One page of a query.
+pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, StoreError> {
+    check(query)?;
+    let mut seek = Seek::new(&query.keys, query.continuation.as_ref())?;
+    let rows = open(database, query.table.as_str())?;
+    let mut page = PageRows::new(query);
+    while !seek.is_empty() {
+        match page.fill(&rows, &seek)? {
+            Step::Resume(lower) => seek.lower = lower,
+            Step::End(continuation) => return Ok(page.finish(continuation)),
+        }
+    }
+    Ok(page.finish(None))
+}
+
+/// The spelling of all table names, in order.
+pub(crate) fn table_names(database: &Database) -> Result<Vec<String>, StoreError> {
+    let transaction = database.begin_read().map_err(failed)?;
+    let catalog = transaction.open_table(layout::CATALOG).map_err(failed)?;
+    let names = catalog.iter().map_err(failed)?;
+    names.map(|entry| Ok(entry.map_err(failed)?.1.value().to_owned())).collect()
+}
+
+fn check(query: &RowQuery) -> Result<(), StoreError> {
+    let invalid = |message: String| Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+    if let Some(top) = query.top
+        && !(1..=MAX_PAGE_ROWS).contains(&top)
+    {
+        return invalid(format!(
+            "A page of {top} rows was asked for; it can have 1 to {MAX_PAGE_ROWS}."
+        ));
+    }
+    let comparisons = query.comparisons();
+    if comparisons > MAX_COMPARISONS {
+        return invalid(format!(
+            "The filter has {comparisons} comparisons; it can have {MAX_COMPARISONS}."
+        ));
+    }
+    Ok(())
+}
+
+type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+fn open(database: &Database, table: &str) -> Result<Rows, StoreError> {
+    let transaction = database.begin_read().map_err(failed)?;
+    transaction.open_table(layout::rows(&layout::lower_case(table))).map_err(|error| match error {
+        TableError::TableDoesNotExist(_) => table_not_found(table),
+        error => failed(error),
+    })
+}
+
+fn failed(error: impl Into<redb::Error>) -> StoreError {
+    let message = "The database file could not be read.";
+    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error.into())
+}
+
+/// The error of a query whose task did not end.
+pub(crate) fn abandoned(error: tokio::task::JoinError) -> StoreError {
+    let message = "The query was abandoned by a panic or by the runtime's shutdown.";
+    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
+}
+
+/// What follows a walk over the rows.
+enum Step {
+    /// Go on from this bound.
+    Resume(Bound<Vec<u8>>),
+    /// The page is complete; there is more when there is a continuation.
+    End(Option<Continuation>),
+}
+
+/// A page as it fills.
+struct PageRows<'q> {
+    filter: Option<&'q Filter>,
+    select: Option<&'q [Cow<'static, str>]>,
+    top: usize,
+    body: Vec<u8>,
+    returned: usize,
+    scanned: usize,
+}
+
+impl<'q> PageRows<'q> {
+    fn new(query: &'q RowQuery) -> Self {
+        Self {
+            filter: query.filter.as_ref(),
+            select: query.select.as_deref(),
+            top: query.top.unwrap_or(MAX_PAGE_ROWS).into(),
+            body: br#"{"value":["#.to_vec(),
+            returned: 0,
+            scanned: 0,
+        }
+    }
+
+    fn fill(&mut self, rows: &Rows, seek: &Seek) -> Result<Step, StoreError> {
+        let bounds =
+            (seek.lower.as_ref().map(Vec::as_slice), seek.upper.as_ref().map(Vec::as_slice));
+        for entry in rows.range::<&[u8]>(bounds).map_err(failed)? {
+            let (key, row) = entry.map_err(failed)?;
+            if self.scanned == MAX_SCANNED_ROWS {
+                return Ok(Step::End(Some(seek::token(key.value()))));
+            }
+            if let Some(Place::Beside(lower)) =
+                seek.rows.as_ref().map(|rows| rows.place(key.value()))
+            {
+                self.scanned += 1;
+                return Ok(Step::Resume(lower));
+            }
+            if self.returned == self.top {
+                return Ok(Step::End(Some(seek::token(key.value()))));
+            }
+            self.scanned += 1;
+            self.take(row.value())?;
+        }
+        Ok(Step::End(None))
+    }
+
+    fn take(&mut self, row: &[u8]) -> Result<(), StoreError> {
+        if let Some(filter) = self.filter {
+            let members = Members::read(stored::text(row)?).map_err(stored::corrupt)?;
+            if !filter_eval::matches(filter, &members) {
+                return Ok(());
+            }
+        }
+        if self.returned > 0 {
+            self.body.push(b',');
+        }
+        self.returned += 1;
+        match self.select {
+            None => self.body.extend_from_slice(row),
+            Some(names) => stored::select(stored::text(row)?, names, &mut self.body)?,
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, continuation: Option<Continuation>) -> Page {
+        self.body.extend_from_slice(b"]}");
+        let scanned = u32::try_from(self.scanned).ok();
+        Page { body: self.body.into(), continuation, scanned }
+    }
+}

@@ -1,0 +1,286 @@
+//! The service's rules for one row: keys, names, types and sizes.
+//!
+//! Invariant: what comes out of [`normalise`] is an object with PartitionKey, RowKey and valid
+//! properties only, ready to be stored behind a Timestamp. No database code here.
+
+use super::members::{ByName, Member, Members};
+use super::property::{Fault, Property};
+use super::{members, stored};
+use crate::model::{
+    MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
+    entity_size, order, property_size,
+};
+use crate::store::{ErrorCode, StoreError};
+use bytes::Bytes;
+
+/// Checks a row and gives it the keys of its address. Null properties, the Timestamp and `odata.*`
+/// members are left out; a body that holds none of them is not copied.
+pub(crate) fn normalise(
+    body: &Bytes,
+    partition_key: &str,
+    row_key: &str,
+) -> Result<Bytes, StoreError> {
+    let object = body.trim_ascii();
+    let text = std::str::from_utf8(object)
+        .map_err(|error| invalid("The body is not UTF-8.").caused_by(error))?;
+    let members = read(text)?;
+    let by_name = members.by_name();
+    if let Some(name) = by_name.duplicate() {
+        return Err(StoreError::new(
+            ErrorCode::DUPLICATE_PROPERTIES_SPECIFIED,
+            format!("The member `{name}` is given twice."),
+        ));
+    }
+    let mut row = Row::addressed(partition_key, row_key);
+    for member in members.iter() {
+        row.admit(member, &by_name)?;
+    }
+    row.check_totals()?;
+    if row.is_body() {
+        return Ok(body.slice_ref(object));
+    }
+    Ok(rewrite(text.len(), &row.properties, partition_key, row_key))
+}
+
+/// The stored row with the properties of `patch`, a normalised row, in place of its own.
+pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
+    let stored_members = Members::read(stored).map_err(stored::corrupt)?;
+    let patch_members = read(patch)?;
+    let (stored_by_name, patch_by_name) = (stored_members.by_name(), patch_members.by_name());
+    let mut out = Vec::with_capacity(stored.len() + patch.len());
+    out.extend_from_slice(&patch.as_bytes()[..patch.len() - 1]);
+    let mut totals = Totals::default();
+    for member in patch_members.iter() {
+        totals.add(member, &patch_by_name)?;
+    }
+    for member in stored_members.iter() {
+        let property = member.property();
+        if property != "Timestamp" && patch_by_name.get(property).is_none() {
+            totals.add(member, &stored_by_name)?;
+            out.push(b',');
+            stored::append(&mut out, member);
+        }
+    }
+    out.push(b'}');
+    totals.check()?;
+    Ok(out.into())
+}
+
+fn read(object: &str) -> Result<Members<'_>, StoreError> {
+    Members::read(object)
+        .map_err(|error| invalid("The body is not a JSON object of properties.").caused_by(error))
+}
+
+fn rewrite(length: usize, properties: &[&Member<'_>], partition_key: &str, row_key: &str) -> Bytes {
+    // The only character of a key that JSON escapes is the quote.
+    let escape = |key: &str| key.replace('"', "\\\"");
+    let keys =
+        format!(r#"{{"PartitionKey":"{}","RowKey":"{}""#, escape(partition_key), escape(row_key));
+    let mut out = Vec::with_capacity(keys.len() + length);
+    out.extend_from_slice(keys.as_bytes());
+    for member in properties {
+        out.push(b',');
+        stored::append(&mut out, member);
+    }
+    out.push(b'}');
+    out.into()
+}
+
+fn invalid(message: impl Into<String>) -> StoreError {
+    StoreError::new(ErrorCode::INVALID_INPUT, message)
+}
+
+/// What the service limits over a whole entity.
+#[derive(Default)]
+struct Totals {
+    properties: usize,
+    key_units: usize,
+    property_bytes: usize,
+}
+
+impl Totals {
+    /// Counts a member of a row that is known to be valid.
+    fn add(&mut self, member: &Member<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
+        if member.annotated().is_some() {
+            return Ok(());
+        }
+        let value = read_property(member, row)?;
+        if matches!(&*member.name, "PartitionKey" | "RowKey") {
+            self.key_units += (value.size() - 4) / 2;
+        } else {
+            self.add_property(&member.name, &value);
+        }
+        Ok(())
+    }
+
+    fn add_property(&mut self, name: &str, value: &Property<'_>) {
+        self.properties += 1;
+        self.property_bytes += property_size(name, value.size());
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if self.properties > MAX_PROPERTIES {
+            return Err(StoreError::new(
+                ErrorCode::TOO_MANY_PROPERTIES,
+                format!(
+                    "The entity has {} properties; it can have {MAX_PROPERTIES}.",
+                    self.properties
+                ),
+            ));
+        }
+        let bytes = entity_size(self.key_units, self.property_bytes);
+        if bytes > MAX_ENTITY_BYTES {
+            return Err(StoreError::new(
+                ErrorCode::ENTITY_TOO_LARGE,
+                format!("The entity has {bytes} bytes; it can have {MAX_ENTITY_BYTES}."),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A row on its way in: the members to keep.
+struct Row<'r, 'a> {
+    partition_key: &'r str,
+    row_key: &'r str,
+    properties: Vec<&'r Member<'a>>,
+    /// Keys of the body that agree with the address.
+    agreeing_keys: usize,
+    /// Members that are not stored.
+    left_out: usize,
+    totals: Totals,
+}
+
+impl<'r, 'a> Row<'r, 'a> {
+    fn addressed(partition_key: &'r str, row_key: &'r str) -> Self {
+        let key_units = order::len(partition_key) + order::len(row_key);
+        let totals = Totals { key_units, ..Totals::default() };
+        Self {
+            partition_key,
+            row_key,
+            properties: Vec::new(),
+            agreeing_keys: 0,
+            left_out: 0,
+            totals,
+        }
+    }
+
+    fn admit(&mut self, member: &'r Member<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
+        match &*member.name {
+            "PartitionKey" => self.admit_key(member, self.partition_key)?,
+            "RowKey" => self.admit_key(member, self.row_key)?,
+            "Timestamp" => self.left_out += 1,
+            name if name.starts_with("odata.") => self.left_out += 1,
+            _ => match member.annotated() {
+                Some(property) => self.admit_annotation(member, property, row)?,
+                None => self.admit_property(member, row)?,
+            },
+        }
+        Ok(())
+    }
+
+    fn admit_key(&mut self, member: &Member<'_>, address: &str) -> Result<(), StoreError> {
+        if member.value == "null" {
+            self.left_out += 1;
+            return Ok(());
+        }
+        let key = members::text(member.value)
+            .ok_or_else(|| invalid(format!("The {} is not a string.", member.name)))?;
+        if key == address {
+            self.agreeing_keys += 1;
+        } else {
+            self.left_out += 1;
+        }
+        Ok(())
+    }
+
+    fn admit_annotation(
+        &mut self,
+        member: &'r Member<'a>,
+        property: &str,
+        row: &ByName<'_, 'a>,
+    ) -> Result<(), StoreError> {
+        match row.get(property) {
+            _ if matches!(property, "PartitionKey" | "RowKey" | "Timestamp") => self.left_out += 1,
+            Some("null") => self.left_out += 1,
+            Some(_) => self.properties.push(member),
+            None => {
+                return Err(invalid(format!("The property `{property}` has a type but no value.")));
+            }
+        }
+        Ok(())
+    }
+
+    fn admit_property(
+        &mut self,
+        member: &'r Member<'a>,
+        row: &ByName<'_, 'a>,
+    ) -> Result<(), StoreError> {
+        check_name(&member.name)?;
+        if member.value == "null" {
+            self.left_out += 1;
+            return Ok(());
+        }
+        let value = read_property(member, row)?;
+        check_length(&member.name, &value)?;
+        self.totals.add_property(&member.name, &value);
+        self.properties.push(member);
+        Ok(())
+    }
+
+    fn check_totals(&self) -> Result<(), StoreError> {
+        self.totals.check()
+    }
+
+    /// Whether the body can be stored as it was sent.
+    const fn is_body(&self) -> bool {
+        self.agreeing_keys == 2 && self.left_out == 0
+    }
+}
+
+fn read_property<'a>(
+    member: &Member<'a>,
+    row: &ByName<'_, 'a>,
+) -> Result<Property<'a>, StoreError> {
+    let name = &member.name;
+    Property::read(member.value, row.annotation(name)).map_err(|fault| match fault {
+        Fault::UnknownType => StoreError::new(
+            ErrorCode::INVALID_VALUE_TYPE,
+            format!("The type of the property `{name}` is not an EDM type."),
+        ),
+        Fault::Nested => invalid(format!("The property `{name}` is an array or an object.")),
+        Fault::NotA(edm) => invalid(format!("The value of the property `{name}` is not an {edm}.")),
+    })
+}
+
+fn check_name(name: &str) -> Result<(), StoreError> {
+    if order::len(name) > MAX_NAME_CHARS {
+        return Err(StoreError::new(
+            ErrorCode::PROPERTY_NAME_TOO_LONG,
+            format!("The property name `{name}` has more than {MAX_NAME_CHARS} characters."),
+        ));
+    }
+    let starts = name.starts_with(|c: char| c == '_' || c.is_alphabetic());
+    if starts && name.chars().all(|c| c == '_' || c.is_alphanumeric()) {
+        return Ok(());
+    }
+    Err(StoreError::new(
+        ErrorCode::PROPERTY_NAME_INVALID,
+        format!("The property name `{}` is not an identifier.", name.escape_debug()),
+    ))
+}
+
+fn check_length(name: &str, value: &Property<'_>) -> Result<(), StoreError> {
+    let (length, limit, unit) = match value {
+        Property::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
+        Property::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
+        _ => return Ok(()),
+    };
+    if length <= limit {
+        return Ok(());
+    }
+    Err(StoreError::new(
+        ErrorCode::PROPERTY_VALUE_TOO_LARGE,
+        format!("The property `{name}` has {length} {unit}; it can have {limit}."),
+    ))
+}

@@ -1,0 +1,323 @@
+//! Where a query starts and stops: key ranges as bounds over row keys, and continuations.
+//!
+//! Invariant: the bounds hold exactly the partitions of the range, and in a single partition
+//! exactly its rows; over several partitions [`RowBounds`] tells the rest.
+
+use super::key_bytes;
+use super::key_bytes::{PARTITION_END, SEPARATOR};
+use crate::model::Continuation;
+use crate::query::{KeyRange, Span};
+use crate::store::{ErrorCode, StoreError};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::ops::Bound;
+
+/// Leads every continuation of this store; the digit is the form's version.
+const TOKEN_PREFIX: &str = "1!";
+
+/// A bound over keys as bytes.
+pub(crate) type KeyBound = Bound<Vec<u8>>;
+
+/// The rows a query has to visit.
+#[derive(Debug)]
+pub(crate) struct Seek {
+    pub(crate) lower: KeyBound,
+    pub(crate) upper: KeyBound,
+    /// The condition on RowKeys, where the bounds do not already hold it.
+    pub(crate) rows: Option<RowBounds>,
+}
+
+impl Seek {
+    /// The rows of a key range, from where an earlier page ended.
+    pub(crate) fn new(keys: &KeyRange, from: Option<&Continuation>) -> Result<Self, StoreError> {
+        let mut seek = Self::range(keys);
+        if let Some(continuation) = from {
+            let key = read_token(continuation)?;
+            if start(&seek.lower) < Some(&key) {
+                seek.lower = Bound::Included(key);
+            }
+        }
+        Ok(seek)
+    }
+
+    fn range(keys: &KeyRange) -> Self {
+        let (lower, upper) = bounds(&keys.row);
+        if let Span::Exact(partition_key) = &keys.partition {
+            let mut partition = key_bytes::encode(partition_key);
+            partition.push(SEPARATOR);
+            return Self {
+                lower: within(&partition, lower)
+                    .unwrap_or_else(|| Bound::Included(partition.clone())),
+                upper: within(&partition, upper).unwrap_or_else(|| end(partition)),
+                rows: None,
+            };
+        }
+        let rows = match keys.row {
+            Span::All => None,
+            _ => Some(RowBounds { lower, upper }),
+        };
+        let (lower, upper) = partition_bounds(&keys.partition);
+        Self { lower, upper, rows }
+    }
+
+    /// Whether no key can lie between the bounds.
+    pub(crate) fn is_empty(&self) -> bool {
+        match (&self.lower, &self.upper) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+            (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+            (
+                Bound::Included(lower) | Bound::Excluded(lower),
+                Bound::Included(upper) | Bound::Excluded(upper),
+            ) => lower >= upper,
+        }
+    }
+}
+
+/// Where a row stands to the RowKeys asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Among them.
+    Within,
+    /// Beside them: the next row that can be among them is not before this bound.
+    Beside(KeyBound),
+}
+
+/// A range of RowKeys that applies to every partition of a scan.
+#[derive(Debug)]
+pub(crate) struct RowBounds {
+    lower: KeyBound,
+    upper: KeyBound,
+}
+
+impl RowBounds {
+    /// Places a row by its key.
+    pub(crate) fn place(&self, key: &[u8]) -> Place {
+        let Some((partition_key, row_key)) = key_bytes::split(key) else {
+            return Place::Within;
+        };
+        let partition = &key[..=partition_key.len()];
+        let below = match &self.lower {
+            Bound::Included(lower) => row_key < &lower[..],
+            Bound::Excluded(lower) => row_key <= &lower[..],
+            Bound::Unbounded => false,
+        };
+        if below && let Some(lower) = within(partition, self.lower.clone()) {
+            return Place::Beside(lower);
+        }
+        let above = match &self.upper {
+            Bound::Included(upper) => row_key > &upper[..],
+            Bound::Excluded(upper) => row_key >= &upper[..],
+            Bound::Unbounded => false,
+        };
+        if above { Place::Beside(included(end(partition.to_vec()))) } else { Place::Within }
+    }
+}
+
+/// The continuation that starts with this row.
+pub(crate) fn token(key: &[u8]) -> Continuation {
+    let (partition_key, row_key) = key_bytes::split(key).unwrap_or((key, &[]));
+    let text = |bytes| Some(format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes)));
+    Continuation { next_partition_key: text(partition_key), next_row_key: text(row_key) }
+}
+
+fn read_token(continuation: &Continuation) -> Result<Vec<u8>, StoreError> {
+    let part = |token: &Option<String>| {
+        let text = token.as_deref()?.strip_prefix(TOKEN_PREFIX)?;
+        key_bytes::decode(&URL_SAFE_NO_PAD.decode(text).ok()?)
+    };
+    match (part(&continuation.next_partition_key), part(&continuation.next_row_key)) {
+        (Some(partition_key), Some(row_key)) => Ok(key_bytes::row(&partition_key, &row_key)),
+        _ => Err(StoreError::new(
+            ErrorCode::INVALID_INPUT,
+            "The continuation is not one that this store returned.",
+        )),
+    }
+}
+
+/// The first key above a partition, as an upper bound. `partition` ends with the separator.
+fn end(mut partition: Vec<u8>) -> KeyBound {
+    partition.pop();
+    partition.push(PARTITION_END);
+    Bound::Excluded(partition)
+}
+
+fn included(bound: KeyBound) -> KeyBound {
+    match bound {
+        Bound::Excluded(key) => Bound::Included(key),
+        bound => bound,
+    }
+}
+
+/// A bound on RowKeys in one partition; `None` when there is no bound.
+fn within(partition: &[u8], bound: KeyBound) -> Option<KeyBound> {
+    let key = |row_key: Vec<u8>| [partition, &row_key].concat();
+    match bound {
+        Bound::Included(row_key) => Some(Bound::Included(key(row_key))),
+        Bound::Excluded(row_key) => Some(Bound::Excluded(key(row_key))),
+        Bound::Unbounded => None,
+    }
+}
+
+fn start(bound: &KeyBound) -> Option<&Vec<u8>> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
+    }
+}
+
+fn bounds(span: &Span) -> (KeyBound, KeyBound) {
+    let encode = |bound: &Bound<String>| bound.as_ref().map(|key| key_bytes::encode(key));
+    match span {
+        Span::All => (Bound::Unbounded, Bound::Unbounded),
+        Span::Exact(key) => {
+            let key = key_bytes::encode(key);
+            (Bound::Included(key.clone()), Bound::Included(key))
+        }
+        Span::Between(lower, upper) => (encode(lower), encode(upper)),
+    }
+}
+
+/// Bounds on PartitionKeys, as bounds on row keys: these are longer than their PartitionKey.
+fn partition_bounds(span: &Span) -> (KeyBound, KeyBound) {
+    let (lower, upper) = bounds(span);
+    let past = |mut key: Vec<u8>| {
+        key.push(PARTITION_END);
+        key
+    };
+    let lower = match lower {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => match cut(&key) {
+            Some(stored) => Bound::Included(past(stored)),
+            None => Bound::Included(key),
+        },
+        Bound::Excluded(key) => Bound::Included(past(cut(&key).unwrap_or(key))),
+    };
+    let upper = match upper {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => Bound::Excluded(past(cut(&key).unwrap_or(key))),
+        Bound::Excluded(key) => match cut(&key) {
+            Some(stored) => Bound::Excluded(past(stored)),
+            None => Bound::Excluded(key),
+        },
+    };
+    (lower, upper)
+}
+
+/// A bound may hold control characters, which would be taken for the separator; no stored key
+/// does. The text before the first one stands just below the bound, and no stored key between.
+fn cut(key: &[u8]) -> Option<Vec<u8>> {
+    let at = key.iter().position(|&byte| byte < b' ')?;
+    Some(key[..at].to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::order;
+    use proptest::prelude::*;
+
+    fn key() -> impl Strategy<Value = String> {
+        "[ab\u{E000}\u{1F3C3}]{0,2}"
+    }
+
+    /// Bounds may hold what keys cannot.
+    fn bound() -> impl Strategy<Value = Bound<String>> {
+        let text = || "[ab\u{0}\u{1}\u{1F}\u{E000}\u{1F3C3}]{0,3}".prop_map(String::from);
+        prop_oneof![
+            Just(Bound::Unbounded),
+            text().prop_map(Bound::Included),
+            text().prop_map(Bound::Excluded),
+        ]
+    }
+
+    fn span() -> impl Strategy<Value = Span> {
+        prop_oneof![
+            Just(Span::All),
+            key().prop_map(Span::Exact),
+            (bound(), bound()).prop_map(|(lower, upper)| Span::Between(lower, upper)),
+        ]
+    }
+
+    fn above(key: &[u8], lower: &KeyBound) -> bool {
+        match lower {
+            Bound::Included(lower) => key >= &lower[..],
+            Bound::Excluded(lower) => key > &lower[..],
+            Bound::Unbounded => true,
+        }
+    }
+
+    fn below(key: &[u8], upper: &KeyBound) -> bool {
+        match upper {
+            Bound::Included(upper) => key <= &upper[..],
+            Bound::Excluded(upper) => key < &upper[..],
+            Bound::Unbounded => true,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_row_is_visited_exactly_when_both_spans_hold_it(
+            partition in span(),
+            row in span(),
+            partition_key in key(),
+            row_key in key(),
+        ) {
+            let expected = partition.contains(&partition_key) && row.contains(&row_key);
+            let seek = Seek::new(&KeyRange { partition, row }, None).unwrap();
+            let stored = key_bytes::row(&partition_key, &row_key);
+            let bounded = above(&stored, &seek.lower) && below(&stored, &seek.upper);
+            let placed = seek.rows.as_ref().is_none_or(|rows| rows.place(&stored) == Place::Within);
+            prop_assert_eq!(bounded && placed, expected);
+            prop_assert!(!(seek.is_empty() && expected));
+        }
+
+        #[test]
+        fn skipping_moves_forward_and_over_no_row_asked_for(
+            row in span(),
+            from in (key(), key()),
+            other in (key(), key()),
+        ) {
+            let keys = KeyRange { partition: Span::All, row };
+            let seek = Seek::new(&keys, None).unwrap();
+            let stored = key_bytes::row(&from.0, &from.1);
+            if let Some(Place::Beside(next)) = seek.rows.as_ref().map(|rows| rows.place(&stored)) {
+                prop_assert!(!above(&stored, &next), "moves forward");
+                let later = key_bytes::row(&other.0, &other.1);
+                if later > stored && keys.row.contains(&other.1) {
+                    prop_assert!(above(&later, &next), "skips no row");
+                }
+            }
+        }
+
+        #[test]
+        fn tokens_lead_back_to_their_row(partition_key in key(), row_key in key()) {
+            let stored = key_bytes::row(&partition_key, &row_key);
+            let seek = Seek::new(&KeyRange::ALL, Some(&token(&stored))).unwrap();
+            prop_assert_eq!(seek.lower, Bound::Included(stored));
+        }
+    }
+
+    #[test]
+    fn foreign_tokens_are_refused() {
+        let good = token(&key_bytes::row("p", "r"));
+        let foreign = |text: &str| Some(text.to_owned());
+        for next_partition_key in
+            [None, foreign("1!8!cA=="), foreign("2!cA"), foreign("cA"), foreign("1!7g")]
+        {
+            let continuation = Continuation { next_partition_key, ..good.clone() };
+            let error = Seek::new(&KeyRange::ALL, Some(&continuation)).unwrap_err();
+            assert_eq!(error.code, ErrorCode::INVALID_INPUT);
+        }
+        let continuation = Continuation { next_row_key: None, ..good };
+        assert!(Seek::new(&KeyRange::ALL, Some(&continuation)).is_err());
+    }
+
+    #[test]
+    fn a_token_before_the_range_does_not_widen_it() {
+        let keys = KeyRange { partition: Span::Exact("p".into()), row: Span::prefix("m") };
+        let seek = Seek::new(&keys, Some(&token(&key_bytes::row("a", "a")))).unwrap();
+        assert_eq!(seek.lower, Bound::Included(key_bytes::row("p", "m")));
+        assert_eq!(order::successor("m").as_deref(), Some("n"));
+        assert_eq!(seek.upper, Bound::Excluded(key_bytes::row("p", "n")));
+    }
+}

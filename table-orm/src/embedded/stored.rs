@@ -1,0 +1,119 @@
+//! The bytes of one stored row.
+//!
+//! Invariant: a stored row is the JSON object readers get. Its first member is the Timestamp, at
+//! full width, so the row's version stands at a fixed place; PartitionKey, RowKey and the
+//! properties follow as they were sent.
+
+use super::members;
+use crate::model::{DateTime, ETag};
+use crate::store::{ErrorCode, StoreError};
+use std::error::Error;
+use std::ops::Range;
+
+const HEAD: &[u8] = b"{\"Timestamp\":\"";
+const TAIL: &[u8] = b"\",";
+const TIMESTAMP: Range<usize> = HEAD.len()..HEAD.len() + DateTime::TEXT_LEN;
+
+/// A row's length once it carries its Timestamp.
+pub(crate) const fn row_len(body: &[u8]) -> usize {
+    TIMESTAMP.end + TAIL.len() + body.len() - 1
+}
+
+/// Writes a row of exactly [`row_len`] bytes: the Timestamp, then the members of `body`, an object
+/// with at least one.
+pub(crate) fn write(row: &mut [u8], timestamp: DateTime, body: &[u8]) {
+    let (head, rest) = row.split_at_mut(HEAD.len());
+    let (stamp, rest) = rest.split_at_mut(DateTime::TEXT_LEN);
+    let (tail, members) = rest.split_at_mut(TAIL.len());
+    head.copy_from_slice(HEAD);
+    stamp.copy_from_slice(&timestamp.text());
+    tail.copy_from_slice(TAIL);
+    members.copy_from_slice(&body[1..]);
+}
+
+/// The text of a row's Timestamp; `None` when the bytes are no stored row.
+fn timestamp(row: &[u8]) -> Option<&str> {
+    std::str::from_utf8(row.get(TIMESTAMP)?).ok()
+}
+
+/// A row's version.
+pub(crate) fn etag(row: &[u8]) -> Result<ETag, StoreError> {
+    let text = timestamp(row).ok_or_else(|| corrupt("no Timestamp"))?;
+    Ok(ETag::from_timestamp(text))
+}
+
+/// A row as text.
+pub(crate) fn text(row: &[u8]) -> Result<&str, StoreError> {
+    std::str::from_utf8(row).map_err(corrupt)
+}
+
+/// The error for bytes that are no stored row.
+pub(crate) fn corrupt(source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
+    let message = "A row of the database file is damaged; restore the file from a backup.";
+    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(source)
+}
+
+/// Appends the row with only the named members and their annotations.
+pub(crate) fn select(
+    row: &str,
+    names: &[impl AsRef<str>],
+    out: &mut Vec<u8>,
+) -> Result<(), StoreError> {
+    out.push(b'{');
+    let start = out.len();
+    members::visit(row, |member| {
+        let property = member.property();
+        if names.iter().any(|name| name.as_ref() == property) {
+            if out.len() > start {
+                out.push(b',');
+            }
+            append(out, &member);
+        }
+    })
+    .map_err(corrupt)?;
+    out.push(b'}');
+    Ok(())
+}
+
+/// Appends `"name":value`. Names that passed the rules need no escape.
+pub(crate) fn append(out: &mut Vec<u8>, member: &members::Member<'_>) {
+    out.push(b'"');
+    out.extend_from_slice(member.name.as_bytes());
+    out.extend_from_slice(b"\":");
+    out.extend_from_slice(member.value.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timestamp_stands_first_and_gives_the_etag() {
+        let body = br#"{"PartitionKey":"p","RowKey":"r"}"#;
+        let when: DateTime = "2011-11-06T09:10:00Z".parse().unwrap();
+        let mut row = vec![0; row_len(body)];
+        write(&mut row, when, body);
+        assert_eq!(
+            std::str::from_utf8(&row).unwrap(),
+            r#"{"Timestamp":"2011-11-06T09:10:00.0000000Z","PartitionKey":"p","RowKey":"r"}"#
+        );
+        assert_eq!(etag(&row).unwrap(), ETag::from_timestamp("2011-11-06T09:10:00.0000000Z"));
+        assert_eq!(etag(b"{}").unwrap_err().code, ErrorCode::INTERNAL_ERROR);
+    }
+
+    #[test]
+    fn selected_members_keep_their_annotations() {
+        let row = r#"{"Timestamp":"t","A":1,"B":"2","B@odata.type":"Edm.Int64","C":3}"#;
+        let select = |names: &[&str]| {
+            let mut out = Vec::new();
+            select(row, names, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            select(&["B", "Timestamp"]),
+            r#"{"Timestamp":"t","B":"2","B@odata.type":"Edm.Int64"}"#
+        );
+        assert_eq!(select(&["Absent"]), "{}");
+        assert_eq!(select(&[]), "{}");
+    }
+}

@@ -1,0 +1,96 @@
+use super::super::apply::Writer;
+use super::super::commit::Queue;
+use super::super::engine::Engine;
+use super::super::{EmbeddedStore, Inner, OpenError};
+use redb::Database;
+use redb::backends::InMemoryBackend;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// A disk in memory that counts its syncs, can hold them up, and can fail.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Disk {
+    memory: Arc<InMemoryBackend>,
+    pub(crate) syncs: Arc<AtomicUsize>,
+    held: Arc<AtomicBool>,
+    /// Whether syncs fail.
+    pub(crate) broken: Arc<AtomicBool>,
+    /// Whether everything fails.
+    pub(crate) unplugged: Arc<AtomicBool>,
+    pub(crate) panics: Arc<AtomicBool>,
+}
+
+impl Disk {
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.store(held, Ordering::Relaxed);
+    }
+
+    fn reach(&self) -> io::Result<&InMemoryBackend> {
+        if self.unplugged.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the disk is unplugged"));
+        }
+        Ok(&self.memory)
+    }
+
+    fn open(&self) -> Result<(Database, Writer), redb::Error> {
+        let database = Database::builder().create_with_backend(self.clone())?;
+        let writer = Writer::start(&database)?;
+        Ok((database, writer))
+    }
+}
+
+impl redb::StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        self.reach()?.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.reach()?.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.reach()?.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        while self.held.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!self.panics.swap(false, Ordering::Relaxed), "the disk panics");
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the disk is broken"));
+        }
+        self.reach()?.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.reach()?.write(offset, data)
+    }
+}
+
+/// A store that works as one in a file does, but does not open it again.
+pub(crate) fn on(disk: &Disk) -> EmbeddedStore {
+    store(Engine::new(disk.open().unwrap(), None))
+}
+
+/// A store that opens its database again when the disk has failed.
+pub(crate) fn on_again(disk: &Disk) -> EmbeddedStore {
+    let again = disk.clone();
+    let reopen = move || {
+        let failed = |error: redb::Error| OpenError::Io {
+            path: PathBuf::from("disk"),
+            source: io::Error::other(error),
+        };
+        again.open().map_err(failed)
+    };
+    store(Engine::new(disk.open().unwrap(), Some(Box::new(reopen))))
+}
+
+fn store(engine: Engine) -> EmbeddedStore {
+    let path = Some(PathBuf::from("disk"));
+    EmbeddedStore { inner: Arc::new(Inner { engine, queue: Queue::default(), path }) }
+}

@@ -1,0 +1,113 @@
+//! Rows that stand under another key than the one that their properties make.
+//!
+//! Such a row reads as the entity of the other key. Invariant: what is read to be written back comes
+//! from no such row, so that no write goes to a row that was not read.
+
+use super::read::read_row_in_context;
+use super::rows::{partition_key, row_key};
+use crate::codec::RowContext;
+use crate::entity::{Row, TableEntity};
+use crate::key::KeyError;
+use crate::model::ETag;
+use crate::property::{PropertyError, PropertyFault};
+
+/// A stored row whose properties make another key than the one it stands under; nothing was
+/// written.
+///
+/// table-orm stores no such row. Another program may have changed a property that the key is made
+/// of, or copied a row; or the key was written from another template, as by an older program that
+/// pads no numbers. Which of the two is right only the app can tell.
+/// [`Repo::verify`](crate::Repo::verify) finds all of them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "row {partition_key:?} / {row_key:?} of `{entity}` has properties that make {}, so that a write \
+     would go to another row; {}",
+    made_text(self),
+    advice(*.index_row)
+)]
+#[non_exhaustive]
+pub struct KeyMismatch {
+    /// The entity's type name.
+    pub entity: &'static str,
+    /// The name of the index row, such as `by_age`; `None` for the canonical row.
+    pub index_row: Option<&'static str>,
+    /// The stored PartitionKey.
+    pub partition_key: String,
+    /// The stored RowKey.
+    pub row_key: String,
+    /// The PartitionKey that the properties make.
+    pub made_partition_key: String,
+    /// The RowKey that the properties make; `None` where they make no such row.
+    pub made_row_key: Option<String>,
+}
+
+fn made_text(misplaced: &KeyMismatch) -> String {
+    match &misplaced.made_row_key {
+        Some(row_key) => format!("the key {:?} / {row_key:?}", misplaced.made_partition_key),
+        None => "no such row".to_owned(),
+    }
+}
+
+const fn advice(index_row: Option<&'static str>) -> &'static str {
+    match index_row {
+        None => {
+            "correct its properties, or insert it under the other key and delete it here, with \
+             the untyped calls of `Tables::table`; fields that are `key_only` are read from the key"
+        }
+        Some(_) => "a copy is mended by `repair`, of what `verify` finds",
+    }
+}
+
+/// Why a row cannot be read in order to be written back.
+#[derive(Debug)]
+pub(crate) enum ReadBackError {
+    /// The row cannot be read.
+    Property(PropertyError),
+    /// It is under another key than its properties make.
+    KeyMismatch(Box<KeyMismatch>),
+}
+
+impl From<PropertyError> for ReadBackError {
+    fn from(error: PropertyError) -> Self {
+        Self::Property(error)
+    }
+}
+
+/// Reads an entity from the row that was written from its key template `row`, and the version
+/// stated beside it or told by it.
+pub(crate) fn read_entity<E: TableEntity>(
+    row: usize,
+    json: &[u8],
+    stated: Option<&ETag>,
+) -> Result<(E, ETag), ReadBackError> {
+    let (entity, stored) = read_row_in_context::<E>(row, json, stated)?;
+    let no_key = |error| ReadBackError::Property(makes_no_key(&stored, &error));
+    let made_partition_key = partition_key(&entity).map_err(no_key)?;
+    let made_row_key = row_key(&entity, row).map_err(no_key)?;
+    if made_partition_key == stored.partition_key
+        && made_row_key.as_deref() == Some(&*stored.row_key)
+    {
+        return Ok((entity, stored.etag()));
+    }
+    let is_canonical = row == <E::Canonical as Row>::INDEX;
+    let template = E::ROWS.get(row).filter(|_| !is_canonical);
+    Err(ReadBackError::KeyMismatch(Box::new(KeyMismatch {
+        entity: E::NAME,
+        index_row: template.map(|template| template.name),
+        partition_key: stored.partition_key.into_owned(),
+        row_key: stored.row_key.into_owned(),
+        made_partition_key,
+        made_row_key,
+    })))
+}
+
+/// A value that was read, and that a key cannot hold.
+fn makes_no_key(stored: &RowContext<'_>, error: &KeyError) -> PropertyError {
+    PropertyError {
+        entity: stored.entity,
+        property: error.component.to_owned(),
+        partition_key: stored.partition_key.clone().into_owned(),
+        row_key: stored.row_key.clone().into_owned(),
+        fault: PropertyFault::Unreadable(error.to_string()),
+    }
+}

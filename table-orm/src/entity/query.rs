@@ -1,0 +1,140 @@
+//! Queries as types: which entity and row they read, and what that costs.
+
+use super::TableEntity;
+use crate::key::{KeyError, StoredKeys};
+use crate::query::class::{self, Class};
+use crate::query::{KeyRange, RowRange, Span};
+
+/// One kind of row of an entity: what a `#[row(..)]` attribute declares.
+pub trait Row {
+    /// The entity stored in it.
+    type Entity: TableEntity;
+    /// The properties it stores, to be named in a filter.
+    type Columns;
+    /// Its place among the entity's rows.
+    const INDEX: usize;
+
+    /// The properties it stores.
+    const COLUMNS: Self::Columns;
+}
+
+/// A row of entity `E`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a row of `{E}`",
+    label = "a query of another entity",
+    note = "start from `{E}::partition(..)`, or ask a `Repo` of the other entity"
+)]
+pub trait RowOf<E: TableEntity>: Row<Entity = E> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: TableEntity, R: Row<Entity = E>> RowOf<E> for R {}
+
+/// A query of one entity's rows, built from left to right.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a query",
+    label = "not a query",
+    note = "start from the entity's partition: `Entity::partition(..)`, then name a row and its \
+            components from left to right"
+)]
+pub trait Query {
+    /// The row it reads.
+    type Row: Row;
+    /// What it costs.
+    type Class: Class;
+
+    /// The keys it reads.
+    ///
+    /// # Errors
+    /// The first value given that a key cannot hold.
+    fn into_keys(self) -> Result<KeyRange, KeyError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<Q: Query + Clone> Query for &Q {
+    type Row = Q::Row;
+    type Class = Q::Class;
+
+    fn into_keys(self) -> Result<KeyRange, KeyError> {
+        self.clone().into_keys()
+    }
+}
+
+/// A query that names one row by its complete key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a complete key",
+    label = "not a complete key",
+    note = "a point query gives every component of one row: after `Needs<x>`, call `.x(..)`; many \
+            rows are read by `list` or `load`"
+)]
+pub trait CompleteKey: Query {}
+
+// An error about the class would not say which component is needed.
+#[diagnostic::do_not_recommend]
+impl<Q: Query<Class = class::Point>> CompleteKey for Q {}
+
+/// A query of a whole partition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a whole partition",
+    label = "not a partition",
+    note = "pass the partition itself: `Entity::partition(..)`"
+)]
+pub trait WholePartition: Query {}
+
+#[diagnostic::do_not_recommend]
+impl<Q: Query<Class = class::Partition>> WholePartition for Q {}
+
+/// A key of the canonical row of entity `E`, which tells one entity.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a key of the canonical row of `{E}`",
+    label = "a key of another row",
+    note = "the canonical row is the first `#[row(..)]`, or the one marked `canonical`; through \
+            another row, `load` the entity and `save` it"
+)]
+pub trait CanonicalKeyOf<E: TableEntity>: Query {}
+
+#[diagnostic::do_not_recommend]
+impl<E: TableEntity, Q: Query<Row = E::Canonical>> CanonicalKeyOf<E> for Q {}
+
+#[diagnostic::do_not_recommend]
+impl<R: Row> Query for RowRange<R> {
+    type Row = R;
+    type Class = class::RowRange;
+
+    fn into_keys(self) -> Result<KeyRange, KeyError> {
+        self.keys
+    }
+}
+
+/// The canonical rows of `E`, in any partition.
+pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
+    row_span::<E::Canonical>()
+}
+
+/// The rows of kind `R`, in any partition.
+fn row_span<R: Row>() -> Span {
+    R::Entity::ROWS.get(R::INDEX).map_or(Span::All, |template| template.span())
+}
+
+/// The keys of a query. Where its row starts with no literal, but with digits, they leave out what
+/// starts otherwise: rows of other types may stand in the same partition.
+pub(crate) fn keys_of<Q: Query>(query: Q) -> Result<KeyRange, KeyError> {
+    let KeyRange { partition, row } = query.into_keys()?;
+    Ok(KeyRange { partition, row: row.bounded_by(&row_span::<Q::Row>()) })
+}
+
+/// A field of entity `Self` that a projection may have, by the hash of its name and its type; written
+/// by the derive.
+#[doc(hidden)]
+pub trait Field<const ID: u64, T> {
+    /// What it is stored as; empty for one that only keys tell.
+    const PROPERTY: &'static str;
+
+    /// What the keys of a row that does not store it tell of it.
+    fn told(_keys: StoredKeys<'_>) -> Result<Option<T>, KeyError> {
+        Ok(None)
+    }
+}
+
+/// Whether rows of kind `Self` store that field, or their keys tell it; written by the derive.
+#[doc(hidden)]
+pub trait Stores<const ID: u64> {}

@@ -1,0 +1,155 @@
+//! Stored rows back into values: one row, or a page of them.
+
+use crate::codec::{Json, Members, Names, RowContext};
+use crate::entity::Row;
+use crate::model::{ETag, Metadata};
+use crate::property::{PropertyError, PropertyFault, RowFault};
+use serde::de::Error as _;
+use serde_json::value::RawValue;
+use std::marker::PhantomData;
+use std::mem;
+
+/// A value that a row can be read into: an entity, a projection, a row of any shape.
+pub trait ReadRow: Sized {
+    /// The name for error messages.
+    const NAME: &'static str;
+    /// The properties to ask the store for; `None` asks for all.
+    const SELECT: Option<&'static [&'static str]> = None;
+    /// How much the store is asked to say of the properties' types.
+    const METADATA: Metadata = Metadata::None;
+
+    /// Reads the row that was written from the entity's key template `row`.
+    ///
+    /// # Errors
+    /// When a property is missing or is not a value of its field's type.
+    fn read_row(row: usize, members: Members<'_, '_>) -> Result<Self, RowFault>;
+}
+
+/// A value that rows of kind `R` hold completely.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from rows of `{R}`: they do not store all of its fields",
+    label = "not stored in these rows",
+    note = "a partial copy (`include`/`exclude`) is read with `.project::<P>()`, where \
+            `#[derive(Projection)] struct P` has only fields that the row stores, or that its keys \
+            tell"
+)]
+pub trait FromRow<R: Row>: ReadRow {}
+
+/// Reads one row's JSON object.
+pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, PropertyError> {
+    read_in(&mut RowContext::new(T::NAME), row, json)
+}
+
+/// Reads one row's JSON object, and what the row says of itself: its keys, and its version, where
+/// none was stated beside it.
+pub(crate) fn read_row_in_context<'a, T: ReadRow>(
+    row: usize,
+    json: &'a [u8],
+    stated: Option<&ETag>,
+) -> Result<(T, RowContext<'a>), PropertyError> {
+    let mut context = RowContext::new(T::NAME);
+    if let Some(etag) = stated {
+        context.stated_etag = etag.as_str().to_owned().into();
+    }
+    let value = read_in(&mut context, row, json)?;
+    Ok((value, context))
+}
+
+/// The version that a row's timestamp tells.
+pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
+    let mut context = RowContext::new(AnyRow::NAME);
+    let AnyRow = read_in(&mut context, 0, json)?;
+    if context.timestamp.is_empty() {
+        return Err(context.error(RowFault::new("Timestamp", PropertyFault::Missing)));
+    }
+    Ok(context.etag())
+}
+
+/// A row of which nothing but its being there is of interest.
+pub(crate) struct AnyRow;
+
+impl ReadRow for AnyRow {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        members.skip().map(|()| Self)
+    }
+}
+
+impl<R: Row> FromRow<R> for AnyRow {}
+
+fn read_in<'de, T: ReadRow>(
+    context: &mut RowContext<'de>,
+    row: usize,
+    json: &'de [u8],
+) -> Result<T, PropertyError> {
+    read_object(context, row, json).map_err(|fault| with_keys(context.error(fault), json))
+}
+
+fn read_object<'de, T: ReadRow>(
+    context: &mut RowContext<'de>,
+    row: usize,
+    json: &'de [u8],
+) -> Result<T, RowFault> {
+    let mut json = Json::new(json)?;
+    let value = T::read_row(row, Members::new(&mut json, context, &mut None))?;
+    json.end()?;
+    Ok(value)
+}
+
+/// The error of a row, with its keys also where they stand behind what could not be read.
+#[cold]
+fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
+    let mut head = RowContext::new(error.entity);
+    match read_object(&mut head, 0, json) {
+        Ok(AnyRow) => PropertyError {
+            partition_key: head.partition_key.into_owned(),
+            row_key: head.row_key.into_owned(),
+            ..error
+        },
+        Err(_) => error,
+    }
+}
+
+/// Reads every row of a page's `value` array.
+pub(crate) fn read_page<T: ReadRow>(row: usize, json: &[u8]) -> Result<Vec<T>, PropertyError> {
+    let mut context = RowContext::new(T::NAME);
+    let mut names = Some(Names::default());
+    let mut rows = Vec::new();
+    let read = read_value(json, |json| {
+        json.array(|json| {
+            context = RowContext::new(T::NAME);
+            let members = Members::new(json, &mut context, &mut names);
+            rows.push(T::read_row(row, members)?);
+            Ok(())
+        })
+    });
+    read.map_err(|fault| context.error(fault))?;
+    Ok(rows)
+}
+
+/// The JSON objects of a page's `value` array, unread.
+pub(crate) fn split_page(json: &[u8]) -> Result<Vec<&RawValue>, PropertyError> {
+    read_value(json, |json| json.own_value(PhantomData::<Vec<&RawValue>>))
+        .map_err(|fault| RowContext::new("page").error(fault))
+}
+
+/// Reads the member `value` of a page object.
+fn read_value<'de, T>(
+    json: &'de [u8],
+    mut read: impl FnMut(&mut Json<'de>) -> Result<T, RowFault>,
+) -> Result<T, RowFault> {
+    let mut json = Json::new(json)?;
+    let mut value = None;
+    let mut is_first = true;
+    while let Some(name) = json.name(mem::replace(&mut is_first, false))? {
+        if name == "value" && value.is_none() {
+            value = Some(read(&mut json)?);
+        } else {
+            json.ignore()?;
+        }
+    }
+    json.end()?;
+    value.ok_or_else(|| RowFault::unreadable("", &serde_json::Error::missing_field("value")))
+}

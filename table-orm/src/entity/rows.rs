@@ -1,0 +1,148 @@
+//! An entity as the rows it is stored in.
+
+use crate::codec::write_string;
+use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
+use crate::key::{KeyError, KeyText};
+use crate::model::order;
+use crate::property::{PropertiesWriter, PropertyError};
+use bytes::Bytes;
+
+/// A value that the service would refuse, found before anything was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// A value that cannot stand in a key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A value that no property can store.
+    #[error(transparent)]
+    Property(#[from] PropertyError),
+}
+
+/// One row of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityRow {
+    /// Which of the entity's key templates it is written from: one of
+    /// [`ROWS`](TableEntity::ROWS), or behind them one of [`GUARDS`](TableEntity::GUARDS).
+    pub index: usize,
+    /// Its RowKey.
+    pub row_key: String,
+    /// Its JSON object, keys included.
+    pub body: Bytes,
+}
+
+/// All rows of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityRows {
+    /// The PartitionKey of all of them.
+    pub partition_key: String,
+    /// The rows: the canonical row, guard rows, then index rows in the order of their templates;
+    /// sparse rows may be absent. A transaction fails at its first refused operation, so this is
+    /// also the order in which an insert's refusals are told.
+    pub rows: Vec<EntityRow>,
+}
+
+impl EntityRows {
+    /// The rows that the entity is to be stored in.
+    ///
+    /// # Errors
+    /// A key or property that the service would refuse.
+    pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
+        let partition_key = partition_key(entity)?;
+        let mut full = None;
+        let mut rows = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
+        for (index, template) in E::ROWS.iter().enumerate() {
+            let Some(row_key) = row_key(entity, index)? else { continue };
+            let body = match (template.copy, &full) {
+                (CopyKind::Full, Some(properties)) => body(&partition_key, &row_key, properties)?,
+                (copy, _) => {
+                    let mut out = PropertiesWriter::new(E::NAME);
+                    entity.encode_properties(index, &mut out)?;
+                    let body = body(&partition_key, &row_key, &out)?;
+                    if copy == CopyKind::Full {
+                        full = Some(out);
+                    }
+                    body
+                }
+            };
+            rows.push(EntityRow { index, row_key, body });
+        }
+        let mut rows = Self { partition_key, rows };
+        rows.add_guards(entity)?;
+        let canonical = <E::Canonical as Row>::INDEX;
+        rows.rows.sort_by_key(|row| (row.index != canonical, row.index < E::ROWS.len()));
+        Ok(rows)
+    }
+
+    /// The guard rows, each with the key of the canonical row alone.
+    fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), Invalid> {
+        for index in E::ROWS.len()..E::ROWS.len() + E::GUARDS.len() {
+            let Some(row_key) = row_key(entity, index)? else { continue };
+            let canonical = self.row(<E::Canonical as Row>::INDEX);
+            let canonical = canonical.map(|row| row.row_key.clone()).unwrap_or_default();
+            let mut reference = PropertiesWriter::new(E::NAME);
+            reference.property(GuardTemplate::REFERENCE, &canonical)?;
+            let body = body(&self.partition_key, &row_key, &reference)?;
+            self.rows.push(EntityRow { index, row_key, body });
+        }
+        Ok(())
+    }
+
+    /// The canonical row, which every entity has: the first.
+    #[must_use]
+    pub fn canonical(&self) -> Option<&EntityRow> {
+        self.rows.first()
+    }
+
+    /// Whether the row written from the template `index` has that key.
+    pub(crate) fn stands_at(&self, index: usize, partition_key: &str, row_key: &str) -> bool {
+        self.partition_key == partition_key
+            && self.row(index).is_some_and(|row| row.row_key == row_key)
+    }
+
+    /// The row written from the template `index`.
+    #[must_use]
+    pub fn row(&self, index: usize) -> Option<&EntityRow> {
+        self.rows.iter().find(|row| row.index == index)
+    }
+}
+
+/// The PartitionKey of an entity.
+pub(crate) fn partition_key<E: TableEntity>(entity: &E) -> Result<String, KeyError> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    entity.encode_partition_key(&mut key)?;
+    key.finish()
+}
+
+/// The RowKey of that row; `None` where the entity does not have it.
+pub(crate) fn row_key<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> Result<Option<String>, KeyError> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    if !entity.encode_row_key(index, &mut key)? {
+        return Ok(None);
+    }
+    key.finish().map(Some)
+}
+
+/// A row's JSON object: its keys, then its properties.
+pub(crate) fn body(
+    partition_key: &str,
+    row_key: &str,
+    properties: &PropertiesWriter,
+) -> Result<Bytes, PropertyError> {
+    properties.check(order::len(partition_key) + order::len(row_key))?;
+    let properties = properties.members();
+    // Exact but for keys that JSON escapes: bytes without room behind them are shared as they are.
+    let frame = r#"{"PartitionKey":"","RowKey":""}"#.len();
+    let size = frame + partition_key.len() + row_key.len() + properties.len();
+    let mut json = Vec::with_capacity(size);
+    json.extend_from_slice(b"{\"PartitionKey\":");
+    write_string(&mut json, partition_key);
+    json.extend_from_slice(b",\"RowKey\":");
+    write_string(&mut json, row_key);
+    json.extend_from_slice(properties);
+    json.push(b'}');
+    Ok(json.into())
+}

@@ -1,0 +1,157 @@
+//! What is read of JSON is what `serde_json` reads of it, whatever the rows of a page look like.
+
+use super::{ReadRow, read_page, read_row, split_page};
+use crate::codec::Members;
+use crate::entity::DynamicEntity;
+use crate::property::RowFault;
+use proptest::prelude::*;
+use proptest::sample::{Index, subsequence};
+use serde_json::Value;
+
+/// Members as services write them, by name and value; names with escapes among them.
+const MEMBERS: [(&str, &str); 9] = [
+    (r#""PartitionKey""#, r#""p""#),
+    (r#""RowKey""#, r#""r\"\u00e9""#),
+    (r#""Timestamp""#, r#""2011-11-06T14:10:00.1234567Z""#),
+    (r#""A""#, "1"),
+    (r#""AB""#, "-2.5e3"),
+    (r#""B\u0042""#, "true"),
+    (r#""C@odata.type""#, r#""Edm.Int64""#),
+    (r#""C""#, r#""9007199254740993""#),
+    (r#""é""#, "null"),
+];
+const SPACES: [&str; 3] = ["", " ", "\r\n\t"];
+
+/// The JSON objects of rows that lack some members, have others in another order, and are spaced
+/// as one pleases.
+fn rows() -> impl Strategy<Value = Vec<String>> {
+    let members = subsequence(MEMBERS.to_vec(), 0..=MEMBERS.len());
+    let members = prop_oneof![4 => members.clone(), 1 => members.prop_shuffle()];
+    let row = (members, prop::sample::select(&SPACES[..])).prop_map(|(members, space)| {
+        let member = |(name, value): (&str, &str)| [name, space, ":", space, value].concat();
+        let members: Vec<_> = members.into_iter().map(member).collect();
+        format!("{space}{{{space}{}{space}}}", members.join(&format!("{space},{space}")))
+    });
+    prop::collection::vec(row, 0..6)
+}
+
+fn page_of(rows: &[String]) -> String {
+    format!(r#"{{"odata.metadata":"x","value":[{}],"more":{{}}}}"#, rows.join(","))
+}
+
+proptest! {
+    #[test]
+    fn a_row_in_a_page_is_read_as_by_itself(rows in rows()) {
+        let page = page_of(&rows);
+        let read = read_page::<DynamicEntity>(0, page.as_bytes()).unwrap();
+        let alone: Vec<DynamicEntity> =
+            rows.iter().map(|row| read_row(0, row.as_bytes()).unwrap()).collect();
+        prop_assert_eq!(&read, &alone);
+        prop_assert_eq!(split_page(page.as_bytes()).unwrap().len(), rows.len());
+    }
+
+    #[test]
+    fn what_is_no_json_is_no_page(rows in rows(), at: Index, by in "[{}\\[\\],:\"AB1\t\u{1}\\\\]{0,2}") {
+        let mut page = page_of(&rows);
+        let characters: Vec<_> = page.char_indices().collect();
+        let (start, old) = *at.get(&characters);
+        page.replace_range(start..start + old.len_utf8(), &by);
+        if read_page::<DynamicEntity>(0, page.as_bytes()).is_ok() {
+            prop_assert!(serde_json::from_str::<Value>(&page).is_ok(), "{}", page);
+        }
+    }
+}
+
+#[test]
+fn names_are_known_again_only_where_they_may_stand() {
+    for rows in [
+        r#"{"A":1,"B":2},,"B":3}"#,
+        r#"{"A":1},{"B":1{"A":2}"#,
+        r#"{"A":1,"B":2},{"A":1{"A":2}"#,
+        r#"{"A":1},"A":2}"#,
+        r#"{"A":1},{"A":1,}"#,
+        r#"{"A":1,"B":2},{,"B":2}"#,
+        r#"{"A":1}{"A":1}"#,
+        r#"{"A":1},"#,
+        r#",{"A":1}"#,
+        r#"{"A":1},{"A":1"#,
+        r#"{"A" 1}"#,
+        r#"{A:1}"#,
+        "{\"A\u{1f}\":1}",
+        "{\"PartitionKey\":\"a\tb\"}",
+        "{\"PartitionKey\":\"12345678\u{1}2345678\"}",
+        "{\"A\":\u{b}1}",
+    ] {
+        let page = format!(r#"{{"value":[{rows}]}}"#);
+        assert!(serde_json::from_str::<Value>(&page).is_err(), "{page}");
+        assert!(read_page::<DynamicEntity>(0, page.as_bytes()).is_err(), "{page}");
+    }
+    for page in [r#"{"value":[]"#, r#"{"value":[]}}"#, r#"{"value":[]},"#, r#"["value",[]]"#, "{}"]
+    {
+        assert!(read_page::<DynamicEntity>(0, page.as_bytes()).is_err(), "{page}");
+        assert!(split_page(page.as_bytes()).is_err(), "{page}");
+    }
+}
+
+#[test]
+fn a_row_is_one_object_and_a_page_has_one_value() {
+    for row in [r#"{"A":1}x"#, r#"{"A":1}{"#, r#"{"A":1},"#, r#"[{"A":1}]"#, ""] {
+        assert!(read_row::<DynamicEntity>(0, row.as_bytes()).is_err(), "{row}");
+    }
+    let twice = r#"{"value":[{"A":1}],"value":[{"A":1},{"A":1}]}"#;
+    assert_eq!(read_page::<DynamicEntity>(0, twice.as_bytes()).unwrap().len(), 1);
+    assert_eq!(split_page(twice.as_bytes()).unwrap().len(), 1);
+    let error = read_page::<DynamicEntity>(0, b"{\"value\":[]\x01}").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r"`DynamicEntity` cannot be read: expected `,` or `}`, found '\u{1}'"
+    );
+}
+
+/// A property that is left out where its value is of another type.
+#[derive(Debug, PartialEq)]
+struct Lenient(Vec<u8>);
+
+impl ReadRow for Lenient {
+    const NAME: &'static str = "Lenient";
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        let mut values = Vec::new();
+        while let Some(name) = members.next_name()? {
+            let mut slot = None;
+            if members.read::<u8>(&name, &mut slot).is_ok() {
+                values.extend(slot);
+            }
+        }
+        Ok(Self(values))
+    }
+}
+
+#[test]
+fn reading_goes_on_behind_a_value_of_another_type() {
+    for value in [r#""x""#, "1.5", "300", "-1", "[1,[2]]", r#"{"a":{}}"#, "true", "null"] {
+        let row = format!(r#"{{"A":1,"X":{value},"B":7}}"#);
+        assert_eq!(read_row::<Lenient>(0, row.as_bytes()).unwrap(), Lenient(vec![1, 7]), "{row}");
+        let page = page_of(&[row.clone(), row]);
+        let rows = read_page::<Lenient>(0, page.as_bytes()).unwrap();
+        assert_eq!(rows, [Lenient(vec![1, 7]), Lenient(vec![1, 7])]);
+    }
+    assert!(read_row::<Lenient>(0, br#"{"A":1,"X":tru,"B":7}"#).is_err());
+}
+
+#[test]
+fn rows_of_many_shapes_are_read_however_many_names_they_have() {
+    let names = |row: usize| (row..row + 7).map(|name| format!("P{name}"));
+    let rows: Vec<_> = (0..1500)
+        .map(|row| {
+            let members: Vec<_> = names(row).rev().map(|name| format!("{name:?}:{row}")).collect();
+            format!("{{{}}}", members.join(","))
+        })
+        .collect();
+    let read = read_page::<DynamicEntity>(0, page_of(&rows).as_bytes()).unwrap();
+    assert_eq!(read.len(), rows.len());
+    for (row, entity) in read.iter().enumerate() {
+        assert_eq!(entity.properties.len(), 7);
+        assert!(names(row).all(|name| entity.properties.contains_key(&name)), "row {row}");
+    }
+}

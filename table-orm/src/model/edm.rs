@@ -1,0 +1,163 @@
+//! A value of a property with its type. `Display` writes the literal of a `$filter` expression.
+
+use super::DateTime;
+use std::fmt;
+use uuid::Uuid;
+
+/// The type of a stored property, by its name on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EdmType {
+    /// `Edm.String`: at most 64 KiB, which is 32 Ki UTF-16 units.
+    String,
+    /// `Edm.Int32`.
+    Int32,
+    /// `Edm.Int64`; a decimal string on the wire.
+    Int64,
+    /// `Edm.Double`: IEEE 754, with NaN and both infinities.
+    Double,
+    /// `Edm.Boolean`.
+    Boolean,
+    /// `Edm.DateTime`: UTC, 100 ns, years 1601 to 9999.
+    DateTime,
+    /// `Edm.Guid`.
+    Guid,
+    /// `Edm.Binary`: at most 64 KiB; base64 on the wire.
+    Binary,
+}
+
+impl EdmType {
+    /// The name used in `@odata.type` annotations, such as `Edm.Int64`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::String => "Edm.String",
+            Self::Int32 => "Edm.Int32",
+            Self::Int64 => "Edm.Int64",
+            Self::Double => "Edm.Double",
+            Self::Boolean => "Edm.Boolean",
+            Self::DateTime => "Edm.DateTime",
+            Self::Guid => "Edm.Guid",
+            Self::Binary => "Edm.Binary",
+        }
+    }
+
+    /// The type of that name, if the service has one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::String,
+            Self::Int32,
+            Self::Int64,
+            Self::Double,
+            Self::Boolean,
+            Self::DateTime,
+            Self::Guid,
+            Self::Binary,
+        ]
+        .into_iter()
+        .find(|edm| edm.name() == name)
+    }
+}
+
+impl fmt::Display for EdmType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A property value with its EDM type.
+///
+/// Entities have fields of Rust types instead; values of any type are taken by a map of all that no
+/// other field has, `#[table(flatten)] rest: BTreeMap<String, Edm>`.
+///
+/// `Display` writes the literal that a `$filter` expression needs, already escaped:
+///
+/// ```
+/// use table_orm::model::Edm;
+/// assert_eq!(Edm::from("O'Brien").to_string(), "'O''Brien'");
+/// assert_eq!(Edm::from(5_i64).to_string(), "5L");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Edm {
+    /// Text.
+    String(String),
+    /// A 32-bit integer.
+    Int32(i32),
+    /// A 64-bit integer.
+    Int64(i64),
+    /// A floating-point number.
+    Double(f64),
+    /// A truth value.
+    Boolean(bool),
+    /// An instant.
+    DateTime(DateTime),
+    /// A GUID.
+    Guid(Uuid),
+    /// Bytes.
+    Binary(Vec<u8>),
+}
+
+impl Edm {
+    /// The type of this value.
+    #[must_use]
+    pub const fn edm_type(&self) -> EdmType {
+        match self {
+            Self::String(_) => EdmType::String,
+            Self::Int32(_) => EdmType::Int32,
+            Self::Int64(_) => EdmType::Int64,
+            Self::Double(_) => EdmType::Double,
+            Self::Boolean(_) => EdmType::Boolean,
+            Self::DateTime(_) => EdmType::DateTime,
+            Self::Guid(_) => EdmType::Guid,
+            Self::Binary(_) => EdmType::Binary,
+        }
+    }
+}
+
+impl fmt::Display for Edm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String(text) => write!(f, "'{}'", text.replace('\'', "''")),
+            Self::Int32(value) => write!(f, "{value}"),
+            Self::Int64(value) => write!(f, "{value}L"),
+            Self::Double(value) if value.is_nan() => f.write_str("NaN"),
+            Self::Double(value) if value.is_infinite() => {
+                f.write_str(if *value > 0.0 { "Infinity" } else { "-Infinity" })
+            }
+            // `{:?}` keeps the point of a whole number, so the literal stays a double.
+            Self::Double(value) => write!(f, "{value:?}"),
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::DateTime(value) => write!(f, "datetime'{value}'"),
+            Self::Guid(value) => write!(f, "guid'{value}'"),
+            Self::Binary(bytes) => {
+                f.write_str("X'")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                f.write_str("'")
+            }
+        }
+    }
+}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident),* $(,)?) => {$(
+        impl From<$source> for Edm {
+            fn from(value: $source) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*};
+}
+
+from! {
+    &str => String,
+    String => String,
+    i32 => Int32,
+    i64 => Int64,
+    f64 => Double,
+    bool => Boolean,
+    DateTime => DateTime,
+    Uuid => Guid,
+    Vec<u8> => Binary,
+}

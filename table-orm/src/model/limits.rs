@@ -1,0 +1,36 @@
+//! The service's limits, each with its source.
+
+use super::order;
+
+/// The most UTF-16 units of a PartitionKey or RowKey: 1 KiB (service documentation,
+/// "Understanding the Table service data model").
+pub const MAX_KEY_UNITS: usize = 512;
+/// The most properties of an entity besides its keys and timestamp (service documentation).
+pub const MAX_PROPERTIES: usize = 252;
+/// The most UTF-16 units of a string property: 64 KiB.
+pub const MAX_STRING_UNITS: usize = 32 * 1024;
+/// The most bytes of a binary property: 64 KiB.
+pub const MAX_BINARY_BYTES: usize = 64 * 1024;
+/// The most bytes of an entity: 1 MiB, as the service counts them.
+pub const MAX_ENTITY_BYTES: usize = 1024 * 1024;
+/// The most UTF-16 units of a property name.
+pub const MAX_NAME_CHARS: usize = 255;
+/// The most rows one page can hold (service documentation, "Query timeout and pagination").
+pub const MAX_PAGE_ROWS: u16 = 1000;
+/// The most operations of one entity group transaction.
+pub const MAX_TRANSACTION_OPERATIONS: usize = 100;
+/// The most bytes of one entity group transaction: 4 MiB.
+pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
+/// The most comparisons one `$filter` may hold, key comparisons included (service documentation,
+/// "Querying tables and entities").
+pub const MAX_COMPARISONS: usize = 15;
+
+/// What a property adds to the size of its entity, in bytes (service documentation).
+pub(crate) fn property_size(name: &str, value: usize) -> usize {
+    8 + 2 * order::len(name) + value
+}
+
+/// The size of an entity in bytes, by the UTF-16 units of its keys and the sizes of its properties.
+pub(crate) const fn entity_size(key_units: usize, properties: usize) -> usize {
+    4 + 2 * key_units + properties
+}

@@ -1,0 +1,28 @@
+//! The service's data model: the values every other module speaks of.
+//!
+//! [`Edm`] is a property's value with its type, [`DateTime`] an instant at the service's resolution,
+//! [`ETag`] a row's version, [`TableName`] the name of a table, and [`Continuation`] the place where
+//! a query's next page starts. The service's limits are constants here, each with its source.
+
+mod continuation;
+mod datetime;
+mod edm;
+mod etag;
+mod limits;
+mod metadata;
+pub mod order;
+mod table_name;
+
+pub use continuation::Continuation;
+pub use datetime::{DateTime, DateTimeRangeError};
+pub use edm::{Edm, EdmType};
+pub use etag::ETag;
+pub use limits::{
+    MAX_BINARY_BYTES, MAX_COMPARISONS, MAX_ENTITY_BYTES, MAX_KEY_UNITS, MAX_NAME_CHARS,
+    MAX_PAGE_ROWS, MAX_PROPERTIES, MAX_STRING_UNITS, MAX_TRANSACTION_BYTES,
+    MAX_TRANSACTION_OPERATIONS,
+};
+pub use metadata::Metadata;
+pub use table_name::{TableName, TableNameError};
+
+pub(crate) use limits::{entity_size, property_size};

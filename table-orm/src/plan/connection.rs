@@ -1,0 +1,49 @@
+//! A store, and the turns of those who write to it.
+//!
+//! Invariant: no call waits for ever for another's turn. A task may have begun that call and set it
+//! aside, to await this one.
+
+use super::optimistic::CanonicalKey;
+use crate::model::TableName;
+use crate::store::Store;
+use crate::sync::{Turn, Turns};
+use futures_timer::Delay;
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest wait for a turn: as long as many requests take. Behind it the ETag decides.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// What all clones of a [`Tables`](crate::Tables) share.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub store: Arc<dyn Store>,
+    /// Of the writes that read an entity first.
+    turns: Turns<(TableName, CanonicalKey)>,
+}
+
+impl Connection {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, turns: Turns::new(1) }
+    }
+
+    /// Waits until no other call reads the entity to write it; `None` after [`MAX_WAIT`].
+    pub(crate) async fn turn(
+        &self,
+        table: &TableName,
+        key: &CanonicalKey,
+    ) -> Option<Turn<'_, (TableName, CanonicalKey)>> {
+        let mut turn = pin!(self.turns.wait((table.clone(), key.clone())));
+        if let Some(turn) = turn.as_mut().now_or_never() {
+            return Some(turn);
+        }
+        // The app's runtime may be one without timers.
+        match select(turn, Delay::new(MAX_WAIT)).await {
+            Either::Left((turn, _)) => Some(turn),
+            Either::Right(_) => None,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! A table of a store, and the way its answers become the errors of calls.
+
+use super::connection::Connection;
+use super::optimistic::CanonicalKey;
+use crate::entity::{GuardTemplate, Row, TableEntity};
+use crate::error::{Error, Rejection, Result};
+use crate::model::{ETag, MAX_COMPARISONS, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
+use crate::query::{KeyRange, RowQuery, Span};
+use crate::store::{
+    Action, Batch, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow,
+};
+use std::sync::Arc;
+
+/// One table, read and written on behalf of one entity type.
+#[derive(Debug, Clone)]
+pub(crate) struct Channel {
+    pub connection: Arc<Connection>,
+    pub table: TableName,
+    pub owner: Owner,
+}
+
+/// The entity type that rows are written for, by which a refusal tells whose row it was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owner {
+    /// Its name.
+    pub entity: &'static str,
+    /// By which a refused insert is told from another entity's claim.
+    guards: &'static [GuardTemplate],
+    /// Its rows other than the canonical one.
+    index_row: fn(&str) -> Option<&'static str>,
+}
+
+impl Owner {
+    /// Entities of type `E`.
+    pub const fn of<E: TableEntity>() -> Self {
+        Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E> }
+    }
+
+    /// No type whose rows are known.
+    pub const fn untyped(entity: &'static str) -> Self {
+        Self { entity, guards: &[], index_row: |_| None }
+    }
+
+    /// The error of one of its operations.
+    pub fn claim(self, error: Error) -> Error {
+        error.of_entity(self.entity, self.index_row).guarded_by(self.guards)
+    }
+}
+
+/// The name of the index row that a RowKey belongs to.
+fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
+    let mut rows = E::ROWS.iter().enumerate();
+    let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
+    (index != <E::Canonical as Row>::INDEX).then_some(template.name)
+}
+
+impl Channel {
+    /// That table, on behalf of `E`.
+    pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
+        Self { connection, table, owner: Owner::of::<E>() }
+    }
+
+    /// The store behind the pointer: the pointer is a store too, one that boxes each future again.
+    pub fn store(&self) -> &dyn Store {
+        &*self.connection.store
+    }
+
+    /// A query of these keys in this table.
+    pub fn query(&self, keys: KeyRange) -> RowQuery {
+        RowQuery::new(self.table.clone(), keys)
+    }
+
+    /// That table, on behalf of tools that know no entity of it.
+    pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
+        Self { connection, table, owner: Owner::untyped(entity) }
+    }
+
+    pub async fn get(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>> {
+        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
+        found.map_err(|cause| self.refused(partition_key, row_key, None, cause))
+    }
+
+    /// One page of a query.
+    pub async fn page(&self, query: &RowQuery) -> Result<Page> {
+        let comparisons = query.comparisons();
+        if comparisons > MAX_COMPARISONS {
+            return Err(Error::FilterTooLong(comparisons));
+        }
+        let partition_key = match &query.keys.partition {
+            Span::Exact(key) => key.as_str(),
+            _ => "",
+        };
+        let page = self.store().query(query).await;
+        page.map_err(|cause| self.refused(partition_key, "", None, cause))
+    }
+
+    /// Writes all operations or none: one write, or an entity group transaction. Returns the new
+    /// ETags in order.
+    pub async fn send(&self, mut transaction: Batch) -> Result<Vec<Option<ETag>>> {
+        self.check_count(&transaction)?;
+        let partition_key = transaction.partition_key.clone();
+        // For a refusal; the row keys one behind the other, which costs less than a text for each.
+        let mut row_keys = String::new();
+        let rows: Vec<_> = transaction
+            .operations
+            .iter()
+            .map(|operation| {
+                let start = row_keys.len();
+                row_keys.push_str(&operation.row_key);
+                (start..row_keys.len(), operation.action.name())
+            })
+            .collect();
+        let sent = match transaction.operations.len() {
+            1 => match transaction.operations.pop() {
+                Some(only) => {
+                    self.store().write(&self.table, &partition_key, only).await.map(|tag| vec![tag])
+                }
+                None => Ok(Vec::new()),
+            },
+            _ => self.store().commit(&self.table, transaction).await,
+        };
+        sent.map_err(|cause| {
+            // A single operation may come back without an index.
+            let index = cause.operation.or((rows.len() == 1).then_some(0));
+            let failed = index.and_then(|index| Some((index, rows.get(index)?)));
+            let row_key = failed.map_or("", |(_, (row_key, _))| &row_keys[row_key.clone()]);
+            let operation = failed.map(|(index, (_, name))| (index, *name));
+            self.refused(&partition_key, row_key, operation, cause)
+        })
+    }
+
+    /// As [`send`](Self::send), but an index row that is to be deleted may be gone already: an
+    /// entity that was written before it had that index has none. The canonical row must be there.
+    pub async fn send_changes(
+        &self,
+        transaction: Batch,
+        canonical: &str,
+    ) -> Result<Vec<Option<ETag>>> {
+        let may_be_gone = |operation: &Operation| {
+            operation.action == Action::Delete(IfMatch::Any) && operation.row_key != canonical
+        };
+        if !transaction.operations.iter().any(may_be_gone) {
+            return self.send(transaction).await;
+        }
+        let Batch { partition_key, operations } = transaction;
+        let mut sent: Vec<usize> = (0..operations.len()).collect();
+        loop {
+            let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
+            let attempt =
+                Batch { partition_key: partition_key.clone(), operations: operations_sent };
+            let error = match self.send(attempt).await {
+                Ok(etags) => {
+                    let mut all = vec![None; operations.len()];
+                    sent.into_iter().zip(etags).for_each(|(index, etag)| all[index] = etag);
+                    return Ok(all);
+                }
+                Err(error) => error.with_operation(|index| sent.get(index).copied()),
+            };
+            let absent = match &error {
+                Error::NotFound(refusal) => refusal.operation,
+                _ => None,
+            };
+            match absent {
+                Some((index, _)) if may_be_gone(&operations[index]) => {
+                    sent.retain(|&other| other != index);
+                }
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Told here too, where it is known that the rows are an entity's or a unit's.
+    fn check_count(&self, transaction: &Batch) -> Result<()> {
+        let operations = transaction.operations.len();
+        if operations <= MAX_TRANSACTION_OPERATIONS {
+            return Ok(());
+        }
+        let message = format!(
+            "the rows that are written together take {operations} operations, two for each row that \
+             moves; one entity group transaction takes {MAX_TRANSACTION_OPERATIONS}"
+        );
+        let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
+        Err(self.refused(&transaction.partition_key, "", None, cause))
+    }
+
+    /// The version of a row that was written, which every store tells.
+    pub(crate) fn version(&self, key: &CanonicalKey, etag: Option<ETag>) -> Result<ETag> {
+        etag.ok_or_else(|| {
+            let message =
+                "the row was written, but the answer does not tell its ETag: load it again";
+            let cause = StoreError::new(ErrorCode::NO_ANSWER, message);
+            self.refused(&key.partition_key, &key.row_key, None, cause)
+        })
+    }
+
+    /// The service's 404 for an update of a row that is not there.
+    pub fn not_found(&self, partition_key: &str, row_key: &str) -> Error {
+        let cause = StoreError::new(ErrorCode::RESOURCE_NOT_FOUND, "there is no such row");
+        self.refused(partition_key, row_key, None, cause)
+    }
+
+    /// The service's 412 for an update of a row in another version.
+    pub fn changed(&self, partition_key: &str, row_key: &str) -> Error {
+        let cause = StoreError::new(
+            ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
+            "the row has another version than the one asked for",
+        );
+        self.refused(partition_key, row_key, None, cause)
+    }
+
+    fn refused(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        operation: Option<(usize, &'static str)>,
+        cause: StoreError,
+    ) -> Error {
+        self.owner.claim(Error::refused(Rejection {
+            entity: self.owner.entity,
+            table: self.table.as_str().to_owned(),
+            partition_key: partition_key.to_owned(),
+            row_key: row_key.to_owned(),
+            index_row: None,
+            operation,
+            cause,
+        }))
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use super::*;
+    use crate::embedded::EmbeddedStore;
+
+    #[tokio::test]
+    async fn more_operations_than_a_transaction_takes_are_refused_before_they_are_sent() {
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let connection = Arc::new(Connection::new(store));
+        let channel = Channel::untyped(connection, TableName::new("orders").unwrap(), "Order");
+        let send = |count: usize| {
+            let delete = |row: usize| Operation {
+                row_key: row.to_string(),
+                action: Action::Delete(IfMatch::Any),
+            };
+            let operations = (0..count).map(delete).collect();
+            channel.send(Batch { partition_key: "p".to_owned(), operations })
+        };
+        let refused = send(101).await.unwrap_err();
+        assert!(matches!(refused, Error::TooLarge(_)), "{refused}");
+        assert!(refused.to_string().contains("101 operations"), "{refused}");
+        // The store, which has no such table, is asked.
+        assert!(matches!(send(100).await, Err(Error::TableNotFound(_))));
+    }
+}

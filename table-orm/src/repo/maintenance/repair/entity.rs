@@ -1,0 +1,150 @@
+//! The index rows of one entity.
+//!
+//! Invariant: what is written follows from the canonical row in the version that the transaction
+//! asks for, and replaces a stored row only in the version that was looked at.
+
+use super::report::SkipReason;
+use super::verdict::{Outcome, Prepared, Verdict};
+use crate::entity::{DynamicEntity, EntityRow, EntityRows, TableEntity};
+use crate::error::{Error, Result};
+use crate::model::{ETag, Metadata};
+use crate::plan::{Channel, MAX_ATTEMPTS};
+use crate::repo::maintenance::verify::{Finding, Problem, differences, own_canonical, told_rows};
+use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
+use std::collections::BTreeMap;
+
+/// Mends what was found of one entity, by the canonical row as it is now; looks again when another
+/// writer comes between.
+pub(crate) async fn mend<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    canonical: &str,
+    findings: Vec<Finding>,
+) -> Outcome {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let prepared = prepare::<E>(channel, partition_key, canonical, &findings).await;
+        let Prepared { transaction, verdicts } = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Outcome::failed(findings, error),
+        };
+        if transaction.operations.is_empty() {
+            return Outcome::of(findings, verdicts, None);
+        }
+        match channel.send(transaction).await {
+            Ok(_) => return Outcome::of(findings, verdicts, None),
+            Err(error) if came_between(&error) && attempt < MAX_ATTEMPTS => {}
+            Err(error) => return Outcome::of(findings, verdicts, Some(error)),
+        }
+    }
+}
+
+/// Whether a refusal says that the rows are no longer as they were read.
+pub(crate) const fn came_between(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Conflict(_)
+            | Error::AlreadyExists(_)
+            | Error::UniqueViolation { .. }
+            | Error::NotFound(_)
+    )
+}
+
+/// Leaves a canonical row as it is, and asks for its version.
+pub(crate) fn guard(partition_key: &str, row_key: &str, etag: ETag) -> Result<Operation> {
+    let unchanged = DynamicEntity::new(partition_key, row_key).body()?;
+    let action = Action::Merge(unchanged, IfMatch::ETag(etag));
+    Ok(Operation { row_key: row_key.to_owned(), action })
+}
+
+/// Looks at the rows, and says what to write.
+pub(crate) async fn prepare<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    canonical: &str,
+    findings: &[Finding],
+) -> Result<Prepared> {
+    let skip = |reason| Ok(Prepared::skipped(partition_key, findings.len(), reason));
+    let Some(row) = channel.get(partition_key, canonical, None, Metadata::Minimal).await? else {
+        return skip(SkipReason::NoLongerHolds);
+    };
+    let rows = match told_rows::<E>(partition_key, canonical, &row.body) {
+        Ok(rows) => rows,
+        Err(_) => return skip(SkipReason::Undecided),
+    };
+    let mut operations = BTreeMap::new();
+    let mut verdicts = Vec::with_capacity(findings.len());
+    for finding in findings {
+        let expected = rows.rows.iter().find(|row| row.row_key == finding.row_key);
+        let verdict = match expected.filter(|row| row.row_key != canonical) {
+            None => Verdict::Skip(SkipReason::NoLongerHolds),
+            Some(expected) => {
+                match mending::<E>(channel, &rows, canonical, expected, finding).await? {
+                    Err(reason) => Verdict::Skip(reason),
+                    Ok(action) => {
+                        // A finding given twice is mended once.
+                        operations.insert(expected.index, (expected.row_key.clone(), action));
+                        Verdict::Mend
+                    }
+                }
+            }
+        };
+        verdicts.push(verdict);
+    }
+    let mut transaction = Batch { partition_key: partition_key.to_owned(), operations: Vec::new() };
+    if !operations.is_empty() {
+        transaction.operations.push(guard(partition_key, canonical, row.etag()?)?);
+        let operations = operations.into_values();
+        transaction
+            .operations
+            .extend(operations.map(|(row_key, action)| Operation { row_key, action }));
+    }
+    Ok(Prepared { transaction, verdicts })
+}
+
+/// What brings one row in step, or why nothing is to be done.
+async fn mending<E: TableEntity>(
+    channel: &Channel,
+    rows: &EntityRows,
+    canonical: &str,
+    expected: &EntityRow,
+    finding: &Finding,
+) -> Result<Result<Action, SkipReason>> {
+    let (partition_key, row_key) = (&rows.partition_key, &expected.row_key);
+    let Some(stored) = channel.get(partition_key, row_key, None, Metadata::Minimal).await? else {
+        return Ok(Ok(Action::Insert(expected.body.clone())));
+    };
+    if differences(&expected.body, &stored.body, channel.store().hidden_property())?.is_none() {
+        return Ok(Err(SkipReason::NoLongerHolds));
+    }
+    // It was not there for this entity: what is there now may be another's.
+    if finding.problem == Problem::Missing
+        || is_another::<E>(channel, partition_key, canonical, expected, &stored).await?
+    {
+        return Ok(Err(SkipReason::Taken));
+    }
+    Ok(Ok(Action::Replace(expected.body.clone(), IfMatch::ETag(stored.etag()?))))
+}
+
+/// Whether a stored row belongs to another entity that tells of it.
+async fn is_another<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    canonical: &str,
+    expected: &EntityRow,
+    stored: &StoredRow,
+) -> Result<bool> {
+    let EntityRow { index, row_key, .. } = expected;
+    let Some(own) = own_canonical::<E>(*index, partition_key, row_key, &stored.body) else {
+        return Ok(false);
+    };
+    if own == canonical {
+        return Ok(false);
+    }
+    let other = channel.get(partition_key, &own, None, Metadata::Minimal).await?;
+    Ok(other.is_some_and(|other| {
+        told_rows::<E>(partition_key, &own, &other.body)
+            .is_ok_and(|rows| rows.rows.iter().any(|row| row.row_key == *row_key))
+    }))
+}

@@ -1,0 +1,276 @@
+//! Brings rows back in step with their canonical rows.
+//!
+//! Invariants: a finding is a hint where to look, never what to write; canonical rows are never
+//! changed; each finding is reported once.
+
+mod entity;
+mod orphans;
+mod report;
+mod verdict;
+
+pub use report::{RepairFailure, RepairReport, SkipReason, Skipped};
+
+pub(crate) use entity::{came_between, guard, mend};
+
+use super::super::Repo;
+use super::super::bulk::{DEFAULT_PARALLELISM, Remainder};
+use super::verify::{Finding, Problem};
+use crate::entity::TableEntity;
+use crate::error::Result;
+use crate::plan::{Channel, Plan};
+use crate::store::Batch;
+use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::marker::PhantomData;
+use verdict::Outcome;
+
+/// How many findings of one partition are looked at together.
+const BATCH: usize = 1000;
+
+/// A `repair`: `.await` sends it, `.plan()` reads the rows and tells what it would write.
+///
+/// Index rows of one entity cost a point query of the canonical row, one for each row, and one
+/// transaction, which asks for the versions that were read. Orphans cost a point query each, one
+/// more or a pass over the partition's canonical rows to be sure that none tells of them, and a
+/// transaction for 100 of them. At most 1000 findings of a partition are held at a time.
+///
+/// Writing an entity's index rows gives its canonical row a new ETag, though nothing else of it
+/// changes: a writer that has loaded the entity gets [`Error::Conflict`](crate::Error::Conflict), and loads it again.
+#[must_use = "nothing is sent until this is awaited"]
+pub struct Repair<E, I> {
+    channel: Channel,
+    input: I,
+    parallelism: usize,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E, I> fmt::Debug for Repair<E, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Repair").field("channel", &self.channel).finish_non_exhaustive()
+    }
+}
+
+impl<E: TableEntity> Repo<E> {
+    /// Mends what [`verify`](Self::verify) found: writes index rows that are missing, stale or of
+    /// the wrong shape, and deletes orphans, all by the canonical rows as they are now and under
+    /// their ETags. Nothing else is written. What no longer holds is skipped, so the same findings
+    /// can be given again.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables, TableName};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let runners = tables.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55 }).await?;
+    /// # let rows = tables.table(runners.table().clone());
+    /// # let copy = rows.get("Boston", "AGE:055__00007").await?.unwrap();
+    /// # rows.delete(&copy).await?;
+    /// let findings = runners.verify(Runner::partition("Boston")).await?.findings;
+    /// let report = runners.repair(findings).await;
+    /// assert_eq!((report.repaired.len(), report.skipped.len()), (1, 0));
+    /// assert!(runners.verify(Runner::partition("Boston")).await?.findings.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn repair<I>(&self, findings: I) -> Repair<E, I::IntoIter>
+    where
+        I: IntoIterator<Item = Finding>,
+    {
+        let (channel, input) = (self.channel.clone(), findings.into_iter());
+        Repair { channel, input, parallelism: DEFAULT_PARALLELISM, entity: PhantomData }
+    }
+}
+
+impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
+    /// Works on at most `entities` at a time; 0 counts as 1.
+    pub fn parallelism(mut self, entities: usize) -> Self {
+        self.parallelism = entities.max(1);
+        self
+    }
+
+    /// The dry run: reads the rows, and gives the transactions that it would send as the rows are
+    /// now. Writes nothing.
+    ///
+    /// # Errors
+    /// When a row cannot be asked for.
+    pub async fn plan(self) -> Result<Plan> {
+        let mut plan = Plan { steps: Vec::new() };
+        let mut jobs = Jobs::new(self.input);
+        while let Some(job) = jobs.next::<E>() {
+            for transaction in job.plan::<E>(&self.channel).await? {
+                plan.steps.extend(Plan::write(&self.channel.table, transaction).steps);
+            }
+        }
+        Ok(plan)
+    }
+
+    async fn run(self) -> RepairReport<I>
+    where
+        E: 'static,
+    {
+        let mut jobs = Jobs::new(self.input);
+        let (mut repaired, mut skipped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        let mut under_way = FuturesUnordered::new();
+        let mut going = true;
+        loop {
+            while going && under_way.len() < self.parallelism {
+                let Some(job) = jobs.next::<E>() else { break };
+                let channel = self.channel.clone();
+                under_way.push(async move { job.run::<E>(&channel).await });
+            }
+            let Some(outcome) = under_way.next().await else { break };
+            repaired.extend(outcome.repaired);
+            skipped.extend(outcome.skipped);
+            if let Some(failure) = outcome.failure {
+                going &= failure.error.is_of_one_entity();
+                failures.push(failure);
+            }
+        }
+        RepairReport { repaired, skipped, failures, remainder: jobs.remainder() }
+    }
+}
+
+impl<E, I> IntoFuture for Repair<E, I>
+where
+    E: TableEntity + 'static,
+    I: Iterator<Item = Finding> + Send + 'static,
+{
+    type Output = RepairReport<I>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// Findings that are looked at together.
+#[derive(Debug)]
+enum Job {
+    /// Of one entity's index rows.
+    Entity { partition_key: String, canonical: String, findings: Vec<Finding> },
+    /// Of one partition.
+    Orphans { partition_key: String, findings: Vec<Finding> },
+    /// There is nothing to look at.
+    Skip { finding: Box<Finding>, reason: SkipReason },
+}
+
+impl Job {
+    async fn run<E: TableEntity>(self, channel: &Channel) -> Outcome {
+        match self {
+            Self::Entity { partition_key, canonical, findings } => {
+                mend::<E>(channel, &partition_key, &canonical, findings).await
+            }
+            Self::Orphans { partition_key, findings } => {
+                orphans::delete::<E>(channel, &partition_key, findings).await
+            }
+            Self::Skip { finding, reason } => {
+                let skipped = vec![Skipped { finding: *finding, reason }];
+                Outcome { skipped, ..Outcome::default() }
+            }
+        }
+    }
+
+    async fn plan<E: TableEntity>(self, channel: &Channel) -> Result<Vec<Batch>> {
+        match self {
+            Self::Entity { partition_key, canonical, findings } => {
+                let prepared =
+                    entity::prepare::<E>(channel, &partition_key, &canonical, &findings).await?;
+                Ok(vec![prepared.transaction])
+            }
+            Self::Orphans { partition_key, findings } => {
+                orphans::plan::<E>(channel, &partition_key, &findings).await
+            }
+            Self::Skip { .. } => Ok(Vec::new()),
+        }
+    }
+
+    fn into_findings(self) -> Vec<Finding> {
+        match self {
+            Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
+            Self::Skip { finding, .. } => vec![*finding],
+        }
+    }
+}
+
+/// Findings as jobs, partition by partition.
+struct Jobs<I> {
+    input: I,
+    /// The first finding of the next batch.
+    ahead: Option<Finding>,
+    ready: VecDeque<Job>,
+}
+
+impl<I: Iterator<Item = Finding>> Jobs<I> {
+    const fn new(input: I) -> Self {
+        Self { input, ahead: None, ready: VecDeque::new() }
+    }
+
+    fn next<E: TableEntity>(&mut self) -> Option<Job> {
+        if self.ready.is_empty() {
+            self.read_batch::<E>();
+        }
+        self.ready.pop_front()
+    }
+
+    /// Takes the next findings of one partition.
+    fn read_batch<E: TableEntity>(&mut self) {
+        let Some(first) = self.ahead.take().or_else(|| self.input.next()) else { return };
+        let partition_key = first.partition_key.clone();
+        let mut batch = vec![first];
+        while batch.len() < BATCH {
+            match self.input.next() {
+                Some(next) if next.partition_key == partition_key => batch.push(next),
+                next => {
+                    self.ahead = next;
+                    break;
+                }
+            }
+        }
+        let mut entities = BTreeMap::<String, Vec<Finding>>::new();
+        let mut orphans = Vec::new();
+        for finding in batch {
+            let reason = match (&finding.problem, &finding.canonical) {
+                _ if finding.entity != E::NAME => SkipReason::NotOurs,
+                (
+                    Problem::Unreadable { .. }
+                    | Problem::Unwritable { .. }
+                    | Problem::KeyMismatch { .. },
+                    _,
+                ) => SkipReason::CanonicalRow,
+                (Problem::Orphan, _) => {
+                    orphans.push(finding);
+                    continue;
+                }
+                (_, Some(canonical)) => {
+                    entities.entry(canonical.clone()).or_default().push(finding);
+                    continue;
+                }
+                (_, None) => SkipReason::NotOurs,
+            };
+            self.ready.push_back(Job::Skip { finding: Box::new(finding), reason });
+        }
+        self.ready.extend(entities.into_iter().map(|(canonical, findings)| Job::Entity {
+            partition_key: partition_key.clone(),
+            canonical,
+            findings,
+        }));
+        if !orphans.is_empty() {
+            self.ready.push_back(Job::Orphans { partition_key, findings: orphans });
+        }
+    }
+
+    fn remainder(self) -> Remainder<Finding, I> {
+        let ready = self.ready.into_iter().flat_map(Job::into_findings);
+        Remainder::new(ready.chain(self.ahead).collect(), self.input)
+    }
+}

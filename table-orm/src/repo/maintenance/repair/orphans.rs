@@ -1,0 +1,216 @@
+//! Index rows of one partition that no canonical row tells of.
+//!
+//! Invariant: a row is deleted only in a version that was read before the canonical rows were, none
+//! of which told of it. Whoever writes an entity that has the row either finds it there and is
+//! refused, or changes its version.
+
+use super::report::SkipReason;
+use super::verdict::{Outcome, Verdict};
+use crate::entity::{TableEntity, canonical, canonical_rows, split_page, template_of};
+use crate::error::{Error, Result};
+use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
+use crate::plan::Channel;
+use crate::query::{KeyRange, Span};
+use crate::repo::maintenance::verify::{Finding, Found, own_canonical, told_rows};
+use crate::store::{Action, Batch, IfMatch, Operation};
+use std::collections::HashSet;
+
+/// What is to be done about a row: delete it in a version, or leave it.
+type Decision = Result<ETag, SkipReason>;
+
+/// Deletes those that are orphans now.
+pub(crate) async fn delete<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    findings: Vec<Finding>,
+) -> Outcome {
+    let decisions = match decide::<E>(channel, partition_key, &findings).await {
+        Ok(decisions) => decisions,
+        Err(error) => return Outcome::failed(findings, error),
+    };
+    let mut verdicts: Vec<_> = decisions.iter().map(verdict).collect();
+    let mut error = None;
+    let doomed: Vec<_> = doomed(&findings, decisions).collect();
+    for chunk in doomed.chunks(MAX_TRANSACTION_OPERATIONS) {
+        if let Err(refused) = delete_all(channel, partition_key, chunk, &mut verdicts).await {
+            error = Some(refused);
+            break;
+        }
+    }
+    Outcome::of(findings, verdicts, error)
+}
+
+/// The transactions that `delete` would send.
+pub(crate) async fn plan<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    findings: &[Finding],
+) -> Result<Vec<Batch>> {
+    let decisions = decide::<E>(channel, partition_key, findings).await?;
+    let doomed: Vec<_> = doomed(findings, decisions).collect();
+    let chunks = doomed.chunks(MAX_TRANSACTION_OPERATIONS);
+    Ok(chunks.map(|chunk| transaction(partition_key, chunk)).collect())
+}
+
+/// One row to delete, and the place of its finding.
+type Doomed = (usize, Operation);
+
+/// The deletions; a finding given twice makes one.
+fn doomed(findings: &[Finding], decisions: Vec<Decision>) -> impl Iterator<Item = Doomed> {
+    let mut taken = HashSet::new();
+    findings.iter().zip(decisions).enumerate().filter_map(move |(at, (finding, decision))| {
+        let action = Action::Delete(IfMatch::ETag(decision.ok()?));
+        let row_key = finding.row_key.clone();
+        taken.insert(row_key.clone()).then_some((at, Operation { row_key, action }))
+    })
+}
+
+fn transaction(partition_key: &str, doomed: &[Doomed]) -> Batch {
+    Batch {
+        partition_key: partition_key.to_owned(),
+        operations: doomed.iter().map(|(_, operation)| operation.clone()).collect(),
+    }
+}
+
+/// Sends deletions together, without those that turn out to be changed or gone.
+async fn delete_all(
+    channel: &Channel,
+    partition_key: &str,
+    doomed: &[Doomed],
+    verdicts: &mut [Verdict],
+) -> Result<()> {
+    let mut left = doomed.to_vec();
+    while !left.is_empty() {
+        let Err(error) = channel.send(transaction(partition_key, &left)).await else { break };
+        let reason = match &error {
+            Error::Conflict(_) => SkipReason::Changed,
+            Error::NotFound(_) => SkipReason::NoLongerHolds,
+            _ => return Err(error),
+        };
+        let failed = error.refusal().and_then(|refusal| refusal.operation);
+        match failed.filter(|(index, _)| *index < left.len()) {
+            Some((index, _)) => {
+                let (at, _) = left.remove(index);
+                if let Some(verdict) = verdicts.get_mut(at) {
+                    *verdict = Verdict::Skip(reason);
+                }
+            }
+            None => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn verdict(decision: &Decision) -> Verdict {
+    match decision {
+        Ok(_) => Verdict::Mend,
+        Err(reason) => Verdict::Skip(*reason),
+    }
+}
+
+/// Reads the rows, then what could tell of them.
+async fn decide<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    findings: &[Finding],
+) -> Result<Vec<Decision>> {
+    let mut decisions = Vec::with_capacity(findings.len());
+    let mut open = Vec::new();
+    for (at, finding) in findings.iter().enumerate() {
+        let row_key = finding.row_key.as_str();
+        let Some((index, _)) = template_of::<E>(row_key).filter(|(at, _)| *at != canonical::<E>())
+        else {
+            decisions.push(Err(SkipReason::NotOurs));
+            continue;
+        };
+        let Some(row) = channel.get(partition_key, row_key, None, Metadata::Minimal).await? else {
+            decisions.push(Err(SkipReason::NoLongerHolds));
+            continue;
+        };
+        let etag = row.etag()?;
+        let own = own_canonical::<E>(index, partition_key, row_key, &row.body);
+        decisions.push(match own {
+            Some(own) => told_by::<E>(channel, partition_key, &own, row_key).await?.map_or_else(
+                || Err(SkipReason::Undecided),
+                |told| if told { Err(SkipReason::NoLongerHolds) } else { Ok(etag) },
+            ),
+            None => {
+                open.push(at);
+                Ok(etag)
+            }
+        });
+    }
+    // One look is exact where the row's key tells the canonical row's. Elsewhere an entity may move
+    // its canonical row from before us to behind us as we read, and keep the row; so we look twice.
+    let looks = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
+    for _ in 0..looks {
+        if open.is_empty() {
+            break;
+        }
+        let told = told_in::<E>(channel, partition_key, findings, &open).await?;
+        open.retain(|&at| {
+            let row_key = findings[at].row_key.as_str();
+            let reason = if told.rows.contains(row_key) {
+                SkipReason::NoLongerHolds
+            } else if told.complete {
+                return true;
+            } else {
+                SkipReason::Undecided
+            };
+            decisions[at] = Err(reason);
+            false
+        });
+    }
+    Ok(decisions)
+}
+
+/// Whether the canonical row of that key tells of a row; `None` when it cannot be read.
+async fn told_by<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    own: &str,
+    row_key: &str,
+) -> Result<Option<bool>> {
+    let Some(row) = channel.get(partition_key, own, None, Metadata::Minimal).await? else {
+        return Ok(Some(false));
+    };
+    let rows = told_rows::<E>(partition_key, own, &row.body).ok();
+    Ok(rows.map(|rows| rows.rows.iter().any(|row| row.row_key == row_key)))
+}
+
+/// Which rows the canonical rows of a partition tell of.
+struct ToldIn {
+    rows: HashSet<String>,
+    /// Whether every canonical row could be read.
+    complete: bool,
+}
+
+async fn told_in<E: TableEntity>(
+    channel: &Channel,
+    partition_key: &str,
+    findings: &[Finding],
+    open: &[usize],
+) -> Result<ToldIn> {
+    let wanted: HashSet<_> = open.iter().map(|&at| findings[at].row_key.as_str()).collect();
+    let mut told = ToldIn { rows: HashSet::new(), complete: true };
+    let partition = Span::Exact(partition_key.to_owned());
+    let mut query = channel.query(KeyRange { partition, row: canonical_rows::<E>() });
+    query.metadata = Metadata::Minimal;
+    loop {
+        let page = channel.page(&query).await?;
+        for row in split_page(&page.body)? {
+            let row = Found::read(row.get().as_bytes())?;
+            match told_rows::<E>(partition_key, &row.row_key, row.body) {
+                Ok(rows) => {
+                    let keys = rows.rows.into_iter().map(|row| row.row_key);
+                    told.rows.extend(keys.filter(|key| wanted.contains(key.as_str())));
+                }
+                Err(_) => told.complete = false,
+            }
+        }
+        query.continuation = page.continuation;
+        if query.continuation.is_none() {
+            return Ok(told);
+        }
+    }
+}

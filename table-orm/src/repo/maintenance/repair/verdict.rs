@@ -1,0 +1,66 @@
+//! What is to be done about findings, as the rows are now.
+
+use super::report::{RepairFailure, SkipReason, Skipped};
+use crate::error::Error;
+use crate::repo::maintenance::verify::Finding;
+use crate::store::Batch;
+
+/// What is to be done about one finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Mend,
+    Skip(SkipReason),
+}
+
+/// The one transaction that mends findings, and the verdict on each of them.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub transaction: Batch,
+    /// In the order of the findings.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Prepared {
+    /// Nothing is to be done about any of them.
+    pub fn skipped(partition_key: &str, findings: usize, reason: SkipReason) -> Self {
+        Self {
+            transaction: Batch { partition_key: partition_key.to_owned(), operations: Vec::new() },
+            verdicts: vec![Verdict::Skip(reason); findings],
+        }
+    }
+}
+
+/// What became of some findings.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub repaired: Vec<Finding>,
+    pub skipped: Vec<Skipped>,
+    pub failure: Option<RepairFailure>,
+}
+
+impl Outcome {
+    /// Those to be mended were, or could not be.
+    pub(crate) fn of(
+        findings: Vec<Finding>,
+        verdicts: impl IntoIterator<Item = Verdict>,
+        error: Option<Error>,
+    ) -> Self {
+        let mut outcome = Self::default();
+        for (finding, verdict) in findings.into_iter().zip(verdicts) {
+            match verdict {
+                Verdict::Mend => outcome.repaired.push(finding),
+                Verdict::Skip(reason) => outcome.skipped.push(Skipped { finding, reason }),
+            }
+        }
+        if let Some(error) = error {
+            let findings = std::mem::take(&mut outcome.repaired);
+            outcome.failure = Some(RepairFailure { findings, error });
+        }
+        outcome
+    }
+
+    /// None of them could be looked at.
+    pub(crate) fn failed(findings: Vec<Finding>, error: Error) -> Self {
+        Self { failure: Some(RepairFailure { findings, error }), ..Self::default() }
+    }
+}

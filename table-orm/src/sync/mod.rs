@@ -1,0 +1,7 @@
+//! Waiting and chance: what calls that run at once share.
+
+mod keyed_lock;
+mod random;
+
+pub(crate) use keyed_lock::{Turn, Turns};
+pub(crate) use random::Random;
