@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use std::sync::Arc;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
-use table_orm::store::embedded::EmbeddedStore;
-use table_orm::store::{Batch, ErrorCode, Metadata, Operation, Page, Store, StoreError, StoredRow};
+use table_orm::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableEntity, TableName, Tables};
 
 /// Every method is one request. A full backend answers them from its own storage.
