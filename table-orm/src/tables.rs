@@ -4,7 +4,7 @@ use crate::entity::{DynamicEntity, MemberOf, Row, TableEntity, TableUnion, Whole
 use crate::error::{Result, refused};
 use crate::layer::Layer;
 use crate::model::TableName;
-use crate::plan::{Channel, Connection};
+use crate::plan::{Connection, TableClient};
 use crate::query::ScanPermit;
 use crate::repo::{Repo, Table, Transaction, UnionList};
 use crate::scan::Scan;
@@ -172,7 +172,7 @@ impl Tables {
     {
         let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
         Transaction::new(
-            Channel::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.connection), table),
+            TableClient::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.connection), table),
             partition,
         )
     }

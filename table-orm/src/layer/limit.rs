@@ -6,7 +6,7 @@
 use super::middleware::{Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
 use crate::store::{Store, StoreError};
-use crate::sync::Turns;
+use crate::sync::KeyedLock;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -63,7 +63,7 @@ impl Layer for Limit {
         }
         let places = Places {
             all: Semaphore::new(self.in_flight),
-            partitions: self.per_partition.map(Turns::new),
+            partitions: self.per_partition.map(KeyedLock::new),
         };
         Ok(Arc::new(Through { inner: store, around: places }))
     }
@@ -72,7 +72,7 @@ impl Layer for Limit {
 #[derive(Debug)]
 struct Places {
     all: Semaphore,
-    partitions: Option<Turns<Partition>>,
+    partitions: Option<KeyedLock<Partition>>,
 }
 
 impl Around for Places {

@@ -59,14 +59,14 @@ fn each(rows: EntityRows, action: impl Fn(usize, Bytes) -> Action) -> Batch {
 
 /// What becomes of properties that a row stores and the new one does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum InPlace {
+pub(crate) enum UpdateMode {
     /// They go.
     Replace,
     /// They stay.
     Merge,
 }
 
-impl InPlace {
+impl UpdateMode {
     fn over(self, body: Bytes, condition: IfMatch) -> Action {
         match self {
             Self::Replace => Action::Replace(body, condition),
@@ -89,7 +89,7 @@ pub(crate) fn changes(
     new: &EntityRows,
     canonical: usize,
     etag: &ETag,
-    in_place: InPlace,
+    mode: UpdateMode,
 ) -> Batch {
     let mut operations = Vec::new();
     if stored != new {
@@ -97,7 +97,7 @@ pub(crate) fn changes(
         for EntityRow { index, .. } in new.rows.iter().chain(gone) {
             let index = *index;
             let guard = (index == canonical).then(|| IfMatch::ETag(etag.clone()));
-            row_changes(stored.row(index), new.row(index), guard, in_place, &mut operations);
+            row_changes(stored.row(index), new.row(index), guard, mode, &mut operations);
         }
     }
     Batch { partition_key: new.partition_key.clone(), operations }
@@ -109,7 +109,7 @@ fn row_changes(
     stored: Option<&EntityRow>,
     new: Option<&EntityRow>,
     guard: Option<IfMatch>,
-    in_place: InPlace,
+    mode: UpdateMode,
     operations: &mut Vec<Operation>,
 ) {
     let mut push = |row: &EntityRow, action| {
@@ -117,9 +117,9 @@ fn row_changes(
     };
     match (stored, new) {
         (Some(stored), Some(new)) if stored.row_key == new.row_key => match guard {
-            Some(guard) => push(new, in_place.over(new.body.clone(), guard)),
+            Some(guard) => push(new, mode.over(new.body.clone(), guard)),
             None if stored.body == new.body => {}
-            None => push(new, in_place.over_any(new.body.clone())),
+            None => push(new, mode.over_any(new.body.clone())),
         },
         (stored, new) => {
             if let Some(stored) = stored {

@@ -6,7 +6,7 @@
 use super::optimistic::CanonicalKey;
 use crate::model::TableName;
 use crate::store::Store;
-use crate::sync::{Turn, Turns};
+use crate::sync::{KeyedLock, Permit};
 use futures_timer::Delay;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -22,21 +22,21 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Connection {
     pub store: Arc<dyn Store>,
     /// Of the writes that read an entity first.
-    turns: Turns<(TableName, CanonicalKey)>,
+    write_locks: KeyedLock<(TableName, CanonicalKey)>,
 }
 
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, turns: Turns::new(1) }
+        Self { store, write_locks: KeyedLock::new(1) }
     }
 
     /// Waits until no other call reads the entity to write it; `None` after [`MAX_WAIT`].
-    pub(crate) async fn turn(
+    pub(crate) async fn write_lock(
         &self,
         table: &TableName,
         key: &CanonicalKey,
-    ) -> Option<Turn<'_, (TableName, CanonicalKey)>> {
-        let mut turn = pin!(self.turns.wait((table.clone(), key.clone())));
+    ) -> Option<Permit<'_, (TableName, CanonicalKey)>> {
+        let mut turn = pin!(self.write_locks.wait((table.clone(), key.clone())));
         if let Some(turn) = turn.as_mut().now_or_never() {
             return Some(turn);
         }

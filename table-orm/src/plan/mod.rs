@@ -11,13 +11,13 @@ mod optimistic;
 mod table_client;
 
 pub(crate) use changes::{
-    InPlace, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
+    UpdateMode, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 
 pub(crate) use connection::Connection;
 pub use optimistic::MAX_ATTEMPTS;
-pub(crate) use optimistic::{CanonicalKey, Decision, guarded};
-pub(crate) use table_client::{Channel, Owner};
+pub(crate) use optimistic::{CanonicalKey, Decision, retry_on_conflict};
+pub(crate) use table_client::{EntityContext, TableClient};
 
 use crate::model::TableName;
 use crate::query::{QueryClass, RowQuery};
@@ -67,7 +67,7 @@ pub enum Step {
         /// The writes.
         transaction: Batch,
     },
-    /// One transaction by the difference to the rows that were read, guarded by their ETag;
+    /// One transaction by the difference to the rows that were read,  retry_on_conflict by their ETag;
     /// repeated from the start when another writer came between.
     CommitChanges {
         /// The table.

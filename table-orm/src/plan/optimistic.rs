@@ -5,7 +5,7 @@
 //! connection none comes between the read and the write of another of the same entity. A call waits
 //! for its turn before it sends anything and has one at most, so no two wait for each other.
 
-use super::table_client::Channel;
+use super::table_client::TableClient;
 use crate::entity::{EntityRow, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
@@ -38,13 +38,13 @@ impl CanonicalKey {
     }
 
     /// A read of it, then the difference; `absent` is what is written when nothing is there.
-    pub fn plan(&self, channel: &Channel, absent: Option<Batch>, attempts: usize) -> Plan {
+    pub fn plan(&self, client: &TableClient, absent: Option<Batch>, attempts: usize) -> Plan {
         let keys = KeyRange {
             partition: Span::Exact(self.partition_key.clone()),
             row: Span::Exact(self.row_key.clone()),
         };
-        let mut plan = Plan::read(channel.query(keys));
-        plan.steps.push(Step::CommitChanges { table: channel.table.clone(), absent, attempts });
+        let mut plan = Plan::read(client.query(keys));
+        plan.steps.push(Step::CommitChanges { table: client.table.clone(), absent, attempts });
         plan
     }
 }
@@ -61,18 +61,18 @@ pub(crate) struct Decision {
 pub(crate) type Outcome<E> = (Option<Loaded<E>>, Option<(EntityRow, Option<ETag>)>);
 
 /// Reads the canonical row and writes what `decide` makes of it under its ETag.
-pub(crate) async fn guarded<E: TableEntity, X: From<Error>>(
-    channel: &Channel,
+pub(crate) async fn retry_on_conflict<E: TableEntity, X: From<Error>>(
+    client: &TableClient,
     key: &CanonicalKey,
     attempts: usize,
     mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
 ) -> Result<Outcome<E>, X> {
     let CanonicalKey { partition_key, row_key } = key;
-    let _turn = channel.connection.turn(&channel.table, key).await;
+    let _permit = client.connection.write_lock(&client.table, key).await;
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let mut stored = match channel.get(partition_key, row_key, None, E::METADATA).await? {
+        let mut stored = match client.get(partition_key, row_key, None, E::METADATA).await? {
             Some(row) => Some(Loaded::<E>::read(row.body, row.header).map_err(Error::from)?),
             None => None,
         };
@@ -82,7 +82,7 @@ pub(crate) async fn guarded<E: TableEntity, X: From<Error>>(
             return Ok((stored, canonical.map(|row| (row, etag))));
         }
         let written = canonical.as_ref().and_then(|row| transaction.last_on(&row.row_key));
-        let error = match channel.send_changes(transaction, row_key).await {
+        let error = match client.send_changes(transaction, row_key).await {
             Ok(etags) => {
                 let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
                 return Ok((stored, canonical.map(|row| (row, etag))));

@@ -13,24 +13,24 @@ use std::sync::Arc;
 
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
-pub(crate) struct Channel {
+pub(crate) struct TableClient {
     pub connection: Arc<Connection>,
     pub table: TableName,
-    pub owner: Owner,
+    pub context: EntityContext,
 }
 
 /// The entity type that rows are written for, by which a refusal tells whose row it was.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Owner {
+pub(crate) struct EntityContext {
     /// Its name.
     pub entity: &'static str,
-    /// By which a refused insert is told from another entity's claim.
+    /// By which a refused insert is told from another entity's attribute.
     guards: &'static [GuardTemplate],
     /// Its rows other than the canonical one.
     index_row: fn(&str) -> Option<&'static str>,
 }
 
-impl Owner {
+impl EntityContext {
     /// Entities of type `E`.
     pub const fn of<E: TableEntity>() -> Self {
         Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E> }
@@ -42,7 +42,7 @@ impl Owner {
     }
 
     /// The error of one of its operations.
-    pub fn claim(self, error: Error) -> Error {
+    pub fn attribute(self, error: Error) -> Error {
         error.of_entity(self.entity, self.index_row).guarded_by(self.guards)
     }
 }
@@ -54,10 +54,10 @@ fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
     (index != <E::Canonical as Row>::INDEX).then_some(template.name)
 }
 
-impl Channel {
+impl TableClient {
     /// That table, on behalf of `E`.
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { connection, table, owner: Owner::of::<E>() }
+        Self { connection, table, context: EntityContext::of::<E>() }
     }
 
     /// The store behind the pointer: the pointer is a store too, one that boxes each future again.
@@ -72,7 +72,7 @@ impl Channel {
 
     /// That table, on behalf of tools that know no entity of it.
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
-        Self { connection, table, owner: Owner::untyped(entity) }
+        Self { connection, table, context: EntityContext::untyped(entity) }
     }
 
     pub async fn get(
@@ -221,8 +221,8 @@ impl Channel {
         operation: Option<(usize, &'static str)>,
         cause: StoreError,
     ) -> Error {
-        self.owner.claim(Error::refused(Rejection {
-            entity: self.owner.entity,
+        self.context.attribute(Error::refused(Rejection {
+            entity: self.context.entity,
             table: self.table.as_str().to_owned(),
             partition_key: partition_key.to_owned(),
             row_key: row_key.to_owned(),
@@ -242,14 +242,14 @@ mod tests {
     async fn more_operations_than_a_transaction_takes_are_refused_before_they_are_sent() {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
         let connection = Arc::new(Connection::new(store));
-        let channel = Channel::untyped(connection, TableName::new("orders").unwrap(), "Order");
+        let client = TableClient::untyped(connection, TableName::new("orders").unwrap(), "Order");
         let send = |count: usize| {
             let delete = |row: usize| Operation {
                 row_key: row.to_string(),
                 action: Action::Delete(IfMatch::Any),
             };
             let operations = (0..count).map(delete).collect();
-            channel.send(Batch { partition_key: "p".to_owned(), operations })
+            client.send(Batch { partition_key: "p".to_owned(), operations })
         };
         let refused = send(101).await.unwrap_err();
         assert!(matches!(refused, Error::TooLarge(_)), "{refused}");

@@ -3,33 +3,33 @@
 //! Invariant: a canonical row is deleted where it stands, in the version that was read, whatever key
 //! its properties make.
 
-use super::bulk::{Bulk, BulkProgress, Grouping};
+use super::bulk::{BatchPolicy, Bulk, BulkProgress};
 use super::maintenance::verify::Found;
 use crate::entity::{
     EntityRow, EntityRows, TableEntity, canonical, canonical_rows, read_row, split_page,
     template_of,
 };
 use crate::error::Result;
-use crate::plan::{Channel, delete_all};
+use crate::plan::{TableClient, delete_all};
 use crate::query::{KeyRange, Span};
 use crate::store::{Batch, IfMatch};
 use bytes::Bytes;
 
 /// Deletes every entity of type `E` in a partition.
 pub(super) async fn delete_partition<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition: Span,
 ) -> Result<BulkProgress> {
-    let mut query = channel.query(KeyRange { partition, row: canonical_rows::<E>() });
+    let mut query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
     let mut deleted = BulkProgress::default();
     loop {
-        let page = channel.page(&query).await?;
+        let page = client.page(&query).await?;
         let rows = split_page(&page.body)?.into_iter();
         let entities = rows.filter_map(|row| removal::<E>(row.get().as_bytes()).transpose());
         let entities = entities.collect::<Result<Vec<_>>>()?.into_iter();
         let operations = |removal: &Batch| Ok(removal.clone());
-        let grouping = Grouping { operations, alone: None };
-        let report = Bulk::new(channel.clone(), entities, grouping).await.all()?;
+        let policy = BatchPolicy { operations, alone: None };
+        let report = Bulk::new(client.clone(), entities, policy).await.all()?;
         deleted.entities += report.entities;
         deleted.rows += report.rows;
         deleted.requests += report.requests;

@@ -3,7 +3,7 @@
 use crate::entity::{FromRow, ReadRow, Row, read_row};
 use crate::error::Result;
 use crate::key::KeyError;
-use crate::plan::{Channel, Plan};
+use crate::plan::{Plan, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -21,14 +21,14 @@ pub const MAX_PARALLEL_GETS: usize = 16;
 #[derive(Debug)]
 pub struct Get<R, T> {
     /// What to ask for, until it is asked.
-    question: Option<(Channel, Result<KeyRange, KeyError>)>,
+    question: Option<(TableClient, Result<KeyRange, KeyError>)>,
     row: PhantomData<fn() -> R>,
     answer: Answer<Option<T>>,
 }
 
 impl<R: Row, T> Get<R, T> {
-    pub(super) const fn new(channel: Channel, keys: Result<KeyRange, KeyError>) -> Self {
-        Self { question: Some((channel, keys)), row: PhantomData, answer: Answer(None) }
+    pub(super) const fn new(client: TableClient, keys: Result<KeyRange, KeyError>) -> Self {
+        Self { question: Some((client, keys)), row: PhantomData, answer: Answer(None) }
     }
 
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`: those that the row stores
@@ -44,8 +44,8 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     /// # Errors
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
-        let Some((channel, keys)) = &self.question else { return Ok(Plan { steps: Vec::new() }) };
-        Ok(Plan::read(asking_for::<T>(channel.query(keys.clone()?))))
+        let Some((client, keys)) = &self.question else { return Ok(Plan { steps: Vec::new() }) };
+        Ok(Plan::read(asking_for::<T>(client.query(keys.clone()?))))
     }
 }
 
@@ -58,8 +58,8 @@ impl<R: Row + 'static, T: FromRow<R> + 'static> Future for Get<R, T> {
         answer.poll(context, || {
             let question = question.take();
             Box::pin(async move {
-                let Some((channel, keys)) = question else { return Ok(None) };
-                point::<R, T>(&channel, keys?).await
+                let Some((client, keys)) = question else { return Ok(None) };
+                point::<R, T>(&client, keys?).await
             })
         })
     }
@@ -90,12 +90,12 @@ pub(super) fn asking_for<T: ReadRow>(query: RowQuery) -> RowQuery {
     RowQuery { select, metadata: T::METADATA, ..query }
 }
 
-async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Result<Option<T>> {
+async fn point<R: Row, T: FromRow<R>>(client: &TableClient, keys: KeyRange) -> Result<Option<T>> {
     let KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) } = keys else {
         // Only a complete key gets here, and its keys are exact.
         return Ok(None);
     };
-    match channel.get(&partition_key, &row_key, T::SELECT, T::METADATA).await? {
+    match client.get(&partition_key, &row_key, T::SELECT, T::METADATA).await? {
         Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?)),
         None => Ok(None),
     }
@@ -106,15 +106,15 @@ async fn point<R: Row, T: FromRow<R>>(channel: &Channel, keys: KeyRange) -> Resu
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct GetMany<R, T> {
-    pub(super) channel: Channel,
+    pub(super) client: TableClient,
     keys: Vec<Result<KeyRange, KeyError>>,
     row: PhantomData<fn() -> R>,
     answers: Answer<Vec<Option<T>>>,
 }
 
 impl<R: Row, T> GetMany<R, T> {
-    pub(super) const fn new(channel: Channel, keys: Vec<Result<KeyRange, KeyError>>) -> Self {
-        Self { channel, keys, row: PhantomData, answers: Answer(None) }
+    pub(super) const fn new(client: TableClient, keys: Vec<Result<KeyRange, KeyError>>) -> Self {
+        Self { client, keys, row: PhantomData, answers: Answer(None) }
     }
 }
 
@@ -126,7 +126,7 @@ impl<R: Row, T: FromRow<R>> GetMany<R, T> {
     pub fn plan(&self) -> Result<Plan> {
         let mut steps = Vec::with_capacity(self.keys.len());
         for keys in &self.keys {
-            let get = Get::<R, T>::new(self.channel.clone(), keys.clone());
+            let get = Get::<R, T>::new(self.client.clone(), keys.clone());
             steps.extend(get.plan()?.steps);
         }
         Ok(Plan { steps })
@@ -137,14 +137,14 @@ impl<R: Row + 'static, T: FromRow<R> + Send + 'static> Future for GetMany<R, T> 
     type Output = Result<Vec<Option<T>>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { channel, keys, answers, row: _ } = self.get_mut();
+        let Self { client, keys, answers, row: _ } = self.get_mut();
         answers.poll(context, || {
-            let (channel, keys) = (channel.clone(), std::mem::take(keys));
+            let (client, keys) = (client.clone(), std::mem::take(keys));
             Box::pin(async move {
                 // All keys first: a bad one is an error before anything is sent.
                 let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
                 stream::iter(keys)
-                    .map(|keys| point::<R, T>(&channel, keys))
+                    .map(|keys| point::<R, T>(&client, keys))
                     .buffered(MAX_PARALLEL_GETS)
                     .try_collect()
                     .await

@@ -4,7 +4,7 @@ use super::get::asking_for;
 use super::pages::{Pages, RowStream};
 use crate::entity::{AnyRow, FromRow, Invalid, Row, SkipUnreadable};
 use crate::error::{Error, Result, RowCount};
-use crate::plan::{Channel, Plan, Step};
+use crate::plan::{Plan, Step, TableClient};
 use crate::property::PropertyError;
 use crate::query::{Condition, RowQuery};
 use futures_core::future::BoxFuture;
@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 #[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
 #[derive(Debug)]
 pub struct List<R, C, T> {
-    channel: Channel,
+    client: TableClient,
     query: Result<RowQuery, Invalid>,
     limit: Option<usize>,
     skip: Option<SkipUnreadable>,
@@ -28,7 +28,7 @@ type Reads<R, C, T> = fn() -> (R, C, T);
 impl<R, C, T> Clone for List<R, C, T> {
     fn clone(&self) -> Self {
         Self {
-            channel: self.channel.clone(),
+            client: self.client.clone(),
             query: self.query.clone(),
             limit: self.limit,
             skip: self.skip.clone(),
@@ -38,13 +38,13 @@ impl<R, C, T> Clone for List<R, C, T> {
 }
 
 impl<R: Row, C, T> List<R, C, T> {
-    pub(super) const fn new(channel: Channel, query: Result<RowQuery, Invalid>) -> Self {
-        Self { channel, query, limit: None, skip: None, read: PhantomData }
+    pub(super) const fn new(client: TableClient, query: Result<RowQuery, Invalid>) -> Self {
+        Self { client, query, limit: None, skip: None, read: PhantomData }
     }
 
     fn cast<D, U>(self) -> List<R, D, U> {
-        let Self { channel, query, limit, skip, read: _ } = self;
-        List { channel, query, limit, skip, read: PhantomData }
+        let Self { client, query, limit, skip, read: _ } = self;
+        List { client, query, limit, skip, read: PhantomData }
     }
 
     /// Keeps the rows that meet a condition on their properties. The store evaluates it on every
@@ -54,7 +54,7 @@ impl<R: Row, C, T> List<R, C, T> {
     pub fn filter(mut self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
         let condition = condition(R::COLUMNS).0.map_err(|(property, fault)| {
             Invalid::Property(PropertyError {
-                entity: self.channel.owner.entity,
+                entity: self.client.context.entity,
                 property,
                 partition_key: String::new(),
                 row_key: String::new(),
@@ -111,7 +111,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// }
     /// assert!(orders.list(Order::partition("A")).collect().await.is_err());
     ///
-    /// let (skipped, unreadable) = mpsc::channel();
+    /// let (skipped, unreadable) = mpsc::client();
     /// let readable = orders
     ///     .list(Order::partition("A"))
     ///     .skip_unreadable(move |error| drop(skipped.send(error.clone())))
@@ -185,7 +185,7 @@ impl<R: Row, C, T> List<R, C, T> {
         T: FromRow<R>,
     {
         let query = self.query.map(asking_for::<T>);
-        Pages::new(self.channel, R::INDEX, query, self.limit, size).skipping(self.skip)
+        Pages::new(self.client, R::INDEX, query, self.limit, size).skipping(self.skip)
     }
 
     /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token. The rows of

@@ -6,7 +6,7 @@ use crate::entity::{
 };
 use crate::error::Result;
 use crate::key::KeyError;
-use crate::plan::{Channel, Plan, Step};
+use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
 use crate::repo::LoadedSet;
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Load<R, E> {
-    pub(super) channel: Channel,
+    pub(super) client: TableClient,
     pub(super) keys: Result<KeyRange, KeyError>,
     pub(super) read: PhantomData<fn() -> (R, E)>,
 }
@@ -31,25 +31,25 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     /// # Errors
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
-        let mut plan = Plan::read(self.channel.query(self.keys.clone()?));
+        let mut plan = Plan::read(self.client.query(self.keys.clone()?));
         if !Self::IS_CANONICAL {
-            plan.steps.push(Step::ReadCanonical { table: self.channel.table.clone() });
+            plan.steps.push(Step::ReadCanonical { table: self.client.table.clone() });
         }
         Ok(plan)
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
-        let mut query = RowQuery { metadata: E::METADATA, ..self.channel.query(self.keys?) };
+        let mut query = RowQuery { metadata: E::METADATA, ..self.client.query(self.keys?) };
         let mut loaded = Vec::new();
         loop {
-            let page = self.channel.page(&query).await?;
+            let page = self.client.page(&query).await?;
             if Self::IS_CANONICAL {
                 for row in split_page(&page.body)? {
                     let stored = Bytes::copy_from_slice(row.get().as_bytes());
                     loaded.push(Loaded::read(stored, None)?);
                 }
             } else {
-                loaded.extend(canonical_rows::<R, E>(&self.channel, &page.body).await?);
+                loaded.extend(canonical_rows::<R, E>(&self.client, &page.body).await?);
             }
             query.continuation = page.continuation;
             if query.continuation.is_none() {
@@ -61,7 +61,7 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
 
 /// The canonical rows of the entities whose index rows stand in a page. An entity that was deleted
 /// meanwhile is left out.
-async fn canonical_rows<R, E>(channel: &Channel, page: &[u8]) -> Result<Vec<Loaded<E>>>
+async fn canonical_rows<R, E>(client: &TableClient, page: &[u8]) -> Result<Vec<Loaded<E>>>
 where
     E: TableEntity + FromRow<R>,
     R: Row<Entity = E>,
@@ -76,7 +76,7 @@ where
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
         .map(|(partition_key, row_key)| async move {
-            match channel.get(&partition_key, &row_key, None, E::METADATA).await? {
+            match client.get(&partition_key, &row_key, None, E::METADATA).await? {
                 Some(row) => Ok(Some(Loaded::read(row.body, row.header)?)),
                 None => Ok(None),
             }

@@ -8,7 +8,8 @@ use crate::error::{Error, IncompleteEntity, Result};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Channel, Decision, InPlace, MAX_ATTEMPTS, Plan, changes, guarded, insert_all,
+    CanonicalKey, Decision, MAX_ATTEMPTS, Plan, TableClient, UpdateMode, changes, insert_all,
+    retry_on_conflict,
 };
 use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -20,7 +21,7 @@ use std::fmt;
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Merge<E> {
-    channel: Channel,
+    client: TableClient,
     keys: Result<KeyRange, KeyError>,
     patch: Patch<E>,
     insert: bool,
@@ -29,11 +30,11 @@ pub struct Merge<E> {
 
 impl<E: TableEntity> Merge<E> {
     pub(super) const fn new(
-        channel: Channel,
+        client: TableClient,
         keys: Result<KeyRange, KeyError>,
         patch: Patch<E>,
     ) -> Self {
-        Self { channel, keys, patch, insert: false, attempts: MAX_ATTEMPTS }
+        Self { client, keys, patch, insert: false, attempts: MAX_ATTEMPTS }
     }
 
     /// Inserts the entity when it is not there: insert-or-merge, where update-only is the default.
@@ -64,10 +65,10 @@ impl<E: TableEntity> Merge<E> {
     pub fn plan(&self) -> Result<Plan> {
         let key = self.key()?;
         if E::PATCHES_ONE_ROW {
-            return Ok(Plan::write(&self.channel.table, self.one_row(&key)?));
+            return Ok(Plan::write(&self.client.table, self.one_row(&key)?));
         }
         let absent = if self.insert { Some(insert_all(self.whole(&key)?)) } else { None };
-        Ok(key.plan(&self.channel, absent, self.attempts))
+        Ok(key.plan(&self.client, absent, self.attempts))
     }
 
     pub(super) fn key(&self) -> Result<CanonicalKey> {
@@ -114,40 +115,40 @@ impl<E: TableEntity> Merge<E> {
     async fn run(self) -> Result<ETag> {
         let key = self.key()?;
         if E::PATCHES_ONE_ROW {
-            let etags = self.channel.send(self.one_row(&key)?).await?;
-            return self.channel.version(&key, etags.into_iter().next().flatten());
+            let etags = self.client.send(self.one_row(&key)?).await?;
+            return self.client.version(&key, etags.into_iter().next().flatten());
         }
         let patch = self.body(&key)?;
         let absent = if self.insert { Some(self.whole(&key)?) } else { None };
-        merge_over::<E>(&self.channel, &key, self.attempts, &patch, absent.as_ref()).await
+        merge_over::<E>(&self.client, &key, self.attempts, &patch, absent.as_ref()).await
     }
 }
 
 /// Sets the properties of a row's JSON object in the stored entity, and writes the rows that this
 /// changes under its ETag. Where nothing is stored, `absent` is inserted.
 pub(super) async fn merge_over<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     key: &CanonicalKey,
     attempts: usize,
     set: &Bytes,
     absent: Option<&EntityRows>,
 ) -> Result<ETag> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let (_, written) = guarded::<E, Error>(channel, key, attempts, |stored| {
+    let (_, written) = retry_on_conflict::<E, Error>(client, key, attempts, |stored| {
         let Some(loaded) = stored else {
             let rows = absent.cloned();
-            let rows = rows.ok_or_else(|| channel.not_found(&key.partition_key, &key.row_key))?;
+            let rows = rows.ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
             let row = rows.canonical().cloned();
             return Ok(Decision { transaction: insert_all(rows), canonical: row });
         };
         let merged = overlay(loaded.stored(), set)?;
         let new = EntityRows::of(&read_row::<E>(canonical, &merged)?)?;
         let stored = loaded.stored_rows()?;
-        let transaction = changes(&stored, &new, canonical, loaded.etag(), InPlace::Merge);
+        let transaction = changes(&stored, &new, canonical, loaded.etag(), UpdateMode::Merge);
         Ok(Decision { transaction, canonical: new.canonical().cloned() })
     })
     .await?;
-    channel.version(key, written.and_then(|(_, etag)| etag))
+    client.version(key, written.and_then(|(_, etag)| etag))
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Merge<E> {
@@ -165,7 +166,7 @@ pub(super) type Change<'a, E, X> = Box<dyn FnMut(&mut E) -> Result<(), X> + Send
 /// A change of a stored entity: `.await` reads it, changes it and saves it, `.plan()` shows that.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Update<'a, E, X = Error> {
-    pub(super) channel: Channel,
+    pub(super) client: TableClient,
     pub(super) keys: Result<KeyRange, KeyError>,
     pub(super) change: Change<'a, E, X>,
     pub(super) attempts: usize,
@@ -190,15 +191,15 @@ impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
     /// # Errors
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(CanonicalKey::of(self.keys.clone()?).plan(&self.channel, None, self.attempts))
+        Ok(CanonicalKey::of(self.keys.clone()?).plan(&self.client, None, self.attempts))
     }
 
     /// Reads, changes and saves it.
     async fn run(self) -> Result<Loaded<E>, X> {
-        let Self { channel, keys, mut change, attempts } = self;
+        let Self { client, keys, mut change, attempts } = self;
         let key = CanonicalKey::of(keys.map_err(Error::from)?);
-        let absent = || channel.not_found(&key.partition_key, &key.row_key);
-        let (stored, written) = guarded::<E, X>(&channel, &key, attempts, |stored| {
+        let absent = || client.not_found(&key.partition_key, &key.row_key);
+        let (stored, written) = retry_on_conflict::<E, X>(&client, &key, attempts, |stored| {
             let loaded = stored.ok_or_else(absent)?;
             change(loaded)?;
             let (transaction, rows) = prepare(loaded)?;
@@ -206,7 +207,7 @@ impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
         })
         .await?;
         let (mut loaded, (row, etag)) = stored.zip(written).ok_or_else(absent)?;
-        loaded.written(row.body, channel.version(&key, etag)?);
+        loaded.written(row.body, client.version(&key, etag)?);
         Ok(loaded)
     }
 }

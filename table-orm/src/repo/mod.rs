@@ -52,13 +52,13 @@ use crate::entity::{
 use crate::error::{Error, Result, refused};
 use crate::model::{ETag, TableName};
 use crate::plan::{
-    Channel, Connection, delete_all, insert_all, merge_all, replace_all, upsert_all,
+    Connection, TableClient, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 use crate::store::{Batch, IfMatch};
-use bulk::Grouping;
+use bulk::BatchPolicy;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use write::{Change, Then};
+use write::{Change, OnExisting};
 
 /// The entities of type `E` in one table. Cheap to clone.
 ///
@@ -73,25 +73,25 @@ use write::{Change, Then};
 /// [two versions at once](crate::guide::out_of_step#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
-    pub(crate) channel: Channel,
+    pub(crate) client: TableClient,
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E> Clone for Repo<E> {
     fn clone(&self) -> Self {
-        Self { channel: self.channel.clone(), entity: PhantomData }
+        Self { client: self.client.clone(), entity: PhantomData }
     }
 }
 
 impl<E: TableEntity> Repo<E> {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { channel: Channel::new::<E>(connection, table), entity: PhantomData }
+        Self { client: TableClient::new::<E>(connection, table), entity: PhantomData }
     }
 
     /// The table's name.
     #[must_use]
     pub const fn table(&self) -> &TableName {
-        &self.channel.table
+        &self.client.table
     }
 
     /// Creates the table.
@@ -100,7 +100,7 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::AlreadyExists`].
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
-        self.channel
+        self.client
             .store()
             .create_table(table)
             .await
@@ -125,7 +125,7 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::TableNotFound`].
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
-        self.channel
+        self.client
             .store()
             .delete_table(table)
             .await
@@ -144,7 +144,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey,
         Q::Row: RowOf<E>,
     {
-        Get::new(self.channel.clone(), key.into_keys())
+        Get::new(self.client.clone(), key.into_keys())
     }
 
     /// Many point queries, at most 16 at a time. Answers come in the order of the keys.
@@ -154,7 +154,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
-        GetMany::new(self.channel.clone(), keys)
+        GetMany::new(self.client.clone(), keys)
     }
 
     /// The rows of a query in one partition. At most 1000 rows a request.
@@ -165,8 +165,8 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = keys_of(query).map(|keys| self.channel.query(keys));
-        List::new(self.channel.clone(), query.map_err(Into::into))
+        let query = keys_of(query).map(|keys| self.client.query(keys));
+        List::new(self.client.clone(), query.map_err(Into::into))
     }
 
     /// Several queries of one kind, such as one for each shard of a load; at most 16 at a time.
@@ -226,7 +226,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
         E: FromRow<Q::Row>,
     {
-        Load { channel: self.channel.clone(), keys: keys_of(query), read: PhantomData }
+        Load { client: self.client.clone(), keys: keys_of(query), read: PhantomData }
     }
 
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
@@ -252,7 +252,7 @@ impl<E: TableEntity> Repo<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, upsert_all)
         } else {
-            self.over_stored(entity, Then::Upsert)
+            self.over_stored(entity, OnExisting::Upsert)
         }
     }
 
@@ -269,7 +269,7 @@ impl<E: TableEntity> Repo<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, merge_all)
         } else {
-            self.over_stored(entity, Then::Merge)
+            self.over_stored(entity, OnExisting::Merge)
         }
     }
 
@@ -322,7 +322,7 @@ impl<E: TableEntity> Repo<E> {
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        Merge::new(self.channel.clone(), key.into_keys(), patch.into_patch())
+        Merge::new(self.client.clone(), key.into_keys(), patch.into_patch())
     }
 
     /// Reads the entity under a canonical key, has it changed, and saves it under its ETag; when
@@ -397,8 +397,8 @@ impl<E: TableEntity> Repo<E> {
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        let (channel, keys) = (self.channel.clone(), key.into_keys());
-        Update { channel, keys, change: Box::new(change), attempts: MAX_ATTEMPTS }
+        let (client, keys) = (self.client.clone(), key.into_keys());
+        Update { client, keys, change: Box::new(change), attempts: MAX_ATTEMPTS }
     }
 
     /// Replaces the entity under the same canonical key, whatever its version. Returns its ETag.
@@ -412,7 +412,7 @@ impl<E: TableEntity> Repo<E> {
             let canonical = <E::Canonical as Row>::INDEX;
             self.blind(entity, |rows| replace_all(rows, canonical, &IfMatch::Any))
         } else {
-            self.over_stored(entity, Then::Replace(None))
+            self.over_stored(entity, OnExisting::Replace(None))
         }
     }
 
@@ -450,7 +450,7 @@ impl<E: TableEntity> Repo<E> {
             let guard = IfMatch::ETag(etag.clone());
             self.blind(entity, |rows| replace_all(rows, canonical, &guard))
         } else {
-            self.over_stored(entity, Then::Replace(Some(etag.clone())))
+            self.over_stored(entity, OnExisting::Replace(Some(etag.clone())))
         }
     }
 
@@ -465,7 +465,7 @@ impl<E: TableEntity> Repo<E> {
             let canonical = <E::Canonical as Row>::INDEX;
             self.blind(entity, |rows| delete_all(rows, canonical, &IfMatch::Any))
         } else {
-            self.over_stored(entity, Then::Delete)
+            self.over_stored(entity, OnExisting::Delete)
         }
     }
 
@@ -480,7 +480,7 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::Conflict`] when it was written since;
     /// [`Error::PartitionChanged`].
     pub fn save<'a, L: AsLoaded<E> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
-        Save { channel: self.channel.clone(), loaded, entity: PhantomData }
+        Save { client: self.client.clone(), loaded, entity: PhantomData }
     }
 
     /// Deletes a loaded entity, if nobody has written it since: all of its rows in one request.
@@ -489,7 +489,7 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::Conflict`] when it was written since;
     /// [`Error::NotFound`] when it is gone.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
-        Delete { channel: self.channel.clone(), loaded }
+        Delete { client: self.client.clone(), loaded }
     }
 
     /// Writes of several entities of one partition, of any types stored in this table, in one
@@ -499,7 +499,7 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        Transaction::new(self.channel.clone(), partition)
+        Transaction::new(self.client.clone(), partition)
     }
 
     /// Inserts many entities, several of one partition in a transaction. The input may be endless:
@@ -510,8 +510,8 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = E>,
     {
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-        let grouping = Grouping { operations, alone: None };
-        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+        let policy = BatchPolicy { operations, alone: None };
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 
     /// Inserts or replaces many entities: several of one partition in a transaction where
@@ -526,14 +526,14 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = E>,
         E: 'static,
     {
-        let grouping = if E::KEYS_FOLLOW_CANONICAL {
+        let policy = if E::KEYS_FOLLOW_CANONICAL {
             let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
-            Grouping { operations, alone: None }
+            BatchPolicy { operations, alone: None }
         } else {
             let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-            Grouping { operations, alone: Some(write::upsert_alone) }
+            BatchPolicy { operations, alone: Some(write::upsert_alone) }
         };
-        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 
     /// Deletes many loaded entities, each if nobody has written it since; several of one partition
@@ -542,8 +542,8 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoIterator<Item = Loaded<E>>,
     {
-        let grouping = Grouping { operations: Delete::<E>::prepare, alone: None };
-        Bulk::new(self.channel.clone(), entities.into_iter(), grouping)
+        let policy = BatchPolicy { operations: Delete::<E>::prepare, alone: None };
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 
     /// Deletes every entity of this type in a partition: reads its canonical rows page by page and
@@ -564,7 +564,7 @@ impl<E: TableEntity> Repo<E> {
         E: 'static,
     {
         let partition = partition.into_keys()?.partition;
-        delete_partition::delete_partition::<E>(&self.channel, partition).await
+        delete_partition::delete_partition::<E>(&self.client, partition).await
     }
 
     fn blind<T>(&self, entity: &E, operations: impl FnOnce(EntityRows) -> Batch) -> Write<E, T> {
@@ -572,13 +572,13 @@ impl<E: TableEntity> Repo<E> {
         self.write(change)
     }
 
-    fn over_stored<T>(&self, entity: &E, then: Then) -> Write<E, T> {
-        let change = EntityRows::of(entity).map(|rows| Change::OverStored { rows, then });
+    fn over_stored<T>(&self, entity: &E, on_existing: OnExisting) -> Write<E, T> {
+        let change = EntityRows::of(entity).map(|rows| Change::OverStored { rows, on_existing });
         self.write(change)
     }
 
     fn write<T>(&self, change: Result<Change, Invalid>) -> Write<E, T> {
-        let channel = self.channel.clone();
-        Write { channel, change, attempts: MAX_ATTEMPTS, entity: PhantomData }
+        let client = self.client.clone();
+        Write { client, change, attempts: MAX_ATTEMPTS, entity: PhantomData }
     }
 }

@@ -3,7 +3,7 @@
 use crate::entity::{Invalid, ReadRow, SkipUnreadable, read_rows};
 use crate::error::{Error, Result};
 use crate::model::MAX_PAGE_ROWS;
-use crate::plan::{Channel, Plan, Step};
+use crate::plan::{Plan, Step, TableClient};
 use crate::query::{PageToken, RowQuery};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 #[must_use = "nothing is sent until `next`"]
 #[derive(Debug)]
 pub struct Pages<T> {
-    channel: Channel,
+    client: TableClient,
     reader: PageReader<T>,
     /// The next request; `None` at the end. An error waits here for the next call.
     query: Option<Result<RowQuery>>,
@@ -82,31 +82,31 @@ impl<T> Deref for RowPage<T> {
 impl<T: ReadRow> Pages<T> {
     /// `size` is the most rows of a page, `None` for as many as the store gives.
     pub(super) fn new(
-        channel: Channel,
+        client: TableClient,
         row: usize,
         query: Result<RowQuery, Invalid>,
         limit: Option<usize>,
         size: Option<usize>,
     ) -> Self {
-        Self::of(channel, row, query.map_err(Error::from), limit, size)
+        Self::of(client, row, query.map_err(Error::from), limit, size)
     }
 
     /// The same of a query that more may be wrong with than its values.
     pub(crate) fn of(
-        channel: Channel,
+        client: TableClient,
         row: usize,
         query: Result<RowQuery>,
         limit: Option<usize>,
         size: Option<usize>,
     ) -> Self {
-        Self::read_by(channel, PageReader::each(row), query, limit, size)
+        Self::read_by(client, PageReader::each(row), query, limit, size)
     }
 }
 
 impl<T> Pages<T> {
     /// The same, read in that way.
     pub(super) fn read_by(
-        channel: Channel,
+        client: TableClient,
         reader: PageReader<T>,
         query: Result<RowQuery>,
         limit: Option<usize>,
@@ -117,7 +117,7 @@ impl<T> Pages<T> {
             Ok(query)
         });
         let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
-        Self { channel, reader, query, left: limit, skip: None, left_out: false }
+        Self { client, reader, query, left: limit, skip: None, left_out: false }
     }
 
     /// The same, without rows that cannot be read.
@@ -172,7 +172,7 @@ impl<T> Pages<T> {
             Some(Ok(query)) => self.request(query),
             _ => return self.query.take().map_or(Ok(None), |failed| failed.map(|_| None)),
         };
-        let page = self.channel.page(&request).await?;
+        let page = self.client.page(&request).await?;
         let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
         let read = (reader.read)(reader.row, &page.body, self.skip.as_ref(), most);
         let Ok(items) = read else {

@@ -1,8 +1,8 @@
-//! Writes of an entity that was loaded, guarded by the version it was loaded in.
+//! Writes of an entity that was loaded,  retry_on_conflict by the version it was loaded in.
 
 use crate::entity::{AsLoaded, EntityRows, Loaded, Row, TableEntity};
 use crate::error::{Error, Result};
-use crate::plan::{Channel, InPlace, Plan, changes, delete_all};
+use crate::plan::{Plan, TableClient, UpdateMode, changes, delete_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Save<'a, E, L> {
-    pub(super) channel: Channel,
+    pub(super) client: TableClient,
     pub(super) loaded: L,
     pub(super) entity: PhantomData<fn(&'a ()) -> E>,
 }
@@ -24,7 +24,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     /// A key or property that the service would refuse; [`Error::PartitionChanged`].
     pub fn plan(&self) -> Result<Plan> {
         let (transaction, _) = prepare(self.loaded.loaded())?;
-        Ok(Plan::write(&self.channel.table, transaction))
+        Ok(Plan::write(&self.client.table, transaction))
     }
 
     async fn run(mut self) -> Result<L> {
@@ -34,7 +34,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
             return Ok(self.loaded);
         };
         let written = transaction.last_on(&canonical.row_key);
-        let etags = self.channel.send_changes(transaction, &canonical.row_key).await?;
+        let etags = self.client.send_changes(transaction, &canonical.row_key).await?;
         if let Some(etag) = written.and_then(|index| etags.into_iter().nth(index).flatten()) {
             self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
@@ -54,7 +54,7 @@ pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Batch, Enti
         });
     }
     let canonical = <E::Canonical as Row>::INDEX;
-    let transaction = changes(&stored, &new, canonical, loaded.etag(), InPlace::Replace);
+    let transaction = changes(&stored, &new, canonical, loaded.etag(), UpdateMode::Replace);
     Ok((transaction, new))
 }
 
@@ -75,7 +75,7 @@ where
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Delete<E> {
-    pub(super) channel: Channel,
+    pub(super) client: TableClient,
     pub(super) loaded: Loaded<E>,
 }
 
@@ -85,7 +85,7 @@ impl<E: TableEntity> Delete<E> {
     /// # Errors
     /// When the stored row can no longer be read.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(Plan::write(&self.channel.table, Self::prepare(&self.loaded)?))
+        Ok(Plan::write(&self.client.table, Self::prepare(&self.loaded)?))
     }
 
     pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Batch> {
@@ -102,7 +102,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
         Box::pin(async move {
             let transaction = Self::prepare(&self.loaded)?;
             // The canonical row is deleted under its ETag, which no index row is.
-            self.channel.send_changes(transaction, "").await.map(drop)
+            self.client.send_changes(transaction, "").await.map(drop)
         })
     }
 }

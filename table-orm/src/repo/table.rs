@@ -1,12 +1,12 @@
 //! The untyped calls on one table, for tools.
 
 use super::Repo;
-use super::bulk::{Bulk, Grouping};
+use super::bulk::{BatchPolicy, Bulk};
 use super::pages::{Pages, RowStream};
 use crate::entity::{DynamicEntity, SkipUnreadable, TableEntity, read_row};
 use crate::error::Result;
 use crate::model::{ETag, Metadata, TableName};
-use crate::plan::{CanonicalKey, Channel, Connection, Plan, Step};
+use crate::plan::{CanonicalKey, Connection, Plan, Step, TableClient};
 use crate::property::PropertyError;
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -20,17 +20,17 @@ use std::sync::Arc;
 /// through [`Repo`](super::Repo).
 #[derive(Debug, Clone)]
 pub struct Table {
-    pub(crate) channel: Channel,
+    pub(crate) client: TableClient,
 }
 
 impl Table {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { channel: Channel::untyped(connection, table, "DynamicEntity") }
+        Self { client: TableClient::untyped(connection, table, "DynamicEntity") }
     }
 
     /// The entities of type `E` in this table.
     pub(crate) fn repo<E: TableEntity>(&self) -> Repo<E> {
-        let Channel { connection, table, .. } = self.channel.clone();
+        let TableClient { connection, table, .. } = self.client.clone();
         Repo::new(connection, table)
     }
 
@@ -39,7 +39,7 @@ impl Table {
     /// # Errors
     /// The store's refusal, or a row that cannot be read.
     pub async fn get(&self, partition_key: &str, row_key: &str) -> Result<Option<DynamicEntity>> {
-        match self.channel.get(partition_key, row_key, None, Metadata::Minimal).await? {
+        match self.client.get(partition_key, row_key, None, Metadata::Minimal).await? {
             Some(row) => {
                 let mut entity = read_row::<DynamicEntity>(0, &row.body)?;
                 entity.etag = row.header.or(entity.etag);
@@ -91,7 +91,7 @@ impl Table {
             Ok(Batch { partition_key: row.partition_key.clone(), operations })
         };
         let input = rows.into_iter();
-        Bulk::new(self.channel.clone(), input, Grouping { operations, alone: None })
+        Bulk::new(self.client.clone(), input, BatchPolicy { operations, alone: None })
     }
 
     /// Inserts a row, or sets the given properties of the one there.
@@ -130,9 +130,9 @@ impl Table {
     /// The rows of one partition whose RowKeys lie in a range of stored text; `..` for all.
     pub fn list(&self, partition_key: impl Into<String>, rows: impl IntoSpan) -> DynamicList {
         let partition = Span::Exact(partition_key.into());
-        let mut query = self.channel.query(KeyRange { partition, row: rows.into_span() });
+        let mut query = self.client.query(KeyRange { partition, row: rows.into_span() });
         query.metadata = Metadata::Minimal;
-        DynamicList { channel: self.channel.clone(), query, limit: None, skip: None }
+        DynamicList { client: self.client.clone(), query, limit: None, skip: None }
     }
 
     async fn write(
@@ -142,7 +142,7 @@ impl Table {
     ) -> Result<ETag> {
         let etag = self.send(row, action).await?;
         let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
-        self.channel.version(&CanonicalKey { partition_key, row_key }, etag)
+        self.client.version(&CanonicalKey { partition_key, row_key }, etag)
     }
 
     async fn send(
@@ -153,7 +153,7 @@ impl Table {
         let operation = Operation { row_key: row.row_key.clone(), action: action(row.body()?) };
         let partition_key = row.partition_key.clone();
         let transaction = Batch { partition_key, operations: vec![operation] };
-        Ok(self.channel.send(transaction).await?.into_iter().next().flatten())
+        Ok(self.client.send(transaction).await?.into_iter().next().flatten())
     }
 }
 
@@ -165,7 +165,7 @@ fn condition(row: &DynamicEntity) -> IfMatch {
 #[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
 #[derive(Debug, Clone)]
 pub struct DynamicList {
-    channel: Channel,
+    client: TableClient,
     query: RowQuery,
     limit: Option<usize>,
     skip: Option<SkipUnreadable>,
@@ -231,6 +231,6 @@ impl DynamicList {
     }
 
     fn ask(self, size: Option<usize>) -> Pages<DynamicEntity> {
-        Pages::new(self.channel, 0, Ok(self.query), self.limit, size).skipping(self.skip)
+        Pages::new(self.client, 0, Ok(self.query), self.limit, size).skipping(self.skip)
     }
 }

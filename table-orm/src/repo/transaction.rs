@@ -11,7 +11,7 @@ use crate::entity::{
 };
 use crate::error::{Error, Result, TransactionError};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
-use crate::plan::{Channel, Owner, Plan, insert_all, merge_all, upsert_all};
+use crate::plan::{EntityContext, Plan, TableClient, insert_all, merge_all, upsert_all};
 use crate::query::Span;
 use crate::store::Batch;
 use std::fmt;
@@ -52,7 +52,7 @@ use std::ops::Range;
 /// ```
 #[must_use = "nothing is sent until `commit`"]
 pub struct Transaction<'a> {
-    channel: Channel,
+    client: TableClient,
     /// The table's name in the derive of its entities, which may be stored in another.
     table: &'static str,
     transaction: Batch,
@@ -64,7 +64,7 @@ pub struct Transaction<'a> {
 
 /// One entity of a unit.
 struct Member<'a> {
-    owner: Owner,
+    context: EntityContext,
     operations: Range<usize>,
     /// The operation that gives its version; for none, the version it keeps.
     version: Result<usize, Option<ETag>>,
@@ -74,7 +74,7 @@ struct Member<'a> {
 
 impl fmt::Debug for Transaction<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entities: Vec<_> = self.members.iter().map(|member| member.owner.entity).collect();
+        let entities: Vec<_> = self.members.iter().map(|member| member.context.entity).collect();
         f.debug_struct("Transaction")
             .field("transaction", &self.transaction)
             .field("entities", &entities)
@@ -85,7 +85,7 @@ impl fmt::Debug for Transaction<'_> {
 
 impl<'a> Transaction<'a> {
     /// A unit of that partition.
-    pub(crate) fn new<Q>(channel: Channel, partition: Q) -> Self
+    pub(crate) fn new<Q>(client: TableClient, partition: Q) -> Self
     where
         Q: WholePartition,
     {
@@ -100,10 +100,11 @@ impl<'a> Transaction<'a> {
                 String::new()
             }
         };
-        // Each operation has an owner of its own.
-        let channel = Channel { owner: Owner::untyped(channel.owner.entity), ..channel };
+        // Each operation has an context of its own.
+        let client =
+            TableClient { context: EntityContext::untyped(client.context.entity), ..client };
         Self {
-            channel,
+            client,
             table: <Q::Row as Row>::Entity::TABLE,
             transaction: Batch { partition_key, operations: Vec::new() },
             members: Vec::new(),
@@ -145,8 +146,8 @@ impl<'a> Transaction<'a> {
         E: TableEntity,
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        let (channel, patch) = (self.channel.clone(), patch.into_patch());
-        let merge = Merge::new(channel, key.into_keys(), patch);
+        let (client, patch) = (self.client.clone(), patch.into_patch());
+        let merge = Merge::new(client, key.into_keys(), patch);
         match merge.key().and_then(|key| merge.one_row(&key)) {
             _ if !E::PATCHES_ONE_ROW => self.fail(TransactionError::NotBlind(E::NAME)),
             Ok(transaction) => self.push::<E>(transaction, Ok(0), None),
@@ -190,10 +191,10 @@ impl<'a> Transaction<'a> {
     /// What [`commit`](Self::commit) would refuse before it sends anything, but for the size in
     /// bytes, of which the store knows.
     pub fn plan(self) -> Result<Plan> {
-        let Self { channel, transaction, error, .. } = self;
+        let Self { client, transaction, error, .. } = self;
         match error {
             Some(error) => Err(error),
-            None => Ok(Plan::write(&channel.table, transaction)),
+            None => Ok(Plan::write(&client.table, transaction)),
         }
     }
 
@@ -205,22 +206,22 @@ impl<'a> Transaction<'a> {
     /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`], with the entity, the row and the
     /// operation that failed: nothing was written.
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { channel, transaction, members, error, .. } = self;
+        let Self { client, transaction, members, error, .. } = self;
         if let Some(error) = error {
             return Err(error);
         }
         let sent = match transaction.operations.len() {
             0 => Ok(Vec::new()),
             // A canonical row is deleted under its ETag, which no index row is.
-            _ => channel.send_changes(transaction, "").await,
+            _ => client.send_changes(transaction, "").await,
         };
         let mut etags = sent.map_err(|error| {
             let failed = error.refusal().and_then(|refusal| refusal.operation);
-            let owner = failed.and_then(|(index, _)| {
+            let context = failed.and_then(|(index, _)| {
                 members.iter().find(|member| member.operations.contains(&index))
             });
-            match owner {
-                Some(member) => member.owner.claim(error),
+            match context {
+                Some(member) => member.context.attribute(error),
                 None => error,
             }
         })?;
@@ -297,8 +298,8 @@ impl<'a> Transaction<'a> {
         let start = here.len();
         here.extend(new.operations);
         let end = here.len();
-        let owner = Owner::of::<E>();
-        self.members.push(Member { owner, operations: start..end, version, written });
+        let context = EntityContext::of::<E>();
+        self.members.push(Member { context, operations: start..end, version, written });
         if end > MAX_TRANSACTION_OPERATIONS {
             self.fail(TransactionError::TooManyOperations(end));
         }

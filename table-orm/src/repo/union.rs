@@ -6,7 +6,7 @@ use crate::entity::{MemberOf, Row, SkipUnreadable, TableUnion, WholePartition, s
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::model::{Metadata, TableName};
-use crate::plan::{Channel, Connection, Plan, Step};
+use crate::plan::{Connection, Plan, Step, TableClient};
 use crate::property::PropertyError;
 use crate::query::{KeyRange, RowQuery, Span};
 use futures_core::future::BoxFuture;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
 #[derive(Debug)]
 pub struct UnionList<U> {
-    channel: Channel,
+    client: TableClient,
     query: Result<RowQuery, KeyError>,
     limit: Option<usize>,
     skip: Option<SkipUnreadable>,
@@ -34,9 +34,9 @@ pub struct UnionList<U> {
 
 impl<U> Clone for UnionList<U> {
     fn clone(&self) -> Self {
-        let Self { channel, query, limit, skip, union } = self;
-        let (channel, query, skip) = (channel.clone(), query.clone(), skip.clone());
-        Self { channel, query, limit: *limit, skip, union: *union }
+        let Self { client, query, limit, skip, union } = self;
+        let (client, query, skip) = (client.clone(), query.clone(), skip.clone());
+        Self { client, query, limit: *limit, skip, union: *union }
     }
 }
 
@@ -46,16 +46,16 @@ impl<U: TableUnion> UnionList<U> {
         Q: WholePartition,
         <Q::Row as Row>::Entity: MemberOf<U>,
     {
-        let channel = Channel::untyped(connection, table, U::NAME);
+        let client = TableClient::untyped(connection, table, U::NAME);
         let canonical = U::MEMBERS.iter().filter_map(|member| member.rows.get(member.canonical));
         let row = canonical.map(|row| row.span()).reduce(Span::hull).unwrap_or(Span::All);
         let open = U::MEMBERS.iter().any(|member| member.metadata == Metadata::Minimal);
         let metadata = if open { Metadata::Minimal } else { Metadata::None };
         let query = partition
             .into_keys()
-            .map(|keys| channel.query(KeyRange { partition: keys.partition, row }))
+            .map(|keys| client.query(KeyRange { partition: keys.partition, row }))
             .map(|query| RowQuery { metadata, ..query });
-        Self { channel, query, limit: None, skip: None, union: PhantomData }
+        Self { client, query, limit: None, skip: None, union: PhantomData }
     }
 
     /// Leaves out entities that cannot be read, as
@@ -108,7 +108,7 @@ impl<U: TableUnion> UnionList<U> {
     fn ask(self, size: Option<usize>) -> Pages<U> {
         let reader = PageReader::some(|_, page, skip, most| read_union(page, skip, most));
         let query = self.query.map_err(Error::from);
-        Pages::read_by(self.channel, reader, query, self.limit, size).skipping(self.skip)
+        Pages::read_by(self.client, reader, query, self.limit, size).skipping(self.skip)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::entity::{EntityRows, Invalid, Row, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Channel, Decision, InPlace, MAX_ATTEMPTS, Plan, changes, delete_all, guarded,
-    insert_all,
+    CanonicalKey, Decision, MAX_ATTEMPTS, Plan, TableClient, UpdateMode, changes, delete_all,
+    insert_all, retry_on_conflict,
 };
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Write<E, T = ETag> {
-    pub(super) channel: Channel,
+    pub(super) client: TableClient,
     pub(super) change: Result<Change, Invalid>,
     pub(super) attempts: usize,
     pub(super) entity: PhantomData<fn() -> (E, T)>,
@@ -28,12 +28,12 @@ pub(super) enum Change {
     /// Sent without a look at what is stored; the first operation is the canonical row's.
     Blind(Batch),
     /// Decided by the rows that are stored.
-    OverStored { rows: EntityRows, then: Then },
+    OverStored { rows: EntityRows, on_existing: OnExisting },
 }
 
 /// What happens over the stored rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum OnExisting {
     /// They become the new rows; inserted when nothing is there.
     Upsert,
     /// They become the new rows; an error when nothing is there, or another version than given.
@@ -58,16 +58,16 @@ impl<E: TableEntity, T> Write<E, T> {
     /// # Errors
     /// A key or property that the service would refuse.
     pub fn plan(&self) -> Result<Plan> {
-        let table = &self.channel.table;
+        let table = &self.client.table;
         Ok(match self.change.clone()? {
             Change::Blind(transaction) => Plan::write(table, transaction),
-            Change::OverStored { rows, then } => {
+            Change::OverStored { rows, on_existing } => {
                 let Some(row) = rows.canonical() else {
-                    return Err(self.channel.not_found(&rows.partition_key, ""));
+                    return Err(self.client.not_found(&rows.partition_key, ""));
                 };
                 let key = CanonicalKey::in_partition(&rows.partition_key, row);
-                let inserts = matches!(then, Then::Upsert | Then::Merge);
-                key.plan(&self.channel, inserts.then(|| insert_all(rows)), self.attempts)
+                let inserts = matches!(on_existing, OnExisting::Upsert | OnExisting::Merge);
+                key.plan(&self.client, inserts.then(|| insert_all(rows)), self.attempts)
             }
         })
     }
@@ -82,11 +82,11 @@ impl<E: TableEntity, T> Write<E, T> {
                     partition_key: transaction.partition_key.clone(),
                     row_key: row_key.unwrap_or_default(),
                 };
-                let etags = self.channel.send_changes(transaction, &key.row_key).await?;
+                let etags = self.client.send_changes(transaction, &key.row_key).await?;
                 Ok((key, etags.into_iter().next().flatten()))
             }
-            Change::OverStored { rows, then } => {
-                over_stored::<E>(&self.channel, self.attempts, &rows, then).await
+            Change::OverStored { rows, on_existing } => {
+                over_stored::<E>(&self.client, self.attempts, &rows, on_existing).await
             }
         }
     }
@@ -94,36 +94,36 @@ impl<E: TableEntity, T> Write<E, T> {
 
 /// Brings the stored rows to `rows` under the canonical row's ETag.
 async fn over_stored<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     attempts: usize,
     rows: &EntityRows,
-    then: Then,
+    on_existing: OnExisting,
 ) -> Result<(CanonicalKey, Option<ETag>)> {
     let canonical = <E::Canonical as Row>::INDEX;
     let Some(row) = rows.canonical() else {
-        return Err(channel.not_found(&rows.partition_key, ""));
+        return Err(client.not_found(&rows.partition_key, ""));
     };
     let key = CanonicalKey::in_partition(&rows.partition_key, row);
-    if then == Then::Merge {
-        let etag = merge_over::<E>(channel, &key, attempts, &row.body, Some(rows)).await?;
+    if on_existing == OnExisting::Merge {
+        let etag = merge_over::<E>(client, &key, attempts, &row.body, Some(rows)).await?;
         return Ok((key, Some(etag)));
     }
-    let (_, written) = guarded::<E, Error>(channel, &key, attempts, |stored| match stored {
-        None if then == Then::Upsert => {
+    let (_, written) = retry_on_conflict::<E, Error>(client, &key, attempts, |stored| match stored {
+        None if on_existing == OnExisting::Upsert => {
             Ok(Decision { transaction: insert_all(rows.clone()), canonical: Some(row.clone()) })
         }
-        None => Err(channel.not_found(&key.partition_key, &key.row_key)),
-        Some(loaded) if then == Then::Delete => {
+        None => Err(client.not_found(&key.partition_key, &key.row_key)),
+        Some(loaded) if on_existing == OnExisting::Delete => {
             let guard = IfMatch::ETag(loaded.etag().clone());
             let transaction = delete_all(loaded.stored_rows()?, canonical, &guard);
             Ok(Decision { transaction, canonical: None })
         }
-        Some(loaded) if matches!(&then, Then::Replace(Some(etag)) if etag != loaded.etag()) => {
-            Err(channel.changed(&key.partition_key, &key.row_key))
+        Some(loaded) if matches!(&on_existing, OnExisting::Replace(Some(etag)) if etag != loaded.etag()) => {
+            Err(client.changed(&key.partition_key, &key.row_key))
         }
         Some(loaded) => {
             let (stored, etag) = (loaded.stored_rows()?, loaded.etag());
-            let transaction = changes(&stored, rows, canonical, etag, InPlace::Replace);
+            let transaction = changes(&stored, rows, canonical, etag, UpdateMode::Replace);
             Ok(Decision { transaction, canonical: Some(row.clone()) })
         }
     })
@@ -133,13 +133,13 @@ async fn over_stored<E: TableEntity>(
 
 /// An upsert as one of many, where it cannot share a transaction.
 pub(super) fn upsert_alone<E: TableEntity + 'static>(
-    channel: Channel,
+    client: TableClient,
     entity: E,
 ) -> BoxFuture<'static, (E, Result<()>)> {
     Box::pin(async move {
         let written = match EntityRows::of(&entity) {
             Ok(rows) => {
-                over_stored::<E>(&channel, MAX_ATTEMPTS, &rows, Then::Upsert).await.map(drop)
+                over_stored::<E>(&client, MAX_ATTEMPTS, &rows, OnExisting::Upsert).await.map(drop)
             }
             Err(invalid) => Err(invalid.into()),
         };
@@ -153,9 +153,9 @@ impl<E: TableEntity + 'static> IntoFuture for Write<E, ETag> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let channel = self.channel.clone();
+            let client = self.client.clone();
             let (key, etag) = self.run().await?;
-            channel.version(&key, etag)
+            client.version(&key, etag)
         })
     }
 }

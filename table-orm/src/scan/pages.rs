@@ -1,7 +1,7 @@
 //! Scans as pages, for clients that come back for the next one.
 
 use crate::entity::ReadRow;
-use crate::plan::{Channel, Connection};
+use crate::plan::{Connection, TableClient};
 use crate::repo::Pages;
 use crate::scan::{Scan, Serial};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub fn pages(self, size: usize) -> Pages<T> {
         let Serial { store, table, entity, row, query, limit, skip } = self.serial();
         let connection = Arc::new(Connection::new(store));
-        let channel = Channel::untyped(connection, table, entity);
-        Pages::of(channel, row, query, limit, Some(size)).skipping(skip)
+        let client = TableClient::untyped(connection, table, entity);
+        Pages::of(client, row, query, limit, Some(size)).skipping(skip)
     }
 }

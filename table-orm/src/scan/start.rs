@@ -2,7 +2,7 @@
 
 use super::Scan;
 use crate::entity::{DynamicEntity, TableEntity};
-use crate::plan::Channel;
+use crate::plan::TableClient;
 use crate::query::ScanPermit;
 use crate::repo::{Repo, Table, sent_by_last_method};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ impl<E: TableEntity> Repo<E> {
     /// Every entity of the table, by its canonical row, read by many workers and in no order.
     /// Reads, and is billed for, every row of the table.
     pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
-        let Channel { connection, table, .. } = &self.channel;
+        let TableClient { connection, table, .. } = &self.client;
         Scan::typed(Arc::clone(&connection.store), table.clone(), &permit)
     }
 }
@@ -20,7 +20,7 @@ impl Table {
     /// Every row of the table, read by many workers and in no order. Reads, and is billed for,
     /// every row.
     pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
-        let Channel { connection, table, .. } = &self.channel;
+        let TableClient { connection, table, .. } = &self.client;
         Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit)
     }
 }

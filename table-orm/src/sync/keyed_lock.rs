@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// So many places at each key.
 #[derive(Debug)]
-pub(crate) struct Turns<K> {
+pub(crate) struct KeyedLock<K> {
     places: usize,
     /// The keys that somebody is at.
     queues: Mutex<BTreeMap<K, Queue>>,
@@ -23,27 +23,27 @@ struct Queue {
     calls: usize,
 }
 
-impl<K: Clone + Ord> Turns<K> {
+impl<K: Clone + Ord> KeyedLock<K> {
     pub const fn new(places: usize) -> Self {
         Self { places, queues: Mutex::new(BTreeMap::new()) }
     }
 
     /// Waits for a place at a key.
-    pub async fn wait(&self, key: K) -> Turn<'_, K> {
+    pub async fn wait(&self, key: K) -> Permit<'_, K> {
         let (stay, places) = self.enter(key);
         // It is never closed.
         let place = places.acquire_owned().await.ok();
-        Turn { _place: place, _stay: stay }
+        Permit { _place: place, _stay: stay }
     }
 
-    fn enter(&self, key: K) -> (Stay<'_, K>, Arc<Semaphore>) {
+    fn enter(&self, key: K) -> (Waiter<'_, K>, Arc<Semaphore>) {
         let mut queues = self.queues();
         let queue = queues
             .entry(key.clone())
             .or_insert_with(|| Queue { places: Arc::new(Semaphore::new(self.places)), calls: 0 });
         queue.calls += 1;
         let places = Arc::clone(&queue.places);
-        (Stay { turns: self, key }, places)
+        (Waiter { turns: self, key }, places)
     }
 
     fn queues(&self) -> MutexGuard<'_, BTreeMap<K, Queue>> {
@@ -53,19 +53,19 @@ impl<K: Clone + Ord> Turns<K> {
 
 /// A place at a key, until it is dropped.
 #[must_use = "the place is left at once"]
-pub(crate) struct Turn<'t, K: Clone + Ord> {
+pub(crate) struct Permit<'t, K: Clone + Ord> {
     _place: Option<OwnedSemaphorePermit>,
-    _stay: Stay<'t, K>,
+    _stay: Waiter<'t, K>,
 }
 
 /// A call at a key.
-struct Stay<'t, K: Clone + Ord> {
-    turns: &'t Turns<K>,
+struct Waiter<'t, K: Clone + Ord> {
+    turns: &'t KeyedLock<K>,
     key: K,
 }
 
 /// The last one out forgets the key.
-impl<K: Clone + Ord> Drop for Stay<'_, K> {
+impl<K: Clone + Ord> Drop for Waiter<'_, K> {
     fn drop(&mut self) {
         let mut queues = self.turns.queues();
         if let Some(queue) = queues.get_mut(&self.key) {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_key_that_nobody_is_at_is_forgotten_whoever_leaves_last() {
-        let turns = Turns::new(2);
+        let turns = KeyedLock::new(2);
         let arrived = AtomicUsize::new(0);
         let stay = || {
             for round in 1..=100_000 {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_place_is_waited_for_at_one_key_only() {
-        let turns = Turns::new(1);
+        let turns = KeyedLock::new(1);
         let first = turns.wait("a").now_or_never();
         assert!(first.is_some());
         assert!(turns.wait("a").now_or_never().is_none());
@@ -120,7 +120,7 @@ mod tests {
 
     #[tokio::test]
     async fn turns_come_in_the_order_they_were_asked_for() {
-        let turns = Turns::new(1);
+        let turns = KeyedLock::new(1);
         let order = Mutex::new(Vec::new());
         let first = turns.wait("a").await;
         let call = |number| {
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
-        let turns = Turns::new(1);
+        let turns = KeyedLock::new(1);
         let first = turns.wait("a").await;
         let mut given_up = Box::pin(turns.wait("a"));
         assert!(given_up.as_mut().now_or_never().is_none());

@@ -3,5 +3,5 @@
 mod keyed_lock;
 mod random;
 
-pub(crate) use keyed_lock::{Turn, Turns};
+pub(crate) use keyed_lock::{KeyedLock, Permit};
 pub(crate) use random::Random;

@@ -17,7 +17,7 @@ pub use open::{OPEN_BYTES, OPEN_OPERATIONS};
 pub use report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 
 use crate::error::Result;
-use crate::plan::{Channel, Plan};
+use crate::plan::{Plan, TableClient};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use run::Run;
@@ -37,42 +37,42 @@ pub const DEFAULT_PARALLELISM: usize = 16;
 /// turn from `n` partitions go at least 6,400 / `n` at a time, and mostly twice as many.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Bulk<'a, E, I> {
-    channel: Channel,
+    client: TableClient,
     input: I,
-    grouping: Grouping<E>,
+    policy: BatchPolicy<E>,
     parallelism: usize,
     continues: bool,
     progress: Option<Box<dyn FnMut(BulkProgress) + Send + 'a>>,
 }
 
 /// How entities travel.
-pub(super) struct Grouping<E> {
+pub(super) struct BatchPolicy<E> {
     /// The operations that write an entity: those that are sent, or at least those of its rows.
     pub operations: fn(&E) -> Result<Batch>,
     /// Sends one by itself, where its operations depend on what is stored.
     pub alone: Option<SendAlone<E>>,
 }
 
-impl<E> Clone for Grouping<E> {
+impl<E> Clone for BatchPolicy<E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<E> Copy for Grouping<E> {}
+impl<E> Copy for BatchPolicy<E> {}
 
 /// Sends one entity and gives it back with the answer.
-pub(super) type SendAlone<E> = fn(Channel, E) -> BoxFuture<'static, (E, Result<()>)>;
+pub(super) type SendAlone<E> = fn(TableClient, E) -> BoxFuture<'static, (E, Result<()>)>;
 impl<E, I> fmt::Debug for Bulk<'_, E, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bulk").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("Bulk").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
 impl<'a, E, I> Bulk<'a, E, I> {
-    pub(super) fn new(channel: Channel, input: I, grouping: Grouping<E>) -> Self {
+    pub(super) fn new(client: TableClient, input: I, policy: BatchPolicy<E>) -> Self {
         let parallelism = DEFAULT_PARALLELISM;
-        Self { channel, input, grouping, parallelism, continues: false, progress: None }
+        Self { client, input, policy, parallelism, continues: false, progress: None }
     }
 
     /// Has at most `requests` transactions under way at a time; 0 counts as 1.

@@ -5,7 +5,7 @@ use super::chunk::Chunk;
 use super::open::Open;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 use crate::error::{Error, Result};
-use crate::plan::{CanonicalKey, Channel, MAX_ATTEMPTS, Plan};
+use crate::plan::{CanonicalKey, MAX_ATTEMPTS, Plan, TableClient};
 use crate::store::{Batch, Operation};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -47,14 +47,14 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
     pub fn plan(mut self) -> Result<Plan> {
         let mut steps = Vec::new();
         while let Some(chunk) = self.next_closed() {
-            let Bulk { channel, grouping, .. } = &self.bulk;
-            let plan = match (grouping.alone, chunk.transaction.operations.first()) {
+            let Bulk { client, policy, .. } = &self.bulk;
+            let plan = match (policy.alone, chunk.transaction.operations.first()) {
                 (Some(_), Some(canonical)) => CanonicalKey {
                     partition_key: chunk.transaction.partition_key.clone(),
                     row_key: canonical.row_key.clone(),
                 }
-                .plan(channel, Some(chunk.transaction), MAX_ATTEMPTS),
-                _ => Plan::write(&channel.table, chunk.transaction),
+                .plan(client, Some(chunk.transaction), MAX_ATTEMPTS),
+                _ => Plan::write(&client.table, chunk.transaction),
             };
             steps.extend(plan.steps);
         }
@@ -123,8 +123,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
             let Some(entity) = self.bulk.input.next() else {
                 return self.open.fullest();
             };
-            let closed = match (self.bulk.grouping.operations)(&entity) {
-                Ok(transaction) if self.bulk.grouping.alone.is_some() => {
+            let closed = match (self.bulk.policy.operations)(&entity) {
+                Ok(transaction) if self.bulk.policy.alone.is_some() => {
                     Some(Chunk::of(entity, transaction))
                 }
                 Ok(transaction) => self.open.push(entity, transaction),
@@ -147,16 +147,16 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         chunk.keys = operations.iter().map(|operation| operation.row_key.clone()).collect();
         let busy = self.busy.entry(chunk.partition_key().to_owned()).or_default();
         busy.extend(chunk.keys.iter().cloned());
-        let channel = self.bulk.channel.clone();
-        match (self.bulk.grouping.alone, chunk.entities.pop()) {
+        let client = self.bulk.client.clone();
+        match (self.bulk.policy.alone, chunk.entities.pop()) {
             (Some(alone), Some(entity)) => Box::pin(async move {
-                let (entity, sent) = alone(channel, entity).await;
+                let (entity, sent) = alone(client, entity).await;
                 chunk.entities.push(entity);
                 (chunk, sent)
             }),
             (_, last) => {
                 chunk.entities.extend(last);
-                send(channel, chunk)
+                send(client, chunk)
             }
         }
     }
@@ -210,7 +210,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         }
         let mut again: VecDeque<Chunk<E>> = VecDeque::new();
         for entity in entities {
-            match ((self.bulk.grouping.operations)(&entity), again.back_mut()) {
+            match ((self.bulk.policy.operations)(&entity), again.back_mut()) {
                 (Ok(transaction), Some(chunk)) if !each => {
                     chunk.push(entity, transaction.operations);
                 }
@@ -225,12 +225,15 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
 }
 
 /// Sends a chunk and gives it back with the answer.
-fn send<E: Send + 'static>(channel: Channel, mut chunk: Chunk<E>) -> BoxFuture<'static, Sent<E>> {
+fn send<E: Send + 'static>(
+    client: TableClient,
+    mut chunk: Chunk<E>,
+) -> BoxFuture<'static, Sent<E>> {
     let operations = std::mem::take(&mut chunk.transaction.operations);
     let partition_key = chunk.transaction.partition_key.clone();
     Box::pin(async move {
         // Canonical rows are written under a condition that no index row's deletion has.
-        let sent = channel.send_changes(Batch { partition_key, operations }, "").await;
+        let sent = client.send_changes(Batch { partition_key, operations }, "").await;
         (chunk, sent.map(drop))
     })
 }

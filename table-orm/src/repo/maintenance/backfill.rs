@@ -13,7 +13,7 @@ use crate::entity::{
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata};
-use crate::plan::{Channel, Plan, Step};
+use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
 use crate::store::{Action, Batch, Operation, Page};
 use futures_core::future::BoxFuture;
@@ -30,7 +30,7 @@ use std::marker::PhantomData;
 /// transaction are looked at one by one, a point query for each row.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Backfill<'a, E> {
-    channel: Channel,
+    client: TableClient,
     query: Result<RowQuery, KeyError>,
     reason: Option<String>,
     token: Option<PageToken>,
@@ -86,7 +86,7 @@ impl BackfillReport {
 
 impl<E> fmt::Debug for Backfill<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Backfill").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("Backfill").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
@@ -145,12 +145,12 @@ impl<E: TableEntity> Repo<E> {
         reason: Option<String>,
     ) -> Backfill<'a, E> {
         let query = partition.map(|partition| {
-            let mut query = self.channel.query(KeyRange { partition, row: canonical_rows::<E>() });
+            let mut query = self.client.query(KeyRange { partition, row: canonical_rows::<E>() });
             query.metadata = Metadata::Minimal;
             query
         });
         Backfill {
-            channel: self.channel.clone(),
+            client: self.client.clone(),
             query,
             reason,
             token: None,
@@ -217,7 +217,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
     async fn pages(&mut self, report: &mut BackfillReport) -> Result<()> {
         let mut query = self.first_query()?;
         loop {
-            let page = self.channel.page(&query).await?;
+            let page = self.client.page(&query).await?;
             self.page(&page, report).await?;
             query.continuation.clone_from(&page.continuation);
             report.progress.token = page.continuation.map(|next| PageToken::new(&query, next));
@@ -257,7 +257,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
         loop {
             while ended.is_ok() && under_way.len() < self.parallelism {
                 let Some(chunk) = chunks.next() else { break };
-                under_way.push(chunk.send::<E>(&self.channel));
+                under_way.push(chunk.send::<E>(&self.client));
             }
             let Some(written) = under_way.next().await else { break };
             entities += written.entities;
@@ -362,7 +362,7 @@ impl Chunk {
         self.entities.push(entity);
     }
 
-    async fn send<E: TableEntity>(self, channel: &Channel) -> Written {
+    async fn send<E: TableEntity>(self, client: &TableClient) -> Written {
         let mut written = Written {
             entities: self.entities.len() as u64,
             rows: self.entities.iter().map(|entity| entity.findings.len() as u64).sum(),
@@ -376,11 +376,11 @@ impl Chunk {
             return written;
         }
         let partition_key = self.partition_key.clone();
-        match channel.send(Batch { partition_key, operations }).await {
+        match client.send(Batch { partition_key, operations }).await {
             Ok(_) => {}
             Err(error) if came_between(&error) => {
                 (written.entities, written.rows) = (0, 0);
-                self.send_each::<E>(channel, &mut written).await;
+                self.send_each::<E>(client, &mut written).await;
             }
             Err(error) => {
                 (written.entities, written.rows) = (0, 0);
@@ -391,10 +391,10 @@ impl Chunk {
     }
 
     /// Looks at the entities one by one: some of their rows are there, or they have changed.
-    async fn send_each<E: TableEntity>(self, channel: &Channel, written: &mut Written) {
+    async fn send_each<E: TableEntity>(self, client: &TableClient, written: &mut Written) {
         for entity in self.entities {
             let Entity { canonical, findings, .. } = entity;
-            let outcome = mend::<E>(channel, &self.partition_key, &canonical, findings).await;
+            let outcome = mend::<E>(client, &self.partition_key, &canonical, findings).await;
             written.rows += outcome.repaired.len() as u64;
             let there = |skipped: &Skipped| skipped.reason == SkipReason::NoLongerHolds;
             written.skipped.extend(outcome.skipped.into_iter().filter(|skip| !there(skip)));

@@ -8,7 +8,7 @@ use super::verdict::{Outcome, Prepared, Verdict};
 use crate::entity::{DynamicEntity, EntityRow, EntityRows, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::{ETag, Metadata};
-use crate::plan::{Channel, MAX_ATTEMPTS};
+use crate::plan::{MAX_ATTEMPTS, TableClient};
 use crate::repo::maintenance::verify::{Finding, Problem, differences, own_canonical, told_rows};
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Mends what was found of one entity, by the canonical row as it is now; looks again when another
 /// writer comes between.
 pub(crate) async fn mend<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     canonical: &str,
     findings: Vec<Finding>,
@@ -24,7 +24,7 @@ pub(crate) async fn mend<E: TableEntity>(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let prepared = prepare::<E>(channel, partition_key, canonical, &findings).await;
+        let prepared = prepare::<E>(client, partition_key, canonical, &findings).await;
         let Prepared { transaction, verdicts } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return Outcome::failed(findings, error),
@@ -32,7 +32,7 @@ pub(crate) async fn mend<E: TableEntity>(
         if transaction.operations.is_empty() {
             return Outcome::of(findings, verdicts, None);
         }
-        match channel.send(transaction).await {
+        match client.send(transaction).await {
             Ok(_) => return Outcome::of(findings, verdicts, None),
             Err(error) if came_between(&error) && attempt < MAX_ATTEMPTS => {}
             Err(error) => return Outcome::of(findings, verdicts, Some(error)),
@@ -60,13 +60,13 @@ pub(crate) fn guard(partition_key: &str, row_key: &str, etag: ETag) -> Result<Op
 
 /// Looks at the rows, and says what to write.
 pub(crate) async fn prepare<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     canonical: &str,
     findings: &[Finding],
 ) -> Result<Prepared> {
     let skip = |reason| Ok(Prepared::skipped(partition_key, findings.len(), reason));
-    let Some(row) = channel.get(partition_key, canonical, None, Metadata::Minimal).await? else {
+    let Some(row) = client.get(partition_key, canonical, None, Metadata::Minimal).await? else {
         return skip(SkipReason::NoLongerHolds);
     };
     let rows = match told_rows::<E>(partition_key, canonical, &row.body) {
@@ -80,7 +80,7 @@ pub(crate) async fn prepare<E: TableEntity>(
         let verdict = match expected.filter(|row| row.row_key != canonical) {
             None => Verdict::Skip(SkipReason::NoLongerHolds),
             Some(expected) => {
-                match mending::<E>(channel, &rows, canonical, expected, finding).await? {
+                match mending::<E>(client, &rows, canonical, expected, finding).await? {
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
                         // A finding given twice is mended once.
@@ -105,22 +105,22 @@ pub(crate) async fn prepare<E: TableEntity>(
 
 /// What brings one row in step, or why nothing is to be done.
 async fn mending<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     rows: &EntityRows,
     canonical: &str,
     expected: &EntityRow,
     finding: &Finding,
 ) -> Result<Result<Action, SkipReason>> {
     let (partition_key, row_key) = (&rows.partition_key, &expected.row_key);
-    let Some(stored) = channel.get(partition_key, row_key, None, Metadata::Minimal).await? else {
+    let Some(stored) = client.get(partition_key, row_key, None, Metadata::Minimal).await? else {
         return Ok(Ok(Action::Insert(expected.body.clone())));
     };
-    if differences(&expected.body, &stored.body, channel.store().hidden_property())?.is_none() {
+    if differences(&expected.body, &stored.body, client.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
     // It was not there for this entity: what is there now may be another's.
     if finding.problem == Problem::Missing
-        || is_another::<E>(channel, partition_key, canonical, expected, &stored).await?
+        || is_another::<E>(client, partition_key, canonical, expected, &stored).await?
     {
         return Ok(Err(SkipReason::Taken));
     }
@@ -129,7 +129,7 @@ async fn mending<E: TableEntity>(
 
 /// Whether a stored row belongs to another entity that tells of it.
 async fn is_another<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     canonical: &str,
     expected: &EntityRow,
@@ -142,7 +142,7 @@ async fn is_another<E: TableEntity>(
     if own == canonical {
         return Ok(false);
     }
-    let other = channel.get(partition_key, &own, None, Metadata::Minimal).await?;
+    let other = client.get(partition_key, &own, None, Metadata::Minimal).await?;
     Ok(other.is_some_and(|other| {
         told_rows::<E>(partition_key, &own, &other.body)
             .is_ok_and(|rows| rows.rows.iter().any(|row| row.row_key == *row_key))

@@ -17,7 +17,7 @@ use super::super::bulk::{DEFAULT_PARALLELISM, Remainder};
 use super::verify::{Finding, Problem};
 use crate::entity::TableEntity;
 use crate::error::Result;
-use crate::plan::{Channel, Plan};
+use crate::plan::{Plan, TableClient};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -41,7 +41,7 @@ const BATCH: usize = 1000;
 /// changes: a writer that has loaded the entity gets [`Error::Conflict`](crate::Error::Conflict), and loads it again.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Repair<E, I> {
-    channel: Channel,
+    client: TableClient,
     input: I,
     parallelism: usize,
     entity: PhantomData<fn() -> E>,
@@ -49,7 +49,7 @@ pub struct Repair<E, I> {
 
 impl<E, I> fmt::Debug for Repair<E, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Repair").field("channel", &self.channel).finish_non_exhaustive()
+        f.debug_struct("Repair").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
@@ -86,8 +86,8 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoIterator<Item = Finding>,
     {
-        let (channel, input) = (self.channel.clone(), findings.into_iter());
-        Repair { channel, input, parallelism: DEFAULT_PARALLELISM, entity: PhantomData }
+        let (client, input) = (self.client.clone(), findings.into_iter());
+        Repair { client, input, parallelism: DEFAULT_PARALLELISM, entity: PhantomData }
     }
 }
 
@@ -107,8 +107,8 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
         let mut plan = Plan { steps: Vec::new() };
         let mut jobs = Jobs::new(self.input);
         while let Some(job) = jobs.next::<E>() {
-            for transaction in job.plan::<E>(&self.channel).await? {
-                plan.steps.extend(Plan::write(&self.channel.table, transaction).steps);
+            for transaction in job.plan::<E>(&self.client).await? {
+                plan.steps.extend(Plan::write(&self.client.table, transaction).steps);
             }
         }
         Ok(plan)
@@ -125,8 +125,8 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
         loop {
             while going && under_way.len() < self.parallelism {
                 let Some(job) = jobs.next::<E>() else { break };
-                let channel = self.channel.clone();
-                under_way.push(async move { job.run::<E>(&channel).await });
+                let client = self.client.clone();
+                under_way.push(async move { job.run::<E>(&client).await });
             }
             let Some(outcome) = under_way.next().await else { break };
             repaired.extend(outcome.repaired);
@@ -165,13 +165,13 @@ enum Job {
 }
 
 impl Job {
-    async fn run<E: TableEntity>(self, channel: &Channel) -> Outcome {
+    async fn run<E: TableEntity>(self, client: &TableClient) -> Outcome {
         match self {
             Self::Entity { partition_key, canonical, findings } => {
-                mend::<E>(channel, &partition_key, &canonical, findings).await
+                mend::<E>(client, &partition_key, &canonical, findings).await
             }
             Self::Orphans { partition_key, findings } => {
-                orphans::delete::<E>(channel, &partition_key, findings).await
+                orphans::delete::<E>(client, &partition_key, findings).await
             }
             Self::Skip { finding, reason } => {
                 let skipped = vec![Skipped { finding: *finding, reason }];
@@ -180,15 +180,15 @@ impl Job {
         }
     }
 
-    async fn plan<E: TableEntity>(self, channel: &Channel) -> Result<Vec<Batch>> {
+    async fn plan<E: TableEntity>(self, client: &TableClient) -> Result<Vec<Batch>> {
         match self {
             Self::Entity { partition_key, canonical, findings } => {
                 let prepared =
-                    entity::prepare::<E>(channel, &partition_key, &canonical, &findings).await?;
+                    entity::prepare::<E>(client, &partition_key, &canonical, &findings).await?;
                 Ok(vec![prepared.transaction])
             }
             Self::Orphans { partition_key, findings } => {
-                orphans::plan::<E>(channel, &partition_key, &findings).await
+                orphans::plan::<E>(client, &partition_key, &findings).await
             }
             Self::Skip { .. } => Ok(Vec::new()),
         }

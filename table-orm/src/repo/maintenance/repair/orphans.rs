@@ -9,7 +9,7 @@ use super::verdict::{Outcome, Verdict};
 use crate::entity::{TableEntity, canonical, canonical_rows, split_page, template_of};
 use crate::error::{Error, Result};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
-use crate::plan::Channel;
+use crate::plan::TableClient;
 use crate::query::{KeyRange, Span};
 use crate::repo::maintenance::verify::{Finding, Found, own_canonical, told_rows};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -20,11 +20,11 @@ type Decision = Result<ETag, SkipReason>;
 
 /// Deletes those that are orphans now.
 pub(crate) async fn delete<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     findings: Vec<Finding>,
 ) -> Outcome {
-    let decisions = match decide::<E>(channel, partition_key, &findings).await {
+    let decisions = match decide::<E>(client, partition_key, &findings).await {
         Ok(decisions) => decisions,
         Err(error) => return Outcome::failed(findings, error),
     };
@@ -32,7 +32,7 @@ pub(crate) async fn delete<E: TableEntity>(
     let mut error = None;
     let doomed: Vec<_> = doomed(&findings, decisions).collect();
     for chunk in doomed.chunks(MAX_TRANSACTION_OPERATIONS) {
-        if let Err(refused) = delete_all(channel, partition_key, chunk, &mut verdicts).await {
+        if let Err(refused) = delete_all(client, partition_key, chunk, &mut verdicts).await {
             error = Some(refused);
             break;
         }
@@ -42,11 +42,11 @@ pub(crate) async fn delete<E: TableEntity>(
 
 /// The transactions that `delete` would send.
 pub(crate) async fn plan<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
 ) -> Result<Vec<Batch>> {
-    let decisions = decide::<E>(channel, partition_key, findings).await?;
+    let decisions = decide::<E>(client, partition_key, findings).await?;
     let doomed: Vec<_> = doomed(findings, decisions).collect();
     let chunks = doomed.chunks(MAX_TRANSACTION_OPERATIONS);
     Ok(chunks.map(|chunk| transaction(partition_key, chunk)).collect())
@@ -74,14 +74,14 @@ fn transaction(partition_key: &str, doomed: &[Doomed]) -> Batch {
 
 /// Sends deletions together, without those that turn out to be changed or gone.
 async fn delete_all(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     doomed: &[Doomed],
     verdicts: &mut [Verdict],
 ) -> Result<()> {
     let mut left = doomed.to_vec();
     while !left.is_empty() {
-        let Err(error) = channel.send(transaction(partition_key, &left)).await else { break };
+        let Err(error) = client.send(transaction(partition_key, &left)).await else { break };
         let reason = match &error {
             Error::Conflict(_) => SkipReason::Changed,
             Error::NotFound(_) => SkipReason::NoLongerHolds,
@@ -110,7 +110,7 @@ fn verdict(decision: &Decision) -> Verdict {
 
 /// Reads the rows, then what could tell of them.
 async fn decide<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
 ) -> Result<Vec<Decision>> {
@@ -123,14 +123,14 @@ async fn decide<E: TableEntity>(
             decisions.push(Err(SkipReason::NotOurs));
             continue;
         };
-        let Some(row) = channel.get(partition_key, row_key, None, Metadata::Minimal).await? else {
+        let Some(row) = client.get(partition_key, row_key, None, Metadata::Minimal).await? else {
             decisions.push(Err(SkipReason::NoLongerHolds));
             continue;
         };
         let etag = row.etag()?;
         let own = own_canonical::<E>(index, partition_key, row_key, &row.body);
         decisions.push(match own {
-            Some(own) => told_by::<E>(channel, partition_key, &own, row_key).await?.map_or_else(
+            Some(own) => told_by::<E>(client, partition_key, &own, row_key).await?.map_or_else(
                 || Err(SkipReason::Undecided),
                 |told| if told { Err(SkipReason::NoLongerHolds) } else { Ok(etag) },
             ),
@@ -147,7 +147,7 @@ async fn decide<E: TableEntity>(
         if open.is_empty() {
             break;
         }
-        let told = told_in::<E>(channel, partition_key, findings, &open).await?;
+        let told = told_in::<E>(client, partition_key, findings, &open).await?;
         open.retain(|&at| {
             let row_key = findings[at].row_key.as_str();
             let reason = if told.rows.contains(row_key) {
@@ -166,12 +166,12 @@ async fn decide<E: TableEntity>(
 
 /// Whether the canonical row of that key tells of a row; `None` when it cannot be read.
 async fn told_by<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     own: &str,
     row_key: &str,
 ) -> Result<Option<bool>> {
-    let Some(row) = channel.get(partition_key, own, None, Metadata::Minimal).await? else {
+    let Some(row) = client.get(partition_key, own, None, Metadata::Minimal).await? else {
         return Ok(Some(false));
     };
     let rows = told_rows::<E>(partition_key, own, &row.body).ok();
@@ -186,7 +186,7 @@ struct ToldIn {
 }
 
 async fn told_in<E: TableEntity>(
-    channel: &Channel,
+    client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
     open: &[usize],
@@ -194,10 +194,10 @@ async fn told_in<E: TableEntity>(
     let wanted: HashSet<_> = open.iter().map(|&at| findings[at].row_key.as_str()).collect();
     let mut told = ToldIn { rows: HashSet::new(), complete: true };
     let partition = Span::Exact(partition_key.to_owned());
-    let mut query = channel.query(KeyRange { partition, row: canonical_rows::<E>() });
+    let mut query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
     query.metadata = Metadata::Minimal;
     loop {
-        let page = channel.page(&query).await?;
+        let page = client.page(&query).await?;
         for row in split_page(&page.body)? {
             let row = Found::read(row.get().as_bytes())?;
             match told_rows::<E>(partition_key, &row.row_key, row.body) {

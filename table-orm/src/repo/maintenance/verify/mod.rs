@@ -19,7 +19,7 @@ use crate::entity::{RowOf, TableEntity, WholePartition, rows_of, split_page};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::model::Metadata;
-use crate::plan::{Channel, Plan, Step};
+use crate::plan::{Plan, Step, TableClient};
 use crate::query::{IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use futures_core::future::BoxFuture;
 use futures_util::stream;
@@ -45,7 +45,7 @@ use std::marker::PhantomData;
 #[must_use = "nothing is sent until this is awaited or streamed"]
 #[derive(Debug)]
 pub struct Verify<E> {
-    channel: Channel,
+    client: TableClient,
     query: Result<RowQuery, KeyError>,
     reason: Option<String>,
     entity: PhantomData<fn() -> E>,
@@ -116,11 +116,11 @@ impl<E: TableEntity> Repo<E> {
 
     fn verify_keys(&self, partition: Result<Span, KeyError>, reason: Option<String>) -> Verify<E> {
         let query = partition.map(|partition| {
-            let mut query = self.channel.query(KeyRange { partition, row: rows_of::<E>() });
+            let mut query = self.client.query(KeyRange { partition, row: rows_of::<E>() });
             query.metadata = Metadata::Minimal;
             query
         });
-        Verify { channel: self.channel.clone(), query, reason, entity: PhantomData }
+        Verify { client: self.client.clone(), query, reason, entity: PhantomData }
     }
 }
 
@@ -151,7 +151,7 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let run = self.query.map(|query| Run::<E>::new(self.channel, query));
+        let run = self.query.map(|query| Run::<E>::new(self.client, query));
         RowStream::new(stream::try_unfold(run, |run| async {
             let mut run = run?;
             Ok(run.next().await?.map(|finding| (finding, Ok(run))))
@@ -159,7 +159,7 @@ impl<E: TableEntity> Verify<E> {
     }
 
     async fn run(self) -> Result<VerifyReport> {
-        let mut run = Run::<E>::new(self.channel, self.query?);
+        let mut run = Run::<E>::new(self.client, self.query?);
         let mut findings = Vec::new();
         while let Some(finding) = run.next().await? {
             findings.push(finding);
@@ -180,7 +180,7 @@ impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
 
 /// A `verify` under way.
 struct Run<E> {
-    channel: Channel,
+    client: TableClient,
     /// The next request; `None` at the end.
     query: Option<RowQuery>,
     partition: Option<Partition<E>>,
@@ -191,9 +191,9 @@ struct Run<E> {
 }
 
 impl<E: TableEntity> Run<E> {
-    fn new(channel: Channel, query: RowQuery) -> Self {
+    fn new(client: TableClient, query: RowQuery) -> Self {
         let (query, ready) = (Some(query), VecDeque::new());
-        Self { channel, query, partition: None, ready, entities: 0, rows: 0, undecided: 0 }
+        Self { client, query, partition: None, ready, entities: 0, rows: 0, undecided: 0 }
     }
 
     async fn next(&mut self) -> Result<Option<Finding>> {
@@ -202,7 +202,7 @@ impl<E: TableEntity> Run<E> {
                 return Ok(Some(finding));
             }
             let Some(query) = &mut self.query else { return Ok(None) };
-            let page = self.channel.page(query).await?;
+            let page = self.client.page(query).await?;
             query.continuation = page.continuation;
             if query.continuation.is_none() {
                 self.query = None;
@@ -225,7 +225,7 @@ impl<E: TableEntity> Run<E> {
         if let Some(before) = self.partition.take_if(|open| open.key != row.partition_key) {
             self.undecided += before.finish(findings);
         }
-        let hidden = self.channel.store().hidden_property();
+        let hidden = self.client.store().hidden_property();
         let partition = self.partition.get_or_insert_with(|| {
             Partition::new(row.partition_key.clone(), hidden.map(str::to_owned))
         });
