@@ -1,4 +1,4 @@
-//! Reads a whole table with several workers, and goes on from a checkpoint after a stop.
+//! Reads a whole table with several workers, and continues from a checkpoint after a failure.
 
 use std::error::Error;
 use std::future::ready;
