@@ -103,5 +103,5 @@ pub use table_derive::{KeyPart, Projection, Properties, TableEntity, TableUnion}
 pub use tables::Tables;
 
 #[cfg(all(doctest, feature = "embedded"))]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -10,10 +10,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cases;
-#[path = "../../examples/table_copy/content.rs"]
+#[path = "../../examples/apps/table_copy/content.rs"]
 mod content;
 mod copies;
-#[path = "../../examples/table_copy/copy.rs"]
+#[path = "../../examples/apps/table_copy/copy.rs"]
 mod copy;
 mod cors;
 #[cfg(feature = "azure-data-tables")]

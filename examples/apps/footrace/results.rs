@@ -10,7 +10,7 @@ use time::{Duration, OffsetDateTime};
 
 /// When registration opened: 9 September 2013, 14:00 UTC, in seconds since 1970.
 const REGISTRATION_OPENED: i64 = 1_378_735_200;
-/// What stands for a time that was not taken.
+/// The text of a time that was not taken.
 const NO_TIME: &str = "-";
 
 /// The columns that make a finisher, besides the splits, which are called as their checkpoints.

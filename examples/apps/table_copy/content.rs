@@ -9,7 +9,7 @@ use table_orm::{DynamicEntity, Error, ScanPermit};
 /// and ETags, which the store sets, do not count.
 ///
 /// The hashes of all rows are added, so rows may come in any order; a row that is missing, doubled
-/// or different shows. It tells accidents, not forgery.
+/// or different shows. It detects accidents, not forgery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Content {
     /// The number of rows.
@@ -19,7 +19,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads all of a table, with as many requests under way; tells `read` of each page.
+    /// Reads all of a table, with as many requests under way; calls `read` for each page.
     pub async fn of(table: &Table, readers: usize, read: impl Fn(u64)) -> Result<Self, Error> {
         let mut content = Self::default();
         let scan = table.scan(ScanPermit::because("check of a copy")).concurrency(readers);
@@ -55,7 +55,7 @@ fn hash(value: &Edm, hasher: &mut DefaultHasher) {
         Edm::Double(number) => number.to_bits().hash(hasher),
         Edm::String(text) => text.hash(hasher),
         Edm::Binary(bytes) => bytes.hash(hasher),
-        // The literal of every other type tells its value.
+        // The literal of every other type holds its value.
         value => value.to_string().hash(hasher),
     }
 }

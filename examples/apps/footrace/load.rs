@@ -136,7 +136,7 @@ impl From<WrongLine> for Outcome {
     }
 }
 
-/// Tells what is wrong with a line from what is wrong with the store.
+/// Separates what is wrong with a line from what is wrong with the store.
 fn refused(error: Error, bib: Bib) -> Result<Reason, Error> {
     match error {
         Error::AlreadyExists(_) => Ok(Reason::Taken(bib)),

@@ -9,7 +9,7 @@ use table_orm::{DynamicEntity, Error, TableName, Tables};
 /// A store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// `memory`: gone at the end.
+    /// `memory`: lost at the end.
     Memory,
     /// `sample:ROWS`: rows made up in memory.
     Sample(usize),
@@ -79,7 +79,7 @@ impl Location {
         }
     }
 
-    /// What tells it from other stores, and is no secret: keys may change while a copy lasts.
+    /// What distinguishes it from other stores, and is no secret: keys may change while a copy lasts.
     pub fn name(&self) -> Result<String, LocationError> {
         Ok(match self {
             Self::Memory => "memory".to_owned(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub const SLOT: Duration = Duration::from_millis(200);
 /// How wide the busiest slot is shown.
 const WIDTH: usize = 56;
-/// How many requests of a slot a letter stands for.
+/// How many requests of a slot one letter shows.
 const SHARE: usize = 4;
 
 /// What happened in one slot.

@@ -73,7 +73,7 @@ impl<W: Write> Office<'_, W> {
         Ok(())
     }
 
-    /// A range of ages; within an age the fastest first, as the row's key goes on with the time.
+    /// A range of ages; within an age the fastest first, as the time follows in the row's key.
     async fn how_old(&mut self) -> Result<()> {
         self.report.question("Who was 70 or older, by age and time?")?;
         let (runners, cost) = ask(|| self.repo.list(self.race.by_age().age_in(70..))).await?;
@@ -165,7 +165,7 @@ impl<W: Write> Office<'_, W> {
         Ok(())
     }
 
-    /// A change of a property that stands in an index row's key, which moves that row. Taken back
+    /// Changes a property that is part of an index row's key, which moves that row. Changes it back
     /// at the end.
     async fn correct_age(&mut self, bib: Bib) -> Result<()> {
         self.report

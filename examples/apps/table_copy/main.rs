@@ -54,7 +54,7 @@ enum Failure {
          --to-table, or --over to write into it"
     )]
     NotEmpty(TableName),
-    #[error("the copy is not whole: {0}; the same command goes on from where it is")]
+    #[error("the copy is not whole: {0}; the same command continues from there")]
     NotWhole(#[source] Error),
     #[error(
         "the copy has {} rows and content {:032x}, the table {} rows and content {:032x}; one of \
@@ -62,7 +62,7 @@ enum Failure {
         .copy.rows, .copy.hash, .table.rows, .table.hash
     )]
     Different { table: Content, copy: Content },
-    #[error("stopped; the same command goes on from {0}")]
+    #[error("stopped; the same command continues from {0}")]
     Stopped(String),
     #[error(
         "--workers and --worker need the connection strings of storage accounts: processes can share nothing else, and it takes a build with `--features azure`"
@@ -123,7 +123,7 @@ async fn run(parser: lexopt::Parser, stop: impl Future<Output = ()>) -> Result<(
     };
     let (source, target) = arguments.open().await?;
     match arguments.part {
-        Part::All => alone(arguments, source, target, stop).await,
+        Part::All => copy_in_process(arguments, source, target, stop).await,
         #[cfg(feature = "azure")]
         Part::Coordinator(workers) => {
             workers::coordinate(arguments, source, target, workers, stop).await
@@ -137,7 +137,7 @@ async fn run(parser: lexopt::Parser, stop: impl Future<Output = ()>) -> Result<(
 }
 
 /// Copies and checks in this process.
-async fn alone(
+async fn copy_in_process(
     arguments: Arguments,
     source: Table,
     target: Table,
@@ -197,8 +197,8 @@ async fn copy(
     }
 }
 
-/// Compares both tables, unless it is not to, or is to stop. What is kept of the progress says that
-/// all is copied: then it goes on from here.
+/// Compares both tables, unless the arguments say not to, or `stop` ends. The progress says that
+/// everything is copied, so a later run starts here.
 async fn check(
     arguments: &Arguments,
     [source, target]: [&Table; 2],
@@ -214,7 +214,7 @@ async fn check(
     }
 }
 
-/// Whether nothing is to be gone on with: a copy that differs is made anew.
+/// Whether nothing is left to continue: a copy that differs is made anew.
 const fn is_over(checked: &Result<(), Failure>) -> bool {
     matches!(checked, Ok(()) | Err(Failure::Different { .. }))
 }

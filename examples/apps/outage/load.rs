@@ -27,7 +27,7 @@ pub fn sensor_name(sensor: usize) -> String {
     format!("sensor-{sensor:02}")
 }
 
-/// What the sensors were told of their readings, and what is stored.
+/// What the sensors know of their readings, and what is stored.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Acknowledged.
@@ -51,9 +51,9 @@ pub async fn sensor(tables: Tables, meter: Meter, sensor: usize, end: Instant) -
         let celsius = 20.0 + f64::from(number % 50) / 10.0;
         let reading = Reading { sensor: sensor_name(sensor), number, celsius };
         meter.record(What::Called);
-        let told = readings.insert(&reading).await;
+        let answer = readings.insert(&reading).await;
         meter.record(What::Returned);
-        match told {
+        match answer {
             Ok(_) => outcomes.acknowledged += 1,
             Err(Error::Ambiguous(_)) => outcomes.ambiguous += 1,
             Err(_) => outcomes.refused += 1,

@@ -34,13 +34,13 @@ with `--features azure`, the connection string of a storage account: UseDevelopm
 Azurite's. `env:NAME` is the STORE that the environment variable NAME has: a connection string has the
 account's key, and a command line is shown to everyone on the machine.
 
-Ctrl-C or SIGTERM ends it early. The same command then goes on where it was: the few pages that were being
+Ctrl-C or SIGTERM ends it early. The same command continues from there: the few pages that were being
 written are written again, which changes nothing. The checkpoint is deleted when the copy is whole
 and, unless --no-verify, has the rows of the table, type by type and bit by bit.
 
 With --workers, both stores are storage accounts. The progress is kept in the table `tablecopies` of
-the target's account, and a queue there tells the processes what there is to do; --readers and
---writers are divided among them. One that dies is made up for by the others a minute later.
+the target's account, and a queue there hands the work to the processes; --readers and
+--writers are divided among them. When one dies, the others take over its work a minute later.
 ";
 
 /// What the command line asks for.

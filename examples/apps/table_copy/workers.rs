@@ -26,10 +26,10 @@ use tokio::time::{sleep, timeout};
 
 /// The table of the copies under way.
 const CONTROL: &str = "tablecopies";
-/// The environment variables that tell workers the stores.
+/// The environment variables that name the stores to workers.
 const FROM: &str = "TABLE_COPY_FROM";
 const TO: &str = "TABLE_COPY_TO";
-/// The environment variable that tells a worker that its stdin ends when it is to stop.
+/// The environment variable that says to a worker: stop when stdin ends.
 const PARENT: (&str, &str) = ("TABLE_COPY_PARENT", "stdin");
 /// How long workers have to finish the pages they are at.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -42,7 +42,7 @@ pub enum WorkersError {
     #[error("the queue of the copy cannot be deleted: {0}")]
     Queue(#[from] QueueError),
     #[error(
-        "no copy of `{0}` to `{1}` between these accounts is under way, so there is none to work \
+        "no copy of `{0}` to `{1}` between these accounts is under way, so there is nothing to work \
          on; begin it with --workers"
     )]
     NotBegun(TableName, TableName),
@@ -50,7 +50,7 @@ pub enum WorkersError {
     Start(#[source] io::Error),
     #[error(
         "the workers have ended, and {0} ranges are not copied; their messages say why, and the \
-         same command goes on from where it is"
+         same command continues from there"
     )]
     Ended(u64),
     #[error(
@@ -251,7 +251,7 @@ async fn ended(workers: &mut [Child]) {
     }
 }
 
-/// Ends when the coordinator that has started this process closes its stdin, or is gone. Never ends
+/// Ends when the coordinator that has started this process closes its stdin, or has ended. Never ends
 /// for a worker started by hand, whose stdin may be anything.
 async fn let_go() {
     match std::env::var(PARENT.0) {

@@ -33,7 +33,7 @@ outage: sensors store readings while their service fails, and what becomes of th
 
 usage: cargo run --example outage -- [options]
 
-  --seed NUMBER  which faults to meet; 17 without it
+  --seed NUMBER  which faults to inject; 17 by default
   --svg FILE     where the chart goes; `outage.svg` without it
   --help         this text
 ";
@@ -102,7 +102,7 @@ async fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets the sensors work through an outage, and tells of it while it lasts.
+/// Lets the sensors work through an outage, and prints what happens while it lasts.
 async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outcomes), Failure> {
     // Has no fault but the partition that is away.
     let service = Faults::seeded(seed).store(Arc::new(EmbeddedStore::in_memory()?))?;
@@ -183,10 +183,10 @@ mod tests {
             assert!(slots.iter().any(|slot| slot.answered > before.answered / 2));
             let after = &slots[at(OUTAGE.1 + SLOT)..at(AWAY)];
             late += after.iter().map(|slot| slot.throttled + slot.failed).sum::<usize>();
-            let told = String::from_utf8(out).unwrap();
-            assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
+            let printed = String::from_utf8(out).unwrap();
+            assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
         }
-        // A service that asks to wait for long may not be asked while one partition alone is away.
+        // A service that asks to wait for long may not be asked while one partition is away.
         assert!(late > 0);
     }
 }

@@ -136,7 +136,7 @@ fn a_program_stopped_at_any_moment_is_completed_by_the_next_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("copy.redb");
     let text = ["--from", "sample:5000", "--to", path.to_str().unwrap(), "--readers", "2"];
-    // So many times the program asks whether it is to stop: in the copy, then in the check.
+    // How often the program asks whether to stop: in the copy, and then in the check.
     for asked in 0.. {
         let mut left = asked;
         let stop = poll_fn(|_| {
@@ -239,7 +239,7 @@ fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
     let failure = workers::not_whole(&arguments, error.into());
     assert_eq!(
         failure.to_string(),
-        "no copy of `results` to `copy` between these accounts is under way, so there is none to \
+        "no copy of `results` to `copy` between these accounts is under way, so there is nothing to \
          work on; begin it with --workers"
     );
 }
@@ -269,12 +269,12 @@ fn command_lines_of_workers_have_no_keys() {
     let line: Vec<_> = command.get_args().map(|text| text.to_str().unwrap()).collect();
     assert_eq!(line[..4], ["--from", "env:TABLE_COPY_FROM", "--to", "env:TABLE_COPY_TO"]);
     assert!(!line.iter().any(|text| text.contains('=')), "{line:?}");
-    let told = |name: &str, value: &str| {
+    let passed = |name: &str, value: &str| {
         command.get_envs().any(|set| set == (name.as_ref(), Some(value.as_ref())))
     };
-    assert!(told("TABLE_COPY_FROM", "UseDevelopmentStorage=true"));
-    assert!(told("TABLE_COPY_TO", account));
-    assert!(told("TABLE_COPY_PARENT", "stdin"));
+    assert!(passed("TABLE_COPY_FROM", "UseDevelopmentStorage=true"));
+    assert!(passed("TABLE_COPY_TO", account));
+    assert!(passed("TABLE_COPY_PARENT", "stdin"));
 }
 
 #[cfg(feature = "azure")]

@@ -14,7 +14,7 @@ use table_orm::{DynamicEntity, Error, ScanPermit};
 pub struct Copying {
     pub source: Table,
     pub target: Table,
-    /// The file in which the progress is kept. If it is there, the copy goes on from it.
+    /// The file in which the progress is kept. If it exists, the copy continues from it.
     pub checkpoint: PathBuf,
     /// Requests to the source under way at a time.
     pub readers: usize,
@@ -28,13 +28,13 @@ pub struct Copying {
 pub enum Ended {
     /// All rows were written.
     Whole,
-    /// It was asked to stop; the checkpoint tells how to go on.
+    /// It was asked to stop; the checkpoint records where to continue.
     Stopped,
 }
 
 impl Copying {
-    /// Copies the rows that the checkpoint has not counted yet, until `stop` says to stop. Tells
-    /// `written` the number of rows of each page when they are.
+    /// Copies the rows that the checkpoint does not count yet, until `stop` ends. Calls `written`
+    /// with the number of rows of each page once they are stored.
     pub async fn run(
         &self,
         stop: impl Future<Output = ()>,
