@@ -42,6 +42,8 @@
 
 #[doc(hidden)]
 pub mod __private;
+#[cfg(test)]
+mod dose;
 pub mod edm;
 pub mod entity;
 mod error;

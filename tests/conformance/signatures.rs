@@ -6,6 +6,7 @@ use crate::subject::{Subject, insert};
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
 use std::sync::Arc;
+use support::azurite::{ACCOUNT, Azurite, KEY};
 use table_orm::query::Span;
 use table_orm::queue::{AzureQueues, QueueErrorKind, Queues as _};
 use table_orm::store::azure::{
@@ -13,7 +14,6 @@ use table_orm::store::azure::{
 };
 use table_orm::store::{Batch, Metadata, Store, StoreError};
 use table_orm::{Error, Tables};
-use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 type Case = (&'static str, fn(&Azurite) -> Run);

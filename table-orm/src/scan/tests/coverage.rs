@@ -40,7 +40,7 @@ pub(in crate::scan) fn troubled(keys: Vec<Key>, page_rows: usize, trouble: u64) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, max_shrink_time: 20_000, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::dose::dose(60, 300), max_shrink_time: 20_000, ..Default::default() })]
 
     #[test]
     fn every_row_comes_once(

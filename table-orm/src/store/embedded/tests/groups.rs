@@ -96,7 +96,7 @@ async fn writers_that_wait_share_one_commit() {
 
     disk.hold(true);
     let writes = start_writes(&people, 64);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    disk.is_held_up().await;
     let before = syncs();
     disk.hold(false);
     for write in writes {
@@ -112,7 +112,7 @@ async fn a_dropped_writer_loses_only_its_answer() {
     let people = Arc::new(Fixture::with(on(&disk)).await);
     disk.hold(true);
     let writes = start_writes(&people, 10);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    disk.is_held_up().await;
     for write in &writes {
         write.abort();
     }
@@ -131,7 +131,7 @@ async fn a_failed_commit_is_told_to_every_writer_and_applies_nothing() {
     people.insert("p", "before", "{}").await;
     disk.hold(true);
     let writes = start_writes(&people, 8);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    disk.is_held_up().await;
     disk.broken.store(true, Ordering::Relaxed);
     disk.hold(false);
     for write in writes {
@@ -198,7 +198,7 @@ async fn a_panic_is_told_to_its_writers_and_others_can_write_on() {
         let table = table.clone();
         async move { store.create_table(&table).await }
     });
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    disk.is_held_up().await;
     disk.panics.store(true, Ordering::Relaxed);
     disk.hold(false);
     refused(create.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
@@ -217,11 +217,14 @@ fn a_runtime_that_shuts_down_takes_no_leadership_with_it() {
     };
     let first = runtime();
     let people = Arc::new(first.block_on(Fixture::with(on(&disk))));
-    // The only blocking thread is taken, so the leader's work never starts.
+    // The only blocking thread is taken until the runtime is shutting down, so the leader's work
+    // never starts.
     let busy = first.spawn_blocking(|| std::thread::sleep(Duration::from_millis(100)));
     let writes = first.block_on(async {
         let writes = start_writes(&people, 3);
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        while !people.store.inner.queue.is_led() {
+            tokio::task::yield_now().await;
+        }
         writes
     });
     assert!(people.store.inner.queue.is_led());
