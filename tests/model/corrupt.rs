@@ -55,12 +55,12 @@ impl Mutation {
 }
 
 #[derive(Debug)]
-pub struct Tamper {
+pub struct CorruptingStore {
     store: EmbeddedStore,
     mutation: Mutation,
 }
 
-impl Tamper {
+impl CorruptingStore {
     /// A store in memory, written by that engine.
     pub fn store(mutation: Mutation) -> InterceptedStore<Self> {
         InterceptedStore(Self { store: EmbeddedStore::in_memory().unwrap(), mutation })
@@ -68,7 +68,7 @@ impl Tamper {
 }
 
 #[async_trait]
-impl Intercept for Tamper {
+impl Intercept for CorruptingStore {
     fn inner(&self) -> &dyn Store {
         &self.store
     }

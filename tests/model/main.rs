@@ -11,7 +11,7 @@ mod reader;
 mod typed_faults;
 
 use calls::Ledger;
-use corrupt::{Mutation, Tamper};
+use corrupt::{CorruptingStore, Mutation};
 use entities::{EVENTS, Lap, Runner};
 use fastrand::Rng;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ async fn random_calls_leave_every_row_in_step() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_broken_diff_is_caught() {
     for mutation in Mutation::ALL {
-        let tables = Tables::new(Tamper::store(mutation));
+        let tables = Tables::new(CorruptingStore::store(mutation));
         let caught = run(&tables, 7, 5, 300).await;
         assert!(caught.is_err(), "{mutation:?} went unnoticed");
     }

@@ -1,8 +1,8 @@
-//! The typed calls under faults: several writers change the same entities, each of several rows.
-//! What they were answered must have an order, and every index row must follow from its canonical row.
+//! The typed calls under faults. Several writers change the same entities, each of several rows. Some
+//! order of the calls must explain all answers, and every index row must follow from its canonical row.
 //!
-//! An insert that is sent twice may bring back what another writer has deleted between, and no client
-//! can tell; so writers insert in one round and delete in the next.
+//! An insert that is sent twice may bring back what another writer deleted in between, which no client
+//! can detect. So writers insert in one round and delete in the next.
 //!
 //! Time is virtual. `FAULT_SEED=17` runs one seed.
 

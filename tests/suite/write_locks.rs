@@ -1,4 +1,4 @@
-//! Writes that read first, of one entity and at once: the writers of one process lock the entity.
+//! Calls that read an entity before they write it: one process makes them one after another.
 
 use async_trait::async_trait;
 use futures_util::poll;

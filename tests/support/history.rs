@@ -100,7 +100,7 @@ async fn client(place: Place, name: i64, steps: i64, recorder: Arc<Recorder>) {
     }
 }
 
-/// Lets clients read and set rows, for so many steps each, and checks that there is an order that
+/// Lets clients read and set rows, `steps` times each, and checks that there is an order that
 /// explains all their answers. A write that a store does not call ambiguous, and not done, must
 /// not have taken effect, as behind `Retry`. Returns how many operations that were.
 pub async fn check(store: Arc<dyn Store>, table: TableName, seed: u64, steps: i64) -> usize {

@@ -1,4 +1,4 @@
-//! Stores around a store that meddle with what passes.
+//! Stores around a store that see requests, and change them or their answers.
 
 use async_trait::async_trait;
 use std::fmt::Debug;
@@ -6,7 +6,7 @@ use table_orm::query::RowQuery;
 use table_orm::store::{Batch, Metadata, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName};
 
-/// What happens to reads and writes on their way; nothing, where it does not say.
+/// What happens to reads and writes on their way: nothing, where a method is not given.
 #[async_trait]
 pub trait Intercept: Debug + Send + Sync {
     fn inner(&self) -> &dyn Store;
@@ -44,7 +44,7 @@ pub trait Intercept: Debug + Send + Sync {
     }
 }
 
-/// The store of a meddler.
+/// The store of an [`Intercept`].
 #[derive(Debug)]
 pub struct InterceptedStore<M>(pub M);
 

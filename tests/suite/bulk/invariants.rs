@@ -116,7 +116,7 @@ struct Given {
 }
 
 impl Given {
-    /// An input of which one of so many is refused.
+    /// An input of which one entity in `one_of` is refused.
     fn input(&self, one_of: Option<u32>) -> Vec<Version> {
         let mut random = Rng::with_seed(self.seed);
         let mut version = |number| Version {

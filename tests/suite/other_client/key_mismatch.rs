@@ -1,4 +1,4 @@
-//! Under keys that their properties do not make.
+//! Rows whose properties do not make their keys.
 
 use super::{Order, order, orders};
 use table_orm::repo::Table;

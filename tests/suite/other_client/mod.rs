@@ -1,4 +1,4 @@
-//! Rows that other programs wrote.
+//! Rows that another client wrote.
 
 mod key_mismatch;
 mod unreadable;

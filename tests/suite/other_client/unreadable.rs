@@ -1,4 +1,4 @@
-//! Such as no type can be read from.
+//! Rows that their type cannot be read from.
 
 use super::{Order, order, orders_in};
 use futures_util::TryStreamExt as _;

@@ -1,4 +1,4 @@
-//! Stores between whose requests others write.
+//! Stores that let another client write between two requests.
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;

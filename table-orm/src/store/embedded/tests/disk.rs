@@ -36,7 +36,7 @@ impl Disk {
         changed.notify_all();
     }
 
-    /// Waits until a sync is held up. Tasks that were spawned before have begun then.
+    /// Waits until a sync is held up.
     pub(super) async fn is_held_up(&self) {
         while !self.gate.0.lock().unwrap().waiting {
             tokio::task::yield_now().await;
