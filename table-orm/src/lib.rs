@@ -82,6 +82,9 @@ pub mod scan;
 
 mod tables;
 
+#[cfg(test)]
+mod dose;
+
 #[doc(hidden)]
 pub mod __private;
 

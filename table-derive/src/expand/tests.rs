@@ -131,7 +131,7 @@ fn the_reference_entity_stays_within_its_budget() {
 /// The runtime's tests compare the same file with what the encoders write for the entity.
 #[test]
 fn sample_keys_are_those_that_the_encoders_write() {
-    let source = include_str!("../../../tests/tests/derive/samples.rs");
+    let source = include_str!("../../../tests/suite/derive/samples.rs");
     let file = syn2::parse_file(source).unwrap();
     let entity = file.items.into_iter().find_map(|item| match item {
         syn2::Item::Struct(item) => Some(quote::quote!(#item)),
@@ -142,7 +142,7 @@ fn sample_keys_are_those_that_the_encoders_write() {
     let entity = Entity::parse(&entity, &mut errors).unwrap();
     let model = Model::resolve(&entity, &mut errors).unwrap();
     let samples: String = model.keys().map(|key| sample::whole(key) + "\n").collect();
-    expect_file!["../../../tests/golden/samples.txt"].assert_eq(&samples);
+    expect_file!["../../../tests/fixtures/golden/samples.txt"].assert_eq(&samples);
 }
 
 #[test]
