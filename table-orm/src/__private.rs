@@ -41,8 +41,8 @@ use std::borrow::Cow;
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 /// The result of writing or reading a key.
 pub type KeyResult<T = ()> = Result<T, KeyError>;
-/// What keys tell of a field.
-pub type Told<T> = KeyResult<Option<T>>;
+/// The result of reading a field from keys.
+pub type FromKeys<T> = KeyResult<Option<T>>;
 /// The result of writing properties.
 pub type Written = Result<(), PropertyError>;
 /// The result of reading properties.

@@ -311,9 +311,9 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
             (Encoder::Shard(_), Source::Field(field)) => {
                 let ty = field.value_type();
                 let value = quote!(&_orm::Value::<#ty>::into_value(#ident));
-                give(part, &key, &shard_of(field, &value))
+                push(part, &key, &shard_of(field, &value))
             }
-            _ => give(part, &key, &quote!(#ident)),
+            _ => push(part, &key, &quote!(#ident)),
         }
     });
     let partitions = partitions_fn(model, expansion);
@@ -335,10 +335,10 @@ pub fn partition_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream
     }
 }
 
-fn give(part: &Part<'_>, key: &Ident, value: &TokenStream) -> TokenStream {
+fn push(part: &Part<'_>, key: &Ident, value: &TokenStream) -> TokenStream {
     let Part { name, then, .. } = part;
     let part = part.tokens();
-    quote!(let #key = #part::give_partition(#key, #name, #value, #then);)
+    quote!(let #key = #part::push_partition(#key, #name, #value, #then);)
 }
 
 /// `Entity::partitions(..)`, where the partition has a shard: one for each of them.
@@ -367,7 +367,7 @@ fn partitions_fn(model: &Model<'_>, expansion: &Expansion<'_>) -> Option<TokenSt
         let Part { ident, name, then, .. } = part;
         let value = if matches!(part.encoder, Encoder::Shard(_)) { &shard } else { ident };
         let part = part.tokens();
-        quote!(let #key = #part::give_one(&#value, #key, #name, #then);)
+        quote!(let #key = #part::push_ref(&#value, #key, #name, #then);)
     });
     let doc = super::doc(format!(
         "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",

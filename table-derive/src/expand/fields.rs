@@ -15,12 +15,12 @@ pub fn impls(model: &Model<'_>, expansion: &Expansion<'_>) -> TokenStream {
     let projected =
         || entity.fields.iter().filter(|field| field.is_column() || field.key_only.is_some());
     let fields = projected().map(|field| {
-        let (id, read, told) = (id(field), read_type(field), told(model, field));
+        let (id, read, from_keys) = (id(field), read_type(field), from_keys(model, field));
         let property = if field.is_stored() { &*field.property } else { "" };
         quote! {
             impl #params _orm::Field<#id, #read> for #ty #where_clause {
                 const PROPERTY: &'static str = #property;
-                #told
+                #from_keys
             }
         }
     });
@@ -48,10 +48,10 @@ fn id(field: &Field<'_>) -> Literal {
     Literal::u64_unsuffixed(names::field_id(&field.name))
 }
 
-/// `Field::told`, where there are rows that do not store the field, but whose keys tell it.
-fn told(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
+/// `Field::from_keys`, where some rows do not store the field, but their keys give it.
+fn from_keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let mut without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
-    let told = if let Some(read) = read(&model.partition, field) {
+    let from_keys = if let Some(read) = read(&model.partition, field) {
         let start = &model.partition.template.start;
         without.next()?;
         quote!(keys.partition::<Self, _>(#start, #read))
@@ -65,16 +65,16 @@ fn told(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
             .collect();
         let (last, others) = rows.split_last()?;
         quote! {
-            #(if let told @ _orm::Some(_) = #others? {
-                return _orm::Ok(told);
+            #(if let value @ _orm::Some(_) = #others? {
+                return _orm::Ok(value);
             })*
             #last
         }
     };
     let ty = read_type(field);
     Some(quote! {
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<#ty> {
-            #told
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<#ty> {
+            #from_keys
         }
     })
 }

@@ -65,9 +65,9 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
             <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?
         })
     });
-    let told = fields.iter().enumerate().map(|(index, field)| {
-        let (slot, tell) = (codec::slot(index), field_of(field, quote!(tell)));
-        quote!(#tell(&m, row, &mut #slot)?;)
+    let from_keys = fields.iter().enumerate().map(|(index, field)| {
+        let (slot, fill) = (codec::slot(index), field_of(field, quote!(fill_from_keys)));
+        quote!(#fill(&m, row, &mut #slot)?;)
     });
     let values = fields.iter().enumerate().map(|(index, field)| {
         let name = name_of(index);
@@ -101,7 +101,7 @@ fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
                         other => m.other(other)?,
                     }
                 }
-                #(#told)*
+                #(#from_keys)*
                 _orm::Ok(Self { #(#values),* })
             }
         }
@@ -145,13 +145,13 @@ fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
         #[allow(non_camel_case_types)]
         trait #has<T> {
             const PROPERTY: &'static str;
-            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
+            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
         }
         #[diagnostic::do_not_recommend]
         impl<E: _orm::Field<#id, T>, T> #has<T> for E {
             const PROPERTY: &'static str = <E as _orm::Field<#id, T>>::PROPERTY;
-            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
-                m.tell(row, slot, <E as _orm::Field<#id, T>>::told)
+            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
+                m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::from_keys)
             }
         }
         #[diagnostic::on_unimplemented(message = #not_stored, label = #no_value, note = #help)]

@@ -283,7 +283,7 @@ fn methods(
     quote! {
         #equal
         #vis fn #ident(self, #ident: #value) -> #next {
-            #make(#part_of::give(self.0, #name, #ident, #then) #phantom)
+            #make(#part_of::push(self.0, #name, #ident, #then) #phantom)
         }
         #range
         #starts_with

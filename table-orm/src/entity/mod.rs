@@ -3,12 +3,11 @@
 mod dynamic;
 mod key_mismatch;
 mod loaded;
+mod projection;
 mod query;
 mod read;
-mod row_templates;
 mod rows;
 mod skip;
-mod stored_keys;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -18,87 +17,24 @@ pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
 pub use key_mismatch::KeyMismatch;
 pub use loaded::{AsLoaded, Loaded};
-pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
 #[doc(hidden)]
-pub use query::{Field, Stores};
+pub use projection::{Field, Stores};
+pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
 pub use read::{FromRow, ReadRow};
 pub use rows::{EntityRow, EntityRows, Invalid};
+pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use key_mismatch::{ReadBackError, read_entity};
 pub(crate) use query::{canonical_rows, keys_of};
 pub(crate) use read::{AnyRow, read_etag, read_page, read_row, split_page};
-pub(crate) use row_templates::{canonical, name_of, rows_of, template_of};
 pub(crate) use rows::{body, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
+pub(crate) use template::{canonical, name_of, rows_of, template_of};
 
 use crate::key::{Escape, KeyError, KeyText};
 use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
-
-/// How much of the entity a row stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CopyKind {
-    /// Every property.
-    Full,
-    /// The properties named by `include`, or all but those named by `exclude`.
-    Partial,
-}
-
-/// One of the rows an entity is stored in, as its `#[row(..)]` attribute declares it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RowTemplate {
-    /// The row's name, such as `by_bib`.
-    pub name: &'static str,
-    /// The RowKey's template, such as `BIB:{bib:05}__{name}`.
-    pub key: &'static str,
-    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's starts so.
-    pub start: &'static str,
-    /// How much it stores.
-    pub copy: CopyKind,
-    /// How many ASCII digits surely follow the start, where that is empty: what tells its keys from
-    /// those of other types in the same partition.
-    pub digits: usize,
-}
-
-impl RowTemplate {
-    /// A row with every property.
-    #[must_use]
-    pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Full, digits: 0 }
-    }
-
-    /// A row with some of the properties.
-    #[must_use]
-    pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Partial, digits: 0 }
-    }
-}
-
-/// The guard row of a `unique(..)`: while it is there, no other entity of the partition has the same
-/// values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct GuardTemplate {
-    /// What is unique: fields and components, joined by `_`.
-    pub name: &'static str,
-    /// The RowKey's template, such as `UNQ:bib:{bib}`.
-    pub key: &'static str,
-    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts so.
-    pub start: &'static str,
-}
-
-impl GuardTemplate {
-    /// The only property of a guard row: the RowKey of the canonical row that it belongs to.
-    pub const REFERENCE: &'static str = "Canonical";
-
-    /// A guard of those values.
-    #[must_use]
-    pub const fn new(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start }
-    }
-}
 
 /// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
 ///

@@ -1,11 +1,75 @@
-//! Which RowKeys a template writes, as far as its literals tell.
+//! The templates of an entity's rows, and which RowKeys each of them writes, judged by its literals.
 //!
-//! Invariant: what a template writes it also [takes](RowTemplate::takes), and it lies in its span.
+//! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span holds it.
 
-use super::{GuardTemplate, RowTemplate};
+use super::{Row, TableEntity};
 use crate::query::Span;
 use std::borrow::Cow;
 use std::ops::Bound;
+
+/// How much of the entity a row stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyKind {
+    /// Every property.
+    Full,
+    /// The properties named by `include`, or all but those named by `exclude`.
+    Partial,
+}
+
+/// One of the rows an entity is stored in, as its `#[row(..)]` attribute declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RowTemplate {
+    /// The row's name, such as `by_bib`.
+    pub name: &'static str,
+    /// The RowKey's template, such as `BIB:{bib:05}__{name}`.
+    pub key: &'static str,
+    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's starts so.
+    pub start: &'static str,
+    /// How much it stores.
+    pub copy: CopyKind,
+    /// How many ASCII digits surely follow the start, where that is empty: what tells its keys from
+    /// those of other types in the same partition.
+    pub digits: usize,
+}
+
+impl RowTemplate {
+    /// A row with every property.
+    #[must_use]
+    pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start, copy: CopyKind::Full, digits: 0 }
+    }
+
+    /// A row with some of the properties.
+    #[must_use]
+    pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start, copy: CopyKind::Partial, digits: 0 }
+    }
+}
+
+/// The guard row of a `unique(..)`: while it is there, no other entity of the partition has the same
+/// values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GuardTemplate {
+    /// What is unique: fields and components, joined by `_`.
+    pub name: &'static str,
+    /// The RowKey's template, such as `UNQ:bib:{bib}`.
+    pub key: &'static str,
+    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts so.
+    pub start: &'static str,
+}
+
+impl GuardTemplate {
+    /// The only property of a guard row: the RowKey of the canonical row that it belongs to.
+    pub const REFERENCE: &'static str = "Canonical";
+
+    /// A guard of those values.
+    #[must_use]
+    pub const fn new(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start }
+    }
+}
 
 impl RowTemplate {
     /// The same row, whose keys surely go on with that many digits behind [`start`](Self::start).
@@ -139,6 +203,36 @@ impl GuardTemplate {
     pub(crate) const fn row(&self) -> RowTemplate {
         RowTemplate::partial(self.name, self.key, self.start)
     }
+}
+
+/// The index of the canonical row among the rows of an entity type.
+pub(crate) const fn canonical<E: TableEntity>() -> usize {
+    <E::Canonical as Row>::INDEX
+}
+
+/// The templates of an entity type, in the order of [`EntityRow::index`](crate::entity::EntityRow::index).
+fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
+    E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
+}
+
+/// The index and name of the template that writes such a RowKey; `None` for a row of another type in
+/// the same partition.
+pub(crate) fn template_of<E: TableEntity>(row_key: &str) -> Option<(usize, &'static str)> {
+    templates::<E>()
+        .enumerate()
+        .filter(|(_, template)| template.takes(row_key))
+        .max_by_key(|(_, template)| template.start.len())
+        .map(|(index, template)| (index, template.name))
+}
+
+/// The name of the template at an index.
+pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
+    templates::<E>().nth(index).map_or("", |template| template.name)
+}
+
+/// The smallest range of RowKeys that holds every row of the entity type.
+pub(crate) fn rows_of<E: TableEntity>() -> Span {
+    templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }
 
 #[cfg(test)]

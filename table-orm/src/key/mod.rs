@@ -10,24 +10,22 @@
 //! splits back into the values it was made of, but for those; where a range
 //! is offered ([`Sorted`], [`SortedLast`]), text order in UTF-16 units is value order.
 
+mod argument;
 mod chars;
 #[cfg(any(feature = "chrono", feature = "jiff"))]
 mod civil;
-mod codes;
 mod error;
-mod fnv;
 mod instant;
 mod number;
 mod part;
 mod reader;
 mod shard;
-mod stored;
 #[cfg(test)]
 mod tests;
 mod text;
-mod value;
 mod writer;
 
+pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
@@ -38,12 +36,11 @@ pub use part::{
     SortedLast, TextPart, Width,
 };
 pub use reader::KeyReader;
+#[doc(hidden)]
+pub use reader::StoredKeys;
 pub use shard::Shard;
 #[doc(hidden)]
 pub use shard::Sharded;
-#[doc(hidden)]
-pub use stored::StoredKeys;
-pub use value::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub use writer::{Escape, KeyText};
 
-pub(crate) use fnv::fnv;
+pub(crate) use shard::fnv;

@@ -1,6 +1,6 @@
 //! What a key component is, and the encoders there are.
 
-use super::{KeyFault, KeyText};
+use super::{KeyError, KeyFault, KeyText};
 
 /// The length of a component's text, in UTF-16 units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +123,22 @@ pub trait KeyPart<X = Plain>: Sized {
     /// # Errors
     /// When no value has that text.
     fn decode(text: &str) -> Result<Self, KeyFault>;
+}
+
+impl KeyText {
+    /// Appends a component's value. `until` is the literal behind it, or empty.
+    ///
+    /// # Errors
+    /// When a key cannot hold the value there. The key is unusable then.
+    pub fn part<X, T: KeyPart<X>>(
+        &mut self,
+        component: &'static str,
+        value: &T,
+        until: &'static str,
+    ) -> Result<(), KeyError> {
+        let until = if T::WIDTH.is_fixed() { "" } else { until };
+        self.component(component, until, |key| value.encode(key))
+    }
 }
 
 /// A component whose text sorts as its values do, wherever it stands in the key: no value's text is

@@ -91,6 +91,15 @@ impl<'a> KeyReader<'a> {
     }
 }
 
+/// The two keys of a row, and the template of its entity that the RowKey was written from.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct StoredKeys<'a> {
+    pub(crate) row: usize,
+    pub(crate) partition_key: &'a str,
+    pub(crate) row_key: &'a str,
+}
+
 fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

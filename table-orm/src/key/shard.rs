@@ -5,7 +5,14 @@
 //! more (the finalizer of SplitMix64), modulo the number of shards.
 
 use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Width};
-use crate::key::fnv;
+
+/// The 64-bit FNV-1a hash. Stored values depend on it: it is the same in every version and on every
+/// machine.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
 
 /// One of `N` shards, as the component `shard(f, N)` writes it: its number, in as many digits as the
 /// largest has. Does not give the value back.

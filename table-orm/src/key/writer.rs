@@ -5,7 +5,7 @@
 //! it, so that the key splits back in one way.
 
 use super::chars::{check_length, forbidden_in, is_forbidden};
-use super::{KeyError, KeyFault, KeyPart};
+use super::{KeyError, KeyFault};
 use std::mem;
 
 /// What happens to a text value with characters that a key cannot hold.
@@ -50,21 +50,18 @@ impl KeyText {
         self.text.push_str(literal);
     }
 
-    /// Appends a component's value. `until` is the literal behind it, or empty.
-    ///
-    /// # Errors
-    /// When the value cannot stand there; the key is not to be used then.
-    pub fn part<X, T: KeyPart<X>>(
+    /// Appends the text that `write` appends, as a component's value before the literal `until`.
+    #[inline]
+    pub(super) fn component(
         &mut self,
         component: &'static str,
-        value: &T,
         until: &'static str,
+        write: impl FnOnce(&mut Self) -> Result<(), KeyFault>,
     ) -> Result<(), KeyError> {
         let start = self.text.len();
-        let until = if T::WIDTH.is_fixed() { "" } else { until };
-        // A value may be written in parts of its own.
+        // A value may write components of its own.
         let outer = mem::replace(&mut self.until, until);
-        let written = value.encode(self).and_then(|()| self.check_separator(start, until));
+        let written = write(self).and_then(|()| self.check_separator(start, until));
         self.until = outer;
         written.map_err(|fault| self.error(component, start, fault))
     }

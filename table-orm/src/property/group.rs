@@ -11,8 +11,8 @@ use crate::codec::Members;
             the properties no other field has; an array or a `Vec` is a `#[table(series)]`"
 )]
 pub trait Properties: Sized {
-    /// The properties, as far as the type tells: checked together with those of the entity that it
-    /// is flattened into.
+    /// The properties that the type declares: checked together with those of the entity that it is
+    /// flattened into.
     #[doc(hidden)]
     const PROPERTIES: &'static [Declared] = &[];
 
@@ -47,6 +47,16 @@ pub trait Properties: Sized {
     /// # Errors
     /// The property that is missing or wrong.
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
+}
+
+impl PropertiesWriter {
+    /// Writes the properties of a flattened field.
+    ///
+    /// # Errors
+    /// When the service cannot store one of them.
+    pub fn flatten<T: Properties>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(name, self)
+    }
 }
 
 #[diagnostic::do_not_recommend]
