@@ -1,7 +1,7 @@
 //! A store and the typed repositories of its tables.
 
 use crate::entity::{DynamicEntity, MemberOf, Row, TableEntity, TableUnion, WholePartition};
-use crate::error::{Result, refused};
+use crate::error::{Result, rejected};
 use crate::layer::Layer;
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient};
@@ -194,7 +194,7 @@ impl Tables {
     /// # Errors
     /// When the store cannot be reached or read.
     pub async fn list(&self) -> Result<Vec<TableName>> {
-        self.connection.store.list_tables().await.map_err(|cause| refused("", cause))
+        self.connection.store.list_tables().await.map_err(|cause| rejected("", cause))
     }
 
     /// Creates a table. Typed tables are created with [`Repo::create_table`].
@@ -206,7 +206,7 @@ impl Tables {
             .store
             .create_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 
     /// Deletes a table with all its rows.
@@ -218,6 +218,6 @@ impl Tables {
             .store
             .delete_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 }

@@ -49,7 +49,7 @@ use crate::entity::{
     AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, FromRow, Invalid, Loaded, Query, Row, RowOf,
     TableEntity, WholePartition, keys_of,
 };
-use crate::error::{Error, Result, refused};
+use crate::error::{Error, Result, rejected};
 use crate::model::{ETag, TableName};
 use crate::plan::{
     Connection, TableClient, delete_all, insert_all, merge_all, replace_all, upsert_all,
@@ -104,7 +104,7 @@ impl<E: TableEntity> Repo<E> {
             .store()
             .create_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 
     /// Creates the table unless it is there. Says whether it was created.
@@ -129,7 +129,7 @@ impl<E: TableEntity> Repo<E> {
             .store()
             .delete_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 
     /// Point query: the entity in the row of a complete key, or `None`. One request, one row.

@@ -161,7 +161,7 @@ async fn a_load_through_an_index_row_of_another_key_is_refused_and_repair_mends_
     let refused = misplaced(runners.load(&key).await);
     assert_eq!((refused.index_row, &*refused.row_key), (Some("by_age"), "AGE|030|00002"));
     assert_eq!(refused.made_row_key.as_deref(), Some("AGE|030|00003"));
-    assert!(refused.to_string().ends_with("a copy is mended by `repair`, of what `verify` finds"));
+    assert!(refused.to_string().ends_with("run `verify`, then `repair` what it finds"));
     // A copy that its properties make no row for.
     let mut copy = rows.get("R", "CLUB|Harriers|00002").await.unwrap().unwrap();
     copy.properties.remove("Club");
