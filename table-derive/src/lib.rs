@@ -5,6 +5,8 @@
 //! `expand` writes code. After a mistake, `fallback` writes code that lets the rest of the app
 //! compile, so that the mistake is the only error.
 
+#[cfg(test)]
+mod agreement;
 mod ast;
 mod attr;
 mod case;

@@ -4,6 +4,7 @@ use super::*;
 use crate::__private::Stored;
 use crate::codec::Members;
 use crate::entity::{DynamicEntity, ReadRow, body, read_row};
+use crate::key::{Escape, KeyText};
 use crate::model::{DateTime, Edm, EdmType};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -346,4 +347,32 @@ fn a_double_that_no_f32_comes_near_is_refused() {
     assert_eq!(read(f64::INFINITY).unwrap(), f32::INFINITY);
     assert!(read(f64::NAN).unwrap().is_nan());
     assert!(read(1e300).is_err() && read(-1e39).is_err());
+}
+
+/// The texts that the derive's test reads too.
+const NAMES: [(&str, &[&str], &[&str]); 3] = include!("../../../tests/fixtures/names.rs");
+
+/// Whether the runtime accepts that text in the place of the rule.
+fn accepts(rule: &str, text: &str) -> bool {
+    match rule {
+        "table name" => crate::TableName::new(text).is_ok(),
+        "property name" => {
+            let mut out = PropertiesWriter::new("Entity");
+            out.property(text, &1).and_then(|()| out.check(0)).is_ok()
+        }
+        "key" => KeyText::new("Entity", Escape::Reject).push_text(text).is_ok(),
+        other => panic!("no rule {other}"),
+    }
+}
+
+#[test]
+fn names_and_key_characters_are_those_of_the_derive() {
+    for (rule, accepted, rejected) in NAMES {
+        for text in accepted {
+            assert!(accepts(rule, text), "{rule} {text:?}");
+        }
+        for text in rejected {
+            assert!(!accepts(rule, text), "{rule} {text:?}");
+        }
+    }
 }
