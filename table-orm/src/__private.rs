@@ -68,7 +68,7 @@ pub fn read_code<'de, T, D: Deserializer<'de>>(
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
             leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Stored: Sized {
@@ -175,7 +175,7 @@ impl<T: From<ETag>> ETagField for T {
     message = "`{Self}` cannot hold a row's timestamp",
     label = "not an `Option` of an instant",
     note = "make the field an `Option<DateTime>`, or an `Option` of another instant: an entity that \
-            was not read has no timestamp, nor has one that was just written"
+            is new or was just written has no timestamp"
 )]
 pub trait TimestampField {
     /// The field of an entity that was read from such a row.

@@ -38,7 +38,7 @@ use serde::Deserializer;
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
             leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Property: Sized {

@@ -31,7 +31,7 @@ pub trait TableUnion: Sized {
 
 /// One of the entity types of union `U`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is in no variant of `{U}`",
+    message = "`{Self}` is not the type of a variant of `{U}`",
     label = "a partition of another entity",
     note = "start from a partition of one of its entity types: `Entity::partition(..)`"
 )]

@@ -126,7 +126,7 @@ impl<T: SortsLast<X>, X, R: IntoRange<T>> LastRangeOf<T, X> for R {}
 /// [`Sorted`], in an error that does not list every type that is.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it here",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; an \
             enum where its codes ascend; text only as the last component of its key"
@@ -139,7 +139,7 @@ impl<X, T: Sorted<X>> Sorts<X> for T {}
 /// [`SortedLast`], in an error that does not list every type that is.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; an \
             enum where its codes ascend"

@@ -92,7 +92,7 @@ pub enum Lower {}
 /// # Ok::<(), table_orm::Invalid>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand in a key as `{X}`",
+    message = "`{Self}` cannot be part of a key as `{X}`",
     label = "no `{X}` key text for this type",
     note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
             `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
@@ -145,7 +145,7 @@ impl KeyText {
 /// the start of another's, and [`PREFIX_FREE`](KeyPart::PREFIX_FREE) says so. (A type of your own with
 /// texts of several lengths sets it; a range of one that does not would miss rows.)
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it here",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; text \
             only as the last component of its key"
@@ -154,7 +154,7 @@ pub trait Sorted<X = Plain>: SortedLast<X> {}
 
 /// A component whose text sorts as its values do when it is the last of its key.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`"
 )]

@@ -44,7 +44,7 @@ impl<const N: u32> Shard<N> {
 /// A type whose values spread over shards.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no text that a shard could be found by",
+    message = "`{Self}` has no key text to compute a shard from",
     label = "cannot be spread over shards",
     note = "shard by an integer, text, a `Uuid`, or a type with `#[derive(KeyPart)]` that is not a \
             newtype of a signed integer or a float"

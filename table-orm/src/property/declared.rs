@@ -65,8 +65,8 @@ pub const fn metadata(declared: &[Declared]) -> Metadata {
 pub const fn assert_properties(declared: &[Declared]) {
     assert!(
         count(declared) <= MAX_PROPERTIES,
-        "with those of its groups and series, a row has more than 252 properties; store some as \
-         one: `#[table(json)]`, or in an entity of their own"
+        "a row has more than 252 properties, counting those of its groups and series; store some as one \
+         `#[table(json)]` property, or in another entity"
     );
     let repeated = repeated(declared, declared);
     let name = if let Some(name) = repeated { name } else { "" };

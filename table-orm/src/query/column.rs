@@ -128,11 +128,12 @@ impl<T: Property> Column<T> {
 /// [`Ordered`], in an error that does not list every type that is.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not stored in the order of its values, so a filter cannot ask for more or \
-               less of it",
+    message = "`{Self}` is not stored in the order of its values, so a filter cannot compare it with \
+               `gt`, `ge`, `lt` or `le`",
     label = "equality only",
-    note = "filter by `eq` or `ne`, or compare what has been read; an enum is ordered where its codes \
-            ascend in the order of its variants, a type of your own where it implements `Ordered`"
+    note = "filter by `eq` or `ne`, or compare the entities after reading them; an enum is ordered if \
+            its codes ascend in the order of its variants, and a type of your own if it implements \
+            `Ordered`"
 )]
 pub trait Orders {
     fn is_rounded(&self) -> bool;

@@ -83,7 +83,7 @@ impl<S> fmt::Debug for RowKey<S> {
 /// compile error, however many keys it is part of.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand in a key as `{X}`",
+    message = "`{Self}` cannot be part of a key as `{X}`",
     label = "no `{X}` key text for this type",
     note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
             `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
