@@ -1,8 +1,8 @@
 //! A typed entity ORM for Azure Table Storage.
 //!
-//! `#[derive(TableEntity)]` makes a struct a table entity. You write the stored keys as format strings;
-//! the derive generates their encoders, the rows and properties of the entity, and typed queries. Only
-//! point, row range and partition queries compile without a permit to scan.
+//! `#[derive(TableEntity)]` makes a struct a table entity. You write the stored keys as format
+//! strings; the derive generates their encoders, the rows and properties of the entity, and typed
+//! queries. Only point, row range and partition queries compile without a permit to scan.
 //!
 //! ```
 //! use table_orm::{TableEntity, Tables};
@@ -32,8 +32,8 @@
 //!
 //! # For your app
 //!
-//! - [`Tables`] connects to a store, and [`Repo`] has the calls of one entity type. Each call is a value
-//!   that is awaited to run, and whose [`plan`] shows first what it will send.
+//! - [`Tables`] connects to a store, and [`Repo`] has the calls of one entity type. Each call is a
+//!   value that is awaited to run, and whose [`plan`] shows first what it will send.
 //! - [`derive@TableEntity`], [`derive@KeyPart`], [`derive@Properties`], [`derive@Projection`] and
 //!   [`derive@TableUnion`] describe what is stored and read.
 //! - [`scan`] reads whole tables with many workers; [`ScanPermit`] says why.
@@ -42,16 +42,17 @@
 //!
 //! # For a store of your own
 //!
-//! Implement [`store::Store`]. [`query`] has the queries it answers, [`model`] the values of the data
-//! model.
+//! Implement [`store::Store`]. [`query`] has the queries it answers, [`model`] the values of the
+//! data model.
 //!
 //! # For key and property types of your own
 //!
-//! Implement [`key::KeyPart`] for a type in keys, and [`property::Property`] for a type in properties.
+//! Implement [`key::KeyPart`] for a type in keys, and [`property::Property`] for a type in
+//! properties.
 //!
-//! Both are implemented for types of `time` 0.3, `uuid` 1 and `bytes` 1, and with the feature of that
-//! name for those of `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 and `ulid` 3. A type of another major
-//! version is another type, which has neither trait.
+//! Both are implemented for types of `time` 0.3, `uuid` 1 and `bytes` 1, and with the feature of
+//! that name for those of `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 and `ulid` 3. A type of
+//! another major version is another type, which has neither trait.
 //!
 //! # Modules
 //!

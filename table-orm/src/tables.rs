@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// The tables of one store. Cheap to clone.
 ///
 /// Make one for each store and clone it. A call that reads before it writes, such as
-/// [`Repo::update`], waits while a call through another clone writes the same entity. Two connections
-/// to one store know nothing of each other: their calls conflict and retry.
+/// [`Repo::update`], waits while a call through another clone writes the same entity. Two
+/// connections to one store know nothing of each other: their calls conflict and retry.
 ///
 /// ```
 /// # async fn run() -> table_orm::Result<()> {
@@ -31,8 +31,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Opens the tables in a database file, and creates the file if it does not exist. The file stays
-    /// locked until the last clone is dropped.
+    /// Opens the tables in a database file, and creates the file if it does not exist. The file
+    /// stays locked until the last clone is dropped.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,8 +46,8 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Open`](crate::Error::Open) when the file is not a database, is in use, or cannot be read
-    /// and written.
+    /// [`Error::Open`](crate::Error::Open) when the file is not a database, is in use, or cannot be
+    /// read and written.
     #[cfg(feature = "embedded")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Ok(Self::new(crate::embedded::EmbeddedStore::open(path)?))
@@ -91,15 +91,15 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect) when the text is not a connection string. The error
-    /// never shows a key or signature.
+    /// [`Error::Connect`](crate::Error::Connect) when the text is not a connection string. The
+    /// error never shows a key or signature.
     #[cfg(feature = "azure")]
     pub fn from_connection_string(text: &str) -> Result<Self> {
         Ok(Self::new(crate::azure::AzureStore::from_connection_string(text)?))
     }
 
-    /// Connects to the account at `endpoint`, such as `https://account.table.core.windows.net`, with an
-    /// account key, a shared access signature, or a credential of Entra ID. Sends nothing.
+    /// Connects to the account at `endpoint`, such as `https://account.table.core.windows.net`,
+    /// with an account key, a shared access signature, or a credential of Entra ID. Sends nothing.
     ///
     /// ```
     /// use table_orm::Tables;
@@ -114,7 +114,8 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect) when the endpoint or the credential cannot be used.
+    /// [`Error::Connect`](crate::Error::Connect) when the endpoint or the credential cannot be
+    /// used.
     #[cfg(feature = "azure")]
     pub fn azure(endpoint: &str, credential: impl Into<crate::azure::Credential>) -> Result<Self> {
         Ok(Self::new(crate::azure::AzureStore::new(endpoint, credential)?))
@@ -137,8 +138,8 @@ impl Tables {
         Self { connection: Arc::new(Connection::new(Arc::new(store))) }
     }
 
-    /// Adds a [layer](crate::layer): every request passes it on the way to the store. The layer added
-    /// last sees a request first; the layer added first is next to the store.
+    /// Adds a [layer](crate::layer): every request passes it on the way to the store. The layer
+    /// added last sees a request first; the layer added first is next to the store.
     ///
     /// ```
     /// use table_orm::Tables;
@@ -205,8 +206,9 @@ impl Tables {
     }
 
     /// Queries the entities of one partition that are of one of the types of `U`, an enum with
-    /// `#[derive(TableUnion)]`. This is one query, whatever the number of types. Pass the partition of any
-    /// of the types. The enum does not compile if a query of one type could read rows of another.
+    /// `#[derive(TableUnion)]`. This is one query, whatever the number of types. Pass the partition
+    /// of any of the types. The enum does not compile if a query of one type could read rows of
+    /// another.
     ///
     /// ```
     /// use table_orm::{TableEntity, TableUnion, Tables};
@@ -274,8 +276,8 @@ impl Tables {
         UnionList::new(Arc::clone(&self.connection), table, partition)
     }
 
-    /// Starts a transaction: writes of entities of one partition, of one or several types, which all take
-    /// effect or none does.
+    /// Starts a transaction: writes of entities of one partition, of one or several types, which
+    /// all take effect or none does.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -324,7 +326,8 @@ impl Tables {
         Table::new(Arc::clone(&self.connection), name)
     }
 
-    /// Reads every row of a table, of whatever type, with many workers. The service bills every row.
+    /// Reads every row of a table, of whatever type, with many workers. The service bills every
+    /// row.
     ///
     /// ```
     /// use table_orm::{ScanPermit, Tables};
@@ -358,8 +361,9 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// When the store cannot be reached or read: such as [`Error::Unavailable`](crate::Error::Unavailable)
-    /// or [`Error::Unauthorized`](crate::Error::Unauthorized).
+    /// When the store cannot be reached or read: such as
+    /// [`Error::Unavailable`](crate::Error::Unavailable) or
+    /// [`Error::Unauthorized`](crate::Error::Unauthorized).
     pub async fn list(&self) -> Result<Vec<TableName>> {
         self.connection.store.list_tables().await.map_err(|cause| rejected("", cause))
     }
@@ -380,8 +384,8 @@ impl Tables {
     ///
     /// # Errors
     /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) when the table exists;
-    /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted) while the service deletes one of that
-    /// name.
+    /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted) while the service deletes one
+    /// of that name.
     pub async fn create(&self, table: &TableName) -> Result<()> {
         self.connection
             .store

@@ -31,8 +31,8 @@ pub enum PropertyFault {
     },
     /// The field's `max` or `max_len` does not apply to its type.
     #[error(
-        "is not {}, and `{limit}` limits nothing else; remove `{limit}`, and check the value where it \
-         is made",
+        "is not {}, and `{limit}` limits nothing else; remove `{limit}`, and check the value where \
+         it is made",
         limited_by(limit)
     )]
     WrongLimit {
@@ -69,14 +69,14 @@ pub enum PropertyFault {
     Compression(String),
     /// No property can have the name.
     #[error(
-        "has a name that the service rejects; use at most 255 letters, digits and `_`, and start with a \
-         letter or `_`"
+        "has a name that the service rejects; use at most 255 letters, digits and `_`, and start \
+         with a letter or `_`"
     )]
     Name,
     /// Another property of the row has the name, or the service reserves it.
     #[error(
-        "would be in the row twice, or has a name that the service reserves; rename the field, a field \
-         of a flattened group, or the key of an open property"
+        "would be in the row twice, or has a name that the service reserves; rename the field, a \
+         field of a flattened group, or the key of an open property"
     )]
     Duplicate,
     /// The row has more than 252 properties.
@@ -93,8 +93,8 @@ pub enum PropertyFault {
     Missing,
     /// The stored row lacks a value of a series that has later values.
     #[error(
-        "is missing, and its series has later values; make the series `[Option<T>; N]` if values may be \
-         missing"
+        "is missing, and its series has later values; make the series `[Option<T>; N]` if values \
+         may be missing"
     )]
     MissingSlot,
     /// The stored value is not of the field's type.

@@ -1,7 +1,7 @@
 //! A cache of the member names of a page's rows: each name is parsed once for all rows.
 //!
-//! Invariant: a cached name matches only its whole text, so what is read from a row does not depend on
-//! the rows before it.
+//! Invariant: a cached name matches only its whole text, so what is read from a row does not depend
+//! on the rows before it.
 
 /// How many cached names a row may lack and still match.
 const LOOK_AHEAD: usize = 4;
@@ -25,7 +25,8 @@ pub(crate) struct CachedName<'de> {
 type Match<'de> = (&'de str, usize, &'de str);
 
 impl<'de> NameCache<'de> {
-    /// The name at the start of `rest`, if it is one of the next cached names from position `place`.
+    /// The name at the start of `rest`, if it is one of the next cached names from position
+    /// `place`.
     pub fn find(&self, place: usize, is_first: bool, rest: &'de str) -> Option<Match<'de>> {
         match self.0.get(place)?.find(is_first, rest) {
             Some((name, rest)) => Some((name, place + 1, rest)),
@@ -41,8 +42,8 @@ impl<'de> NameCache<'de> {
         })
     }
 
-    /// Inserts a name at position `place` and returns the position behind it; `None` when the cache is
-    /// full, because the rows have too few names in common.
+    /// Inserts a name at position `place` and returns the position behind it; `None` when the cache
+    /// is full, because the rows have too few names in common.
     pub fn insert(&mut self, place: usize, name: CachedName<'de>) -> Option<usize> {
         if self.0.len() == MAX_NAMES {
             return None;

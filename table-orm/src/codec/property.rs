@@ -79,8 +79,8 @@ impl PropertiesWriter {
     /// Writes one property, and checks its field's limit.
     ///
     /// # Errors
-    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`] when the value is over the limit; else when
-    /// the service cannot store it.
+    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`] when the value is over the limit; else
+    /// when the service cannot store it.
     pub fn limited<T: Property>(
         &mut self,
         name: &str,

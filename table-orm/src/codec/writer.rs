@@ -1,7 +1,7 @@
 //! Writes the properties of a row as JSON members.
 //!
-//! Invariant: the bytes are a sequence of JSON members, each with a comma in front, so that they can
-//! follow the keys of any row of the entity.
+//! Invariant: the bytes are a sequence of JSON members, each with a comma in front, so that they
+//! can follow the keys of any row of the entity.
 
 use super::seen_names::SeenNames;
 use super::{PropertyError, PropertyFault};
@@ -137,8 +137,9 @@ impl PropertiesWriter {
         self.names.iter().filter_map(|range| self.json.get(range.clone()))
     }
 
-    /// Checks that no two properties have one name, and that no name is the service's own. The derive
-    /// checks the fields of an entity; names from flattened groups and maps are known only here.
+    /// Checks that no two properties have one name, and that no name is the service's own. The
+    /// derive checks the fields of an entity; names from flattened groups and maps are known only
+    /// here.
     fn check_names(&self) -> Result<(), PropertyError> {
         if !self.seen.may_repeat {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Rows that are stored under another key than their properties make.
 //!
-//! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to be
-//! written back never comes from such a row, so that no write goes to a row that was not read.
+//! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to
+//! be written back never comes from such a row, so that no write goes to a row that was not read.
 
 use super::read::read_row_in_context;
 use super::rows::{partition_key, row_key};
@@ -13,14 +13,14 @@ use crate::property::{PropertyError, PropertyFault};
 
 /// A stored row that is under another key than its properties make. Nothing was written.
 ///
-/// table-orm stores no such row. Another program may have changed a property that is part of the key,
-/// or copied a row, or written the key from another template, such as one that pads no numbers. Only the
-/// app can decide whether the key or the properties are right.
+/// table-orm stores no such row. Another program may have changed a property that is part of the
+/// key, or copied a row, or written the key from another template, such as one that pads no
+/// numbers. Only the app can decide whether the key or the properties are right.
 /// [`Repo::verify`](crate::Repo::verify) finds all such rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "row {partition_key:?} / {row_key:?} of `{entity}` has properties that make {}, so a write would go \
-     to another row; nothing was written: {}",
+    "row {partition_key:?} / {row_key:?} of `{entity}` has properties that make {}, so a write \
+     would go to another row; nothing was written: {}",
     made_text(self),
     advice(*.index_row)
 )]
@@ -50,8 +50,8 @@ fn made_text(mismatch: &KeyMismatch) -> String {
 const fn advice(index_row: Option<&'static str>) -> &'static str {
     match index_row {
         None => {
-            "correct its properties, or insert it under the other key and delete this row, with the \
-             untyped calls of `Tables::table`; `key_only` fields are read from the key"
+            "correct its properties, or insert it under the other key and delete this row, with \
+             the untyped calls of `Tables::table`; `key_only` fields are read from the key"
         }
         Some(_) => "run `verify`, then `repair` what it finds",
     }

@@ -1,4 +1,4 @@
-//! What an app stores: typed entities, their rows, names and versions.
+//! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod dynamic;
 mod key_mismatch;
@@ -49,24 +49,25 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const TABLE: &'static str;
     /// The PartitionKey's template.
     const PARTITION: &'static str;
-    /// What happens to text that a key cannot hold.
+    /// What happens to text that keys cannot hold.
     const ESCAPE: Escape = Escape::Reject;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
     /// The guard rows of its `unique(..)`s.
     const GUARDS: &'static [GuardTemplate] = &[];
     /// The most UTF-16 units of the PartitionKey, then of each RowKey in the order of
-    /// [`ROWS`](Self::ROWS) and [`GUARDS`](Self::GUARDS): at most 512 (1 KiB, the service's limit), or the entity does not
-    /// compile. `None` where a component is text without `max_len`, or escaped, whose keys are
-    /// checked as they are written.
+    /// [`ROWS`](Self::ROWS) and [`GUARDS`](Self::GUARDS): at most 512 (1 KiB, the service's limit),
+    /// or the entity does not compile. `None` where a component is text without `max_len`, or
+    /// escaped, whose keys are checked as they are written.
     const LONGEST_KEYS: &'static [Option<usize>];
-    /// Whether every row key tells the canonical row's key, and is told by it. Then a blind write
-    /// (`upsert`, `force_replace`, `force_delete`) touches no other entity's rows and leaves none
-    /// of its own behind, and is one request; else it reads first. Never so with a `unique(..)`.
+    /// Whether the canonical row's key and every other row key determine each other. Then a blind
+    /// write (`upsert`, `force_replace`, `force_delete`) is one request: it touches no other
+    /// entity's rows and leaves no old row behind. Else it reads first. Always `false` with a
+    /// `unique(..)`.
     const KEYS_FOLLOW_CANONICAL: bool = false;
 
-    /// Whether a patch is written to one row alone, without a look at it: the entity has no other
-    /// row, and its keys are made of fields that no patch sets.
+    /// Whether a patch writes one row without reading it: the entity has no other row, and a patch
+    /// sets no field of its key.
     const PATCHES_ONE_ROW: bool = false;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
@@ -75,27 +76,27 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Appends the entity's PartitionKey.
     ///
     /// # Errors
-    /// When a component has no text that a key can hold.
+    /// [`KeyError`] when a key cannot hold a component's value.
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
-    /// Appends the RowKey of that row, and says whether the entity has it; sparse rows may not be.
-    /// Guards follow the rows.
+    /// Appends the RowKey of that row and returns `true`, or returns `false` when the entity does
+    /// not have this sparse row. The indices of guards follow those of rows.
     ///
     /// # Errors
-    /// When a component has no text that a key can hold.
+    /// [`KeyError`] when a key cannot hold a component's value.
     fn encode_row_key(&self, row: usize, key: &mut KeyText) -> Result<bool, KeyError>;
 
-    /// Writes the properties that row stores.
+    /// Writes the properties that the row stores.
     ///
     /// # Errors
-    /// When the service could not store one of them.
+    /// [`PropertyError`] when the service cannot store one of them.
     fn encode_properties(
         &self,
         row: usize,
         out: &mut PropertiesWriter,
     ) -> Result<(), PropertyError>;
 
-    /// Takes over the version that a write has given it, where fields hold it: the ETag, and no
-    /// timestamp, for the service does not tell that of a write.
+    /// Sets the fields that hold the version after a write: the ETag, and no timestamp, because the
+    /// service does not return the timestamp of a write.
     fn set_version(&mut self, _etag: &ETag) {}
 }

@@ -40,8 +40,8 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, with its keys and its version: the one stated beside it, or else its
-/// own.
+/// Reads one row's JSON object, with its keys and its version: the one stated beside it, or else
+/// its own.
 pub(crate) fn read_row_in_context<'a, T: ReadRow>(
     row: usize,
     json: &'a [u8],

@@ -37,8 +37,8 @@ pub struct EntityRows {
     /// The PartitionKey of all of them.
     pub partition_key: String,
     /// The rows: the canonical row, guard rows, then index rows in the order of their templates;
-    /// sparse rows may be absent. A transaction fails at its first rejected operation, so this is also
-    /// the order in which an insert reports rejections.
+    /// sparse rows may be absent. A transaction fails at its first rejected operation, so this is
+    /// also the order in which an insert reports rejections.
     pub rows: Vec<EntityRow>,
 }
 

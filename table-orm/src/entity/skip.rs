@@ -1,7 +1,7 @@
 //! Pages from which unreadable rows are left out.
 //!
-//! Invariants: a page without unreadable rows costs nothing extra. On another page each row is read by
-//! itself, so that its error names its own key. Each row left out is reported.
+//! Invariants: a page without unreadable rows costs nothing extra. On another page each row is read
+//! by itself, so that its error names its own key. Each row left out is reported.
 
 use super::read::{ReadRow, read_page, read_row, split_page};
 use crate::property::PropertyError;
@@ -39,7 +39,8 @@ impl fmt::Debug for SkipUnreadable {
     }
 }
 
-/// Reads the first `most` readable rows of a page's `value` array. Rows behind them are not reported.
+/// Reads the first `most` readable rows of a page's `value` array. Rows behind them are not
+/// reported.
 pub(crate) fn read_rows<T: ReadRow>(
     row: usize,
     json: &[u8],

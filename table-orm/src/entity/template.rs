@@ -1,6 +1,8 @@
-//! The templates of an entity's rows, and which RowKeys each of them writes, judged by its literals.
+//! The templates of an entity's rows, and which RowKeys each of them writes, judged by its
+//! literals.
 //!
-//! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span holds it.
+//! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
+//! holds it.
 
 use super::{Row, TableEntity};
 use crate::query::Span;
@@ -28,8 +30,8 @@ pub struct RowTemplate {
     pub start: &'static str,
     /// How much it stores.
     pub copy: CopyKind,
-    /// How many ASCII digits surely follow the start, where that is empty: what tells its keys from
-    /// those of other types in the same partition.
+    /// How many ASCII digits follow an empty start: they distinguish its keys from those of other
+    /// types in the same partition.
     pub digits: usize,
 }
 
@@ -47,8 +49,8 @@ impl RowTemplate {
     }
 }
 
-/// The guard row of a `unique(..)`: while it is there, no other entity of the partition has the same
-/// values.
+/// The guard row of a `unique(..)`: while it exists, no other entity of the partition can have the
+/// same values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GuardTemplate {
@@ -56,7 +58,8 @@ pub struct GuardTemplate {
     pub name: &'static str,
     /// The RowKey's template, such as `UNQ:bib:{bib}`.
     pub key: &'static str,
-    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts so.
+    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts
+    /// so.
     pub start: &'static str,
 }
 
@@ -72,14 +75,14 @@ impl GuardTemplate {
 }
 
 impl RowTemplate {
-    /// The same row, whose keys surely go on with that many digits behind [`start`](Self::start).
+    /// The same template, whose keys have that many digits behind [`start`](Self::start).
     #[must_use]
     pub const fn digits(mut self, digits: usize) -> Self {
         self.digits = digits;
         self
     }
 
-    /// Whether the template has no placeholder, and so writes one key only: its start.
+    /// Whether the template has no placeholder, and so writes only one key: its start.
     #[must_use]
     pub const fn is_literal(&self) -> bool {
         let key = self.key.as_bytes();
@@ -96,8 +99,8 @@ impl RowTemplate {
         true
     }
 
-    /// Whether a stored RowKey looks like one of this template: by its literals, and by the digits
-    /// behind the first.
+    /// Whether a stored RowKey matches this template: its literals, and the digits behind the
+    /// first.
     ///
     /// ```
     /// use table_orm::entity::RowTemplate;
@@ -122,7 +125,7 @@ impl RowTemplate {
         }
     }
 
-    /// Whether the literals behind the first one stand in `rest` in their order, the last at its end.
+    /// Whether `rest` has the literals behind the first one in their order, the last at its end.
     fn takes_behind_start(&self, mut rest: &str) -> bool {
         let (_, mut template) = literal(self.key);
         while let Some(behind) = template {
@@ -139,8 +142,8 @@ impl RowTemplate {
         true
     }
 
-    /// Whether the ranges overlap that queries of the two templates read. Of digits a range tells
-    /// the first alone: between `00001` and `99999` lies `2024:00001`.
+    /// Whether the ranges that queries of the two templates read overlap. A range bounds only the
+    /// first digit: `2024:00001` lies between `00001` and `99999`.
     #[must_use]
     pub const fn overlaps(&self, other: &Self) -> bool {
         let (shorter, longer) =
@@ -164,13 +167,13 @@ impl RowTemplate {
         }
     }
 
-    /// The range of RowKeys that holds all it writes, and as few others as the start tells.
+    /// The smallest range by the template's start that holds every RowKey it writes.
     pub(crate) fn span(&self) -> Span {
         if self.is_literal() {
             Span::Exact(self.start.to_owned())
         } else if self.digits > 0 {
             let bound = |next: char| format!("{}{next}", self.start);
-            // `:` is the character behind `9`.
+            // `:` is the character after `9`.
             Span::Between(Bound::Included(bound('0')), Bound::Excluded(bound(':')))
         } else {
             Span::prefix(self.start)
@@ -178,7 +181,7 @@ impl RowTemplate {
     }
 }
 
-/// The literal that a template begins with, and what follows the placeholder behind it.
+/// The literal at the start of a template, and the rest behind its first placeholder.
 fn literal(template: &str) -> (Cow<'_, str>, Option<&str>) {
     let mut from = 0;
     let end = loop {
@@ -199,7 +202,7 @@ fn literal(template: &str) -> (Cow<'_, str>, Option<&str>) {
 }
 
 impl GuardTemplate {
-    /// The guard as a row beside the entity's others.
+    /// The guard as a row template.
     pub(crate) const fn row(&self) -> RowTemplate {
         RowTemplate::partial(self.name, self.key, self.start)
     }
@@ -210,13 +213,14 @@ pub(crate) const fn canonical<E: TableEntity>() -> usize {
     <E::Canonical as Row>::INDEX
 }
 
-/// The templates of an entity type, in the order of [`EntityRow::index`](crate::entity::EntityRow::index).
+/// The templates of an entity type, in the order of
+/// [`EntityRow::index`](crate::entity::EntityRow::index).
 fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
     E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
 }
 
-/// The index and name of the template that writes such a RowKey; `None` for a row of another type in
-/// the same partition.
+/// The index and name of the template that writes such a RowKey; `None` for a row of another type
+/// in the same partition.
 pub(crate) fn template_of<E: TableEntity>(row_key: &str) -> Option<(usize, &'static str)> {
     templates::<E>()
         .enumerate()
@@ -288,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn doubled_braces_are_no_placeholder() {
+    fn doubled_braces_are_not_a_placeholder() {
         assert!(full("{{x}}", "{x}").is_literal());
         assert!(!full("{{{x}", "{").is_literal());
         assert!(full("{{x}}", "{x}").takes("{x}"));
     }
 
     #[test]
-    fn the_literals_between_placeholders_tell_keys_apart() {
+    fn the_literals_between_placeholders_distinguish_keys() {
         let line = full("{order}__LINE{line:03}", "");
         assert!(line.takes("a__LINE001") && line.takes("__LINE"));
         assert!(!line.takes("a__HEAD") && !line.takes("a"));

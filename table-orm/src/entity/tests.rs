@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn names_are_known_again_only_where_they_may_stand() {
+fn a_cached_name_matches_only_where_a_name_can_be() {
     for rows in [
         r#"{"A":1,"B":2},,"B":3}"#,
         r#"{"A":1},{"B":1{"A":2}"#,
@@ -128,7 +128,7 @@ impl ReadRow for Lenient {
 }
 
 #[test]
-fn reading_goes_on_behind_a_value_of_another_type() {
+fn reading_continues_behind_a_value_of_another_type() {
     for value in [r#""x""#, "1.5", "300", "-1", "[1,[2]]", r#"{"a":{}}"#, "true", "null"] {
         let row = format!(r#"{{"A":1,"X":{value},"B":7}}"#);
         assert_eq!(read_row::<Lenient>(0, row.as_bytes()).unwrap(), Lenient(vec![1, 7]), "{row}");
@@ -140,7 +140,7 @@ fn reading_goes_on_behind_a_value_of_another_type() {
 }
 
 #[test]
-fn rows_of_many_shapes_are_read_however_many_names_they_have() {
+fn rows_of_many_shapes_and_names_are_read() {
     let names = |row: usize| (row..row + 7).map(|name| format!("P{name}"));
     let rows: Vec<_> = (0..1500)
         .map(|row| {

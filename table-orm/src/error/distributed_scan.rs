@@ -21,8 +21,8 @@ pub enum DistributedScanError {
     },
     /// There are more first ranges than one transaction can insert.
     #[error(
-        "a distributed scan starts with at most {most} split keys, not {found}; pass fewer: workers \
-         split the ranges further"
+        "a distributed scan starts with at most {most} split keys, not {found}; pass fewer: \
+         workers split the ranges further"
     )]
     TooManySplitKeys {
         /// Keys given.
@@ -32,14 +32,14 @@ pub enum DistributedScanError {
     },
     /// The control table has no scan of that id. Requests were sent.
     #[error(
-        "scan `{0}` is not in the control table; `start` it first, or pass the id that it was started \
-         with"
+        "scan `{0}` is not in the control table; `start` it first, or pass the id that it was \
+         started with"
     )]
     NotStarted(String),
     /// The scan of that id was started with another configuration. Requests were sent.
     #[error(
-        "scan `{scan}` was started with another {what}: {found}, and here it is {expected}; configure it \
-         the same everywhere, or start another scan under another id"
+        "scan `{scan}` was started with another {what}: {found}, and here it is {expected}; \
+         configure it the same everywhere, or start another scan under another id"
     )]
     OtherScan {
         /// The scan's id.

@@ -3,8 +3,8 @@
 /// A key and a patch that leave fields of a new entity without a value. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "cannot insert `{entity}`: {}; nothing was written: insert a whole entity, or make the fields of \
-     its keys `key_only` and give the others a `default`",
+    "cannot insert `{entity}`: {}; nothing was written: insert a whole entity, or make the fields \
+     of its keys `key_only` and give the others a `default`",
     reason(missing)
 )]
 #[non_exhaustive]

@@ -1,7 +1,7 @@
 //! The error of a call, and the errors that it wraps.
 //!
-//! Invariant: what a store answered becomes an [`Error`] in one place, [`Error::rejected`], sorted by
-//! what a caller can do about it.
+//! Invariant: what a store answered becomes an [`Error`] in one place, [`Error::rejected`], sorted
+//! by what a caller can do about it.
 
 mod distributed_scan;
 mod incomplete_entity;
@@ -57,14 +57,15 @@ pub enum Error {
     TableName(#[from] TableNameError),
     /// `insert` found a row under the same key. Load the stored entity and `save` it, or `upsert`.
     ///
-    /// Where [`index_row`](Rejection::index_row) names a row, another entity has the same index key:
-    /// add a component to its template that makes the key unique.
+    /// Where [`index_row`](Rejection::index_row) names a row, another entity has the same index
+    /// key: add a component to its template that makes the key unique.
     #[error("already exists: {0}{advice}", advice = same_key_advice(.0))]
     AlreadyExists(Box<Rejection>),
     /// Another entity of the partition has the same value of a `unique(..)`.
     #[error("another entity has the same `{unique}`, and nothing was written: {rejection}")]
     UniqueViolation {
-        /// The name of the `unique(..)`: [`GuardTemplate::name`](crate::entity::GuardTemplate::name).
+        /// The name of the `unique(..)`:
+        /// [`GuardTemplate::name`](crate::entity::GuardTemplate::name).
         unique: &'static str,
         /// The RowKey of the guard row, which contains the value. The guard row's property
         /// `Canonical` is the RowKey of the entity that has the value.
@@ -78,7 +79,8 @@ pub enum Error {
     /// `attempts` say, and lost to a concurrent writer each time. Retrying is safe: do so later, or
     /// with more attempts.
     #[error(
-        "changed since it was loaded, and nothing was written: {0}; load it again and repeat the change"
+        "changed since it was loaded, and nothing was written: {0}; load it again and repeat the \
+         change"
     )]
     Conflict(Box<Rejection>),
     /// The row does not exist.
@@ -111,12 +113,12 @@ pub enum Error {
     /// The store rejected the request for another reason.
     #[error("rejected: {0}")]
     Rejected(Box<Rejection>),
-    /// A `save` changed the PartitionKey. One transaction cannot span two partitions: insert the entity
-    /// under its new key, then delete the old one.
+    /// A `save` changed the PartitionKey. One transaction cannot span two partitions: insert the
+    /// entity under its new key, then delete the old one.
     #[error(
-        "cannot save `{entity}`: its PartitionKey changed from {from:?} to {to:?}, and one transaction \
-         cannot span two partitions; nothing was written: insert it under the new key, then delete the \
-         old one"
+        "cannot save `{entity}`: its PartitionKey changed from {from:?} to {to:?}, and one \
+         transaction cannot span two partitions; nothing was written: insert it under the new key, \
+         then delete the old one"
     )]
     PartitionChanged {
         /// The entity's type name.
@@ -129,8 +131,9 @@ pub enum Error {
     /// A patch cannot insert an entity: some fields have no value.
     #[error(transparent)]
     IncompleteEntity(IncompleteEntity),
-    /// A stored row is under another key than its properties make, so a write would go to another row.
-    /// Correct or move the row with the untyped calls of [`Tables::table`](crate::Tables::table).
+    /// A stored row is under another key than its properties make, so a write would go to another
+    /// row. Correct or move the row with the untyped calls of
+    /// [`Tables::table`](crate::Tables::table).
     #[error(transparent)]
     KeyMismatch(Box<KeyMismatch>),
     /// No transaction can write these entities together. Nothing was sent.
@@ -258,7 +261,8 @@ impl Error {
         self
     }
 
-    /// The same error, attributed to an entity of that type. `index_row` names the index row of a RowKey.
+    /// The same error, attributed to an entity of that type. `index_row` names the index row of a
+    /// RowKey.
     pub(crate) fn of_entity(
         mut self,
         entity: &'static str,

@@ -55,8 +55,8 @@ impl fmt::Display for Rejection {
 pub(super) fn same_key_advice(rejection: &Rejection) -> String {
     let Some(row) = rejection.index_row else { return String::new() };
     format!(
-        "; another entity has the same key in row `{row}`: add a component to its template that makes \
-         the key unique"
+        "; another entity has the same key in row `{row}`: add a component to its template that \
+         makes the key unique"
     )
 }
 

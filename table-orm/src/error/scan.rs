@@ -44,8 +44,8 @@ pub enum ScanError {
     /// A split key has a character that keys cannot hold, or one above U+D7FF, where clients and
     /// services disagree on order.
     #[error(
-        "{0:?} cannot split a scan: use characters below U+D800 that keys can hold, so no `/`, `\\`, \
-         `#`, `?` or control character"
+        "{0:?} cannot split a scan: use characters below U+D800 that keys can hold, so no `/`, \
+         `\\`, `#`, `?` or control character"
     )]
     SplitKey(String),
     /// A prefix scan would read no page before it goes deeper.
@@ -66,18 +66,21 @@ pub enum ScanError {
         source: std::io::Error,
     },
     /// The checkpoint file cannot be written. Requests were sent.
-    #[error("the checkpoint {} cannot be written; check its path, its permissions and the free space", .path.display())]
+    #[error(
+        "the checkpoint {} cannot be written; check its path, its permissions and the free space",
+        .path.display()
+    )]
     CheckpointUnwritable {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// The checkpoint row was written by another scan or deleted since this scan began. Requests were
-    /// sent.
+    /// The checkpoint row was written by another scan or deleted since this scan began. Requests
+    /// were sent.
     #[error(
-        "another scan wrote {0}, which keeps the checkpoint of this one; give each scan its own row, or \
-         stop the other scan"
+        "another scan wrote {0}, which keeps the checkpoint of this one; give each scan its own \
+         row, or stop the other scan"
     )]
     CheckpointTaken(String),
     /// The checkpoint has more ranges than a row can hold. Requests were sent.
@@ -96,8 +99,8 @@ pub enum ScanError {
     CheckpointMalformed(String),
     /// The checkpoint has another version of the format.
     #[error(
-        "the checkpoint has format {found}, and this program writes {expected}; finish the scan with the \
-         program that began it, or delete the checkpoint to start over"
+        "the checkpoint has format {found}, and this program writes {expected}; finish the scan \
+         with the program that began it, or delete the checkpoint to start over"
     )]
     CheckpointVersion {
         /// Its version.
@@ -107,7 +110,8 @@ pub enum ScanError {
     },
     /// The checkpoint is of another table.
     #[error(
-        "the checkpoint is of table `{found}`, not of `{expected}`; use one checkpoint for each table"
+        "the checkpoint is of table `{found}`, not of `{expected}`; use one checkpoint for each \
+         table"
     )]
     CheckpointTable {
         /// Its table.
@@ -115,12 +119,12 @@ pub enum ScanError {
         /// The table to be scanned.
         expected: String,
     },
-    /// The checkpoint is of a scan with another range, prefix, filter or selection. `count` selects no
-    /// properties.
+    /// The checkpoint is of a scan with another range, prefix, filter or selection. `count` selects
+    /// no properties.
     #[error(
-        "the checkpoint is of another scan of this table; pass the range, prefix, filter and selection \
-         that it was started with (`count` selects no properties), or delete the checkpoint to start \
-         over"
+        "the checkpoint is of another scan of this table; pass the range, prefix, filter and \
+         selection that it was started with (`count` selects no properties), or delete the \
+         checkpoint to start over"
     )]
     CheckpointQuery,
 }

@@ -6,8 +6,8 @@
 pub enum TransactionError {
     /// An entity is of another partition.
     #[error(
-        "`{entity}` belongs to partition {found:?}, and the transaction to {expected:?}; nothing was \
-         sent: use one transaction for each partition"
+        "`{entity}` belongs to partition {found:?}, and the transaction to {expected:?}; nothing \
+         was sent: use one transaction for each partition"
     )]
     OtherPartition {
         /// The entity's type name.
@@ -19,8 +19,8 @@ pub enum TransactionError {
     },
     /// An entity is stored in another table.
     #[error(
-        "`{entity}` is stored in table `{found}`, and the transaction writes `{expected}`; nothing was \
-         sent: use one transaction for each table"
+        "`{entity}` is stored in table `{found}`, and the transaction writes `{expected}`; nothing \
+         was sent: use one transaction for each table"
     )]
     OtherTable {
         /// The entity's type name.
@@ -32,8 +32,8 @@ pub enum TransactionError {
     },
     /// Two operations write the same row.
     #[error(
-        "two operations of the transaction write row {row_key:?} of `{entity}`; nothing was sent: write \
-         each row once"
+        "two operations of the transaction write row {row_key:?} of `{entity}`; nothing was sent: \
+         write each row once"
     )]
     SameRow {
         /// The entity's type name.
@@ -44,14 +44,14 @@ pub enum TransactionError {
     /// There are more than 100 operations (service documentation, "Performing entity group
     /// transactions").
     #[error(
-        "the transaction has {0} operations, and the service allows 100; nothing was sent: use several \
-         transactions, or `insert_many` for entities that need not be written together"
+        "the transaction has {0} operations, and the service allows 100; nothing was sent: use \
+         several transactions, or `insert_many` for entities that need not be written together"
     )]
     TooManyOperations(usize),
     /// The write must read first, which a transaction cannot.
     #[error(
-        "a transaction cannot write `{0}` without reading its stored rows, because its key does not \
-         determine them; nothing was sent: `load` it, change it, and `save` it"
+        "a transaction cannot write `{0}` without reading its stored rows, because its key does \
+         not determine them; nothing was sent: `load` it, change it, and `save` it"
     )]
     NotBlind(&'static str),
 }

@@ -14,8 +14,8 @@ pub enum KeyFault {
     Forbidden(char),
     /// The value contains the separator behind it, or runs into it.
     #[error(
-        "holds or touches the separator `{0}` that follows it, so that two values could make the same \
-         key; change the value, use another separator, or `#[table(escape = encode)]`"
+        "holds or touches the separator `{0}` that follows it, so that two values could make the \
+         same key; change the value, use another separator, or `#[table(escape = encode)]`"
     )]
     Separator(&'static str),
     /// The number has more digits than the template. The bounds of a range may have more: they lie
@@ -25,8 +25,8 @@ pub enum KeyFault {
     /// The service cannot store the instant.
     #[error("is outside the years 1601 to 9999 that the service can store")]
     OutOfRange,
-    /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding the
-    /// Table service data model").
+    /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding
+    /// the Table service data model").
     #[error("makes the key {0} UTF-16 units long; the service allows 512")]
     TooLong(usize),
     /// The range starts after it ends.

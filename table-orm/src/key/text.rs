@@ -49,8 +49,8 @@ macro_rules! text {
     )*};
 }
 
-/// Lower case, character by character. `str::to_lowercase` would write a sigma at the end of a word
-/// in another way than within it, and a prefix would then miss longer text.
+/// Lower case, character by character. `str::to_lowercase` writes a sigma at the end of a word
+/// differently, so that a prefix would miss longer text.
 fn lower_case(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
@@ -78,7 +78,7 @@ impl Sorted<Plain> for bool {}
 /// One character; sorted by UTF-16 code unit as the last component.
 impl KeyPart<Plain> for char {
     const WIDTH: Width = Width::UpTo(2);
-    // The first unit tells whether a second one follows.
+    // The first unit shows whether a second one follows.
     const PREFIX_FREE: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -90,5 +90,5 @@ impl KeyPart<Plain> for char {
     }
 }
 
-// Not `Sorted`: where the entity escapes, an escaped character does not stand in its place.
+// Not `Sorted`: an escaped character does not sort where the character does.
 impl SortedLast<Plain> for char {}

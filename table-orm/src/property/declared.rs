@@ -1,5 +1,5 @@
-//! The properties that a type declares, with those of the groups it flattens: checked at compile time,
-//! and compared with the open properties that are written beside them.
+//! The properties that a type declares, with those of the groups it flattens: checked at compile
+//! time, and compared with the open properties that are written beside them.
 
 use super::slots::{Slots, is_extended, is_slot};
 use super::{PropertiesWriter, PropertyError, PropertyFault};
@@ -65,8 +65,8 @@ pub const fn metadata(declared: &[Declared]) -> Metadata {
 pub const fn assert_properties(declared: &[Declared]) {
     assert!(
         count(declared) <= MAX_PROPERTIES,
-        "a row has more than 252 properties, counting those of its groups and series; store some as one \
-         `#[table(json)]` property, or in another entity"
+        "a row has more than 252 properties, counting those of its groups and series; store some \
+         as one `#[table(json)]` property, or in another entity"
     );
     let repeated = repeated(declared, declared);
     let name = if let Some(name) = repeated { name } else { "" };

@@ -7,8 +7,8 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
-/// Any serde type as JSON text, at most 64 KiB of it. Rejects NaN and the infinities, which JSON has
-/// no text for.
+/// Any serde type as JSON text, at most 64 KiB of it. Rejects NaN and the infinities, which JSON
+/// has no text for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 

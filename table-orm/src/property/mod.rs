@@ -3,9 +3,10 @@
 //! [`Property`] is one value under one name. A field with several properties is a flattened group
 //! ([`Properties`]) or a numbered [`Series`].
 //!
-//! Invariants: every value is written with its exact EDM type, annotated where JSON alone would
-//! lose it; reading back what was written gives the same value (instants at 100 ns); a value the
-//! service would refuse is a typed error before anything is sent.
+//! Invariants:
+//! - Every value is written with its exact EDM type, annotated where JSON alone would lose it.
+//! - A written value reads back as the same value (instants at 100 ns).
+//! - A value that the service would reject is a typed error before anything is sent.
 
 mod declared;
 mod finite;

@@ -1,8 +1,8 @@
 //! A data series: many values of one kind in numbered properties of one entity.
 //!
 //! A field `splits: [Option<f64>; 9]` is stored as `Splits00` to `Splits08`, a `Vec` in three
-//! digits from `Splits000`. One request reads or writes the whole series; a row for each value would
-//! cost one request each.
+//! digits from `Splits000`. One request reads or writes the whole series; a row for each value
+//! would cost one request each.
 
 use super::slots::{Slots, slot, slot_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
@@ -21,10 +21,10 @@ pub trait Series: Sized {
     #[doc(hidden)]
     const SLOTS: Slots;
 
-    /// What has been read of the series so far.
+    /// The values of the series that were read so far.
     type Slots: Default;
 
-    /// What has been read of the series at first: nothing.
+    /// No values.
     #[must_use]
     fn empty() -> Self::Slots {
         Self::Slots::default()
@@ -33,10 +33,10 @@ pub trait Series: Sized {
     /// Writes every property of the series. `name` is the stored name of the field that holds it.
     ///
     /// # Errors
-    /// When the service could not store one of them.
+    /// When the service cannot store one of them.
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError>;
 
-    /// Reads the value of `property` if it belongs to the series, and says whether it did.
+    /// Reads the value of `property` if it belongs to the series, and returns whether it does.
     ///
     /// # Errors
     /// When the value is not one of this series.
@@ -47,10 +47,10 @@ pub trait Series: Sized {
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault>;
 
-    /// The series, from what was read.
+    /// The series of the values that were read.
     ///
     /// # Errors
-    /// The value that is missing.
+    /// [`RowFault`] when a value is missing.
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
 }
 
@@ -64,7 +64,7 @@ impl PropertiesWriter {
     }
 }
 
-/// The slots of a series as far as they have been read.
+/// The slots of a series that were read so far.
 #[derive(Debug)]
 pub struct SeriesSlots<T>(Vec<Option<T>>);
 

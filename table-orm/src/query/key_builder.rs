@@ -1,5 +1,5 @@
-//! The untyped key under construction: encodes components from left to right, and turns the text into
-//! the key range of a query.
+//! The untyped key under construction: encodes components from left to right, and turns the text
+//! into the key range of a query.
 //!
 //! Invariant: a range holds exactly the rows whose given components have the given values. It never
 //! holds a neighbour whose text merely starts with the same characters.
@@ -9,11 +9,11 @@ use crate::model::order;
 use crate::query::{KeyRange, Span};
 use std::ops::Bound;
 
-/// The key of a query under construction, without types. Keeps the first error and returns it at the
-/// end.
+/// The key of a query under construction, without types. Keeps the first error and returns it at
+/// the end.
 ///
-/// Generated builders wrap it in a [`RowKey`](super::RowKey), which checks the order of components at
-/// compile time.
+/// Generated builders wrap it in a [`RowKey`](super::RowKey), which checks the order of components
+/// at compile time.
 #[derive(Debug, Clone)]
 pub struct KeyBuilder {
     partition_key: Result<String, KeyError>,
@@ -180,8 +180,8 @@ impl KeyBuilder {
         })
     }
 
-    /// The rows whose next component is text that starts with `prefix`. `then` is the literal behind
-    /// the component.
+    /// The rows whose next component is text that starts with `prefix`. `then` is the literal
+    /// behind the component.
     ///
     /// # Errors
     /// The first error of the partition or a component; [`KeyFault::Separator`] for a prefix that

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hull_holds_both_ranges_and_nothing_outside_of_their_ends() {
+    fn a_hull_holds_both_ranges_and_nothing_outside_their_bounds() {
         let hull = Span::prefix("B").hull(Span::Exact("E".to_owned())).hull(Span::prefix("D"));
         let expected =
             Span::Between(Bound::Included("B".to_owned()), Bound::Included("E".to_owned()));

@@ -1,7 +1,7 @@
 //! Page tokens: where a page ended, as text for a client to send back.
 //!
-//! Invariant: a token resumes only the query it came from. It has a hash of the table, keys, filter and
-//! projection, and a checksum of itself. It hides nothing and grants nothing.
+//! Invariant: a token resumes only the query it came from. It has a hash of the table, keys, filter
+//! and projection, and a checksum of itself. It hides nothing and grants nothing.
 
 use super::RowQuery;
 use crate::key::fnv;
@@ -51,10 +51,11 @@ const VERSION: u8 = 1;
 /// ```
 ///
 /// The text contains the keys at which the next page starts, as the store sent them, in base64 that
-/// everybody can read: encrypt it where keys are secret. The checks are against accidents, such as a text
-/// cut short or a token of another query. The token is not signed: a client that knows the format can
-/// make one that starts at another key. It still reads only rows of the query that it resumes, because the
-/// table, keys and filter come from the query. A token shows a client no more than the query does.
+/// everybody can read: encrypt it where keys are secret. The checks are against accidents, such as
+/// a text cut short or a token of another query. The token is not signed: a client that knows the
+/// format can make one that starts at another key. It still reads only rows of the query that it
+/// resumes, because the table, keys and filter come from the query. A token shows a client no more
+/// than the query does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     query: u64,
@@ -75,7 +76,8 @@ pub enum TokenError {
     Version(u8),
     /// The token is of another query.
     #[error(
-        "this page token belongs to another query; resume the same query, or start from the first page"
+        "this page token belongs to another query; resume the same query, or start from the first \
+         page"
     )]
     OtherQuery,
 }
@@ -163,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_only_its_own_query() {
+    fn a_token_resumes_only_its_own_query() {
         let token = PageToken::new(&query("A"), Continuation::default());
         assert_eq!(token.clone().open(&query("A")), Ok(Continuation::default()));
         assert_eq!(token.open(&query("B")), Err(TokenError::OtherQuery));
     }
 
     #[test]
-    fn an_altered_token_is_refused() {
+    fn an_altered_token_is_rejected() {
         let text = PageToken::new(&query("A"), Continuation::default()).to_string();
         assert_eq!(text[1..].parse::<PageToken>(), Err(TokenError::Malformed));
         assert_eq!("".parse::<PageToken>(), Err(TokenError::Malformed));

@@ -85,9 +85,9 @@ impl<S> fmt::Debug for RowKey<S> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a key as `{X}`",
     label = "no `{X}` key text for this type",
-    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
-            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
-            bytes have no key text"
+    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need `#[component(x = \
+            biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and bytes have no \
+            key text"
 )]
 pub trait Part<X = Plain>: Sized {
     const WIDTH: Width;
