@@ -75,13 +75,13 @@ pub trait Stored: Sized {
     /// Writes it.
     ///
     /// # Errors
-    /// When the service could not store it.
+    /// When the service cannot store it.
     fn put(&self, out: &mut PropertiesWriter, name: &str) -> Written;
 
     /// Writes it within its field's limit.
     ///
     /// # Errors
-    /// When it is over the limit, or the service could not store it.
+    /// When it is over the limit, or the service cannot store it.
     fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written;
 
     /// Sets it in a patch.
@@ -110,6 +110,7 @@ pub trait Stored: Sized {
     /// The value that was read, or the type's value for an absent property.
     ///
     /// # Errors
+    /// When the row lacks the property and the type has no value for that:
     /// [`PropertyFault::Missing`].
     fn finish(slot: Option<Self>, name: &str) -> Read<Self>;
 }

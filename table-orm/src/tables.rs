@@ -46,8 +46,8 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Open`](crate::Error::Open) when the file is not a database, is in use, or cannot be
-    /// read and written.
+    /// When the file is not a database, is in use, or cannot be read and written:
+    /// [`Error::Open`](crate::Error::Open).
     #[cfg(feature = "embedded")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Ok(Self::new(crate::embedded::EmbeddedStore::open(path)?))
@@ -71,7 +71,7 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Open`](crate::Error::Open) when the database engine cannot start.
+    /// When the database engine cannot start: [`Error::Open`](crate::Error::Open).
     #[cfg(feature = "embedded")]
     pub fn in_memory() -> Result<Self> {
         Ok(Self::new(crate::embedded::EmbeddedStore::in_memory()?))
@@ -91,7 +91,7 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect) when the text is not a connection string. The
+    /// When the text is not a connection string: [`Error::Connect`](crate::Error::Connect). The
     /// error never shows a key or signature.
     #[cfg(feature = "azure")]
     pub fn from_connection_string(text: &str) -> Result<Self> {
@@ -114,8 +114,8 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect) when the endpoint or the credential cannot be
-    /// used.
+    /// When the endpoint or the credential cannot be used:
+    /// [`Error::Connect`](crate::Error::Connect).
     #[cfg(feature = "azure")]
     pub fn azure(endpoint: &str, credential: impl Into<crate::azure::Credential>) -> Result<Self> {
         Ok(Self::new(crate::azure::AzureStore::new(endpoint, credential)?))
@@ -155,7 +155,7 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Layer`](crate::Error::Layer) when the layer's limits make no sense.
+    /// When the layer's limits make no sense: [`Error::Layer`](crate::Error::Layer).
     pub fn layer(self, layer: impl Layer) -> Result<Self> {
         let store = layer.around(Arc::clone(&self.connection.store))?;
         // A layer may itself write through the tables below it, and must not wait for those above.
@@ -383,9 +383,9 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) when the table exists;
-    /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted) while the service deletes one
-    /// of that name.
+    /// When the table exists: [`Error::AlreadyExists`](crate::Error::AlreadyExists). While the
+    /// service deletes a table of that name:
+    /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted).
     pub async fn create(&self, table: &TableName) -> Result<()> {
         self.connection
             .store
@@ -410,7 +410,7 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound) when the table does not exist.
+    /// When the table does not exist: [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub async fn delete(&self, table: &TableName) -> Result<()> {
         self.connection
             .store

@@ -79,8 +79,8 @@ impl PropertiesWriter {
     /// Writes one property, and checks its field's limit.
     ///
     /// # Errors
-    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`] when the value is over the limit; else
-    /// when the service cannot store it.
+    /// When the value is over the limit: [`PropertyFault::MaxLen`] or [`PropertyFault::Max`]. Else when
+    /// the service cannot store it: another fault.
     pub fn limited<T: Property>(
         &mut self,
         name: &str,
@@ -96,7 +96,7 @@ impl PropertiesWriter {
     /// Checks the limit of a field that is stored only in keys.
     ///
     /// # Errors
-    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`] when the value is over the limit.
+    /// When the value is over the limit: [`PropertyFault::MaxLen`] or [`PropertyFault::Max`].
     pub fn check_limit<T: Property>(
         &self,
         name: &str,

@@ -177,7 +177,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.String`.
     ///
     /// # Errors
-    /// [`PropertyFault::StringTooLong`] over 64 KiB.
+    /// When the text is over 64 KiB: [`PropertyFault::StringTooLong`].
     pub fn string(self, value: &str) -> Result<(), PropertyFault> {
         // UTF-8 never takes fewer bytes than UTF-16 takes units.
         let units = if value.len() > MAX_STRING_UNITS || !value.is_ascii() {
@@ -201,7 +201,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.Int32`.
     ///
     /// # Errors
-    /// [`PropertyFault::Name`] when no property can have the name.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn int32(self, value: i32) -> Result<(), PropertyFault> {
         self.check_max(value.into())?;
         self.member(4, |json| number(json, value))
@@ -210,7 +210,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.Int64`.
     ///
     /// # Errors
-    /// [`PropertyFault::Name`] when no property can have the name.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn int64(self, value: i64) -> Result<(), PropertyFault> {
         self.check_max(value)?;
         self.annotated(EdmType::Int64, 8, |json| {
@@ -223,7 +223,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.Double`.
     ///
     /// # Errors
-    /// [`PropertyFault::Name`] when no property can have the name.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn double(self, value: f64) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.annotated(EdmType::Double, 8, |json| {
@@ -244,7 +244,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.Boolean`.
     ///
     /// # Errors
-    /// [`PropertyFault::Name`] when no property can have the name.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn boolean(self, value: bool) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.member(1, |json| json.extend_from_slice(if value { b"true" } else { b"false" }))
@@ -253,7 +253,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.DateTime`.
     ///
     /// # Errors
-    /// [`PropertyFault::Name`] when no property can have the name.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn date_time(self, value: DateTime) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.annotated(EdmType::DateTime, 8, |json| {
@@ -266,7 +266,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.Guid`.
     ///
     /// # Errors
-    /// [`PropertyFault::Name`] when no property can have the name.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn guid(self, value: Uuid) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.annotated(EdmType::Guid, 16, |json| {
@@ -280,7 +280,7 @@ impl PropertyWriter<'_> {
     /// Writes an `Edm.Binary`.
     ///
     /// # Errors
-    /// [`PropertyFault::BinaryTooLong`] over 64 KiB.
+    /// When there are more than 64 KiB: [`PropertyFault::BinaryTooLong`].
     pub fn binary(self, value: &[u8]) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         if value.len() > MAX_BINARY_BYTES {

@@ -76,20 +76,20 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Appends the entity's PartitionKey.
     ///
     /// # Errors
-    /// [`KeyError`] when a key cannot hold a component's value.
+    /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
     /// Appends the RowKey of that row and returns `true`, or returns `false` when the entity does
     /// not have this sparse row. The indices of guards follow those of rows.
     ///
     /// # Errors
-    /// [`KeyError`] when a key cannot hold a component's value.
+    /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_row_key(&self, row: usize, key: &mut KeyText) -> Result<bool, KeyError>;
 
     /// Writes the properties that the row stores.
     ///
     /// # Errors
-    /// [`PropertyError`] when the service cannot store one of them.
+    /// When the service cannot store one of them: [`PropertyError`].
     fn encode_properties(
         &self,
         row: usize,

@@ -45,7 +45,7 @@ pub trait Query {
     /// The keys it reads.
     ///
     /// # Errors
-    /// The first value that a key cannot hold.
+    /// When a key cannot hold a given value: the first such error.
     fn into_keys(self) -> Result<KeyRange, KeyError>;
 }
 

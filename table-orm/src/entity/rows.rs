@@ -46,7 +46,7 @@ impl EntityRows {
     /// The rows that store the entity.
     ///
     /// # Errors
-    /// [`Invalid`] when the service would reject a key or a property.
+    /// When the service would reject a key or a property: [`Invalid`].
     pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
         let partition_key = partition_key(entity)?;
         let mut full = None;

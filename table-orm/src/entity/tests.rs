@@ -1,4 +1,4 @@
-//! What is read of JSON is what `serde_json` reads of it, whatever the rows of a page look like.
+//! The reader of rows and pages reads what `serde_json` reads.
 
 use super::{ReadRow, read_page, read_row, split_page};
 use crate::codec::Members;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use serde_json::Value;
 
-/// Members as services write them, by name and value; names with escapes among them.
+/// Members as services write them, by name and value; some names have escapes.
 const MEMBERS: [(&str, &str); 9] = [
     (r#""PartitionKey""#, r#""p""#),
     (r#""RowKey""#, r#""r\"\u00e9""#),
@@ -22,8 +22,8 @@ const MEMBERS: [(&str, &str); 9] = [
 ];
 const SPACES: [&str; 3] = ["", " ", "\r\n\t"];
 
-/// The JSON objects of rows that lack some members, have others in another order, and are spaced
-/// as one pleases.
+/// The JSON objects of rows that lack some members, have others in another order, and have any
+/// spacing.
 fn rows() -> impl Strategy<Value = Vec<String>> {
     let members = subsequence(MEMBERS.to_vec(), 0..=MEMBERS.len());
     let members = prop_oneof![4 => members.clone(), 1 => members.prop_shuffle()];
@@ -108,7 +108,7 @@ fn a_row_is_one_object_and_a_page_has_one_value() {
     );
 }
 
-/// A property that is left out where its value is of another type.
+/// A property that is skipped when its value is of another type.
 #[derive(Debug, PartialEq)]
 struct Lenient(Vec<u8>);
 

@@ -219,7 +219,7 @@ impl KeyPart<Plain> for Time {
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {
-        // One syntax for times of day: that of an instant on a day of its own.
+        // A time of day has the syntax of an instant's time.
         let instant: DateTime =
             format!("2000-01-01T{text}Z").parse().map_err(|_| KeyFault::Malformed)?;
         Ok(OffsetDateTime::from(instant).time())

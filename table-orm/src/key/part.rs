@@ -110,7 +110,7 @@ pub trait KeyPart<X = Plain>: Sized {
     /// Appends the text of this value.
     ///
     /// # Errors
-    /// [`KeyFault`] when a key cannot hold the value.
+    /// When a key cannot hold the value: [`KeyFault`].
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault>;
 
     /// Whether the text is rounded down, and so reads back as a smaller value: an instant between
@@ -122,7 +122,7 @@ pub trait KeyPart<X = Plain>: Sized {
     /// Reads the text back.
     ///
     /// # Errors
-    /// [`KeyFault::Malformed`] when no value has that text.
+    /// When no value has that text: [`KeyFault::Malformed`].
     fn decode(text: &str) -> Result<Self, KeyFault>;
 }
 

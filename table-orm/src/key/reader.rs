@@ -26,7 +26,7 @@ impl<'a> KeyReader<'a> {
     /// Reads a literal of the template.
     ///
     /// # Errors
-    /// [`KeyFault::Malformed`] when the key continues with other text.
+    /// When the key continues with other text: [`KeyFault::Malformed`].
     pub fn literal(&mut self, literal: &str) -> Result<(), KeyError> {
         self.rest = self.rest.strip_prefix(literal).ok_or_else(|| self.malformed("", self.key))?;
         Ok(())
@@ -35,7 +35,7 @@ impl<'a> KeyReader<'a> {
     /// Reads a component that ends before the literal `until`, or with the key when that is empty.
     ///
     /// # Errors
-    /// [`KeyFault::Malformed`] when the component does not write such text.
+    /// When the component does not write such text: [`KeyFault::Malformed`].
     pub fn part<X, T: KeyPart<X>>(
         &mut self,
         component: &'static str,
@@ -70,7 +70,7 @@ impl<'a> KeyReader<'a> {
     /// Ends the key.
     ///
     /// # Errors
-    /// [`KeyFault::Malformed`] when there is more text.
+    /// When there is more text: [`KeyFault::Malformed`].
     pub fn finish(self) -> Result<(), KeyError> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.malformed("", self.key)) }
     }

@@ -27,7 +27,7 @@ fn decodes_back<X, T: KeyPart<X> + PartialEq + Debug>(value: T) {
     }
 }
 
-/// Text order is value order, and no text is the start of another's where that is promised.
+/// Text order is value order, and no text is a prefix of another's where the type promises that.
 fn sorts<X, T: SortedLast<X>>(left: &T, right: &T, values: Ordering) {
     let (a, b) = (text::<X, T>(left).unwrap(), text::<X, T>(right).unwrap());
     let expected = if T::REVERSED { values.reverse() } else { values };
@@ -225,7 +225,7 @@ proptest! {
         }
     }
 
-    /// A component that cannot be read is shown alone, not with the rest of its key.
+    /// The error of an unreadable component shows its text without the rest of the key.
     #[test]
     fn a_component_that_cannot_be_read_is_shown_alone(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
         let key = format!("T:{text}__{more}");
@@ -238,7 +238,7 @@ proptest! {
         prop_assert_eq!(read(""), &key[2..]);
     }
 
-    /// What a query's bounds hold is what has the given values, no more and no less.
+    /// A query's bounds hold exactly the keys with the given values.
     #[test]
     fn queries_hold_exactly_the_rows_asked_for(
         rows in prop::collection::vec((narrow_text(), 0_u32..40, narrow_text()), 1..12),
@@ -307,7 +307,7 @@ proptest! {
         }
     }
 
-    /// A descending component is asked in value order; the bounds turn around by themselves.
+    /// A range of a descending component is given in value order; the query reverses the bounds.
     #[test]
     fn descending_ranges_are_given_in_value_order(
         values in prop::collection::vec(0_u32..50, 1..10),

@@ -69,7 +69,8 @@ impl KeyText {
     /// Appends text as a component's value, checked and escaped.
     ///
     /// # Errors
-    /// [`KeyFault::Forbidden`] when the text has a forbidden character and the entity rejects them.
+    /// When the text has a forbidden character and the entity rejects them:
+    /// [`KeyFault::Forbidden`].
     pub fn push_text(&mut self, text: &str) -> Result<(), KeyFault> {
         match self.escape {
             Escape::Reject => {
@@ -148,7 +149,7 @@ impl KeyText {
     /// The finished text.
     ///
     /// # Errors
-    /// [`KeyFault::TooLong`] when the key is longer than 512 UTF-16 units.
+    /// When the key is longer than 512 UTF-16 units: [`KeyFault::TooLong`].
     pub fn finish(self) -> Result<String, KeyError> {
         match check_length(&self.text) {
             Ok(()) => Ok(self.text),

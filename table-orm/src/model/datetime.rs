@@ -50,7 +50,7 @@ impl DateTime {
     /// The instant of that many ticks of 100 ns since 0001-01-01T00:00:00Z.
     ///
     /// # Errors
-    /// [`DateTimeRangeError`] when the instant is before 1601 or after 9999.
+    /// When the instant is before 1601 or after 9999: [`DateTimeRangeError`].
     pub fn from_ticks(ticks: i64) -> Result<Self, DateTimeRangeError> {
         let value = Self(ticks);
         if (Self::MIN..=Self::MAX).contains(&value) {

@@ -23,7 +23,7 @@ impl TableName {
     /// Checks a name.
     ///
     /// # Errors
-    /// [`TableNameError`] when the service would reject the name.
+    /// When the service would reject the name: [`TableNameError`].
     pub fn new(name: &str) -> Result<Self, TableNameError> {
         let valid = (3..=63).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphabetic())

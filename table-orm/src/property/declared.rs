@@ -33,7 +33,7 @@ impl PropertiesWriter {
     /// one.
     ///
     /// # Errors
-    /// [`PropertyFault::Duplicate`] when one has.
+    /// When one has: [`PropertyFault::Duplicate`].
     #[doc(hidden)]
     pub fn check_open(&self, declared: &[Declared]) -> Result<(), PropertyError> {
         match self.open_names().find(|name| declares(declared, name)) {

@@ -45,7 +45,7 @@ pub trait Properties: Sized {
     /// The group of the values that were read.
     ///
     /// # Errors
-    /// [`RowFault`] when a property is missing or wrong.
+    /// When a property is missing or wrong: [`RowFault`].
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
 }
 

@@ -50,7 +50,7 @@ pub trait Series: Sized {
     /// The series of the values that were read.
     ///
     /// # Errors
-    /// [`RowFault`] when a value is missing.
+    /// When a value is missing: [`RowFault`].
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
 }
 

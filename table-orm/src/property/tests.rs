@@ -62,7 +62,7 @@ fn row(write: impl FnOnce(&mut PropertiesWriter) -> Result<(), PropertyError>) -
     body("p", "r", &out).unwrap().to_vec()
 }
 
-/// The value comes back, and another reader finds it under its exact type.
+/// The value reads back, and another reader sees its exact type.
 fn stored_as<T: Property + PartialEq + Debug>(value: &T, edm: EdmType) {
     let json = row(|out| out.property("P", value));
     let One(read) = read_row::<One<T>>(0, &json).unwrap();

@@ -55,7 +55,7 @@ impl KeyBuilder {
     /// The row of the complete key.
     ///
     /// # Errors
-    /// The first error of the partition or a component.
+    /// When a key cannot hold a given value: the first such error.
     pub fn exact(self) -> Result<KeyRange, KeyError> {
         self.keys(|row_key| Ok(Span::Exact(row_key.finish()?)))
     }
@@ -63,7 +63,7 @@ impl KeyBuilder {
     /// The rows whose keys start with what was given.
     ///
     /// # Errors
-    /// The first error of the partition or a component.
+    /// When a key cannot hold a given value: the first such error.
     pub fn prefix(self) -> Result<KeyRange, KeyError> {
         self.keys(|row_key| Ok(Span::prefix(row_key.finish()?)))
     }
@@ -72,7 +72,8 @@ impl KeyBuilder {
     /// component holds lies above all its values: a range that starts there holds no row.
     ///
     /// # Errors
-    /// The first error of the partition or a component; [`KeyFault::InvertedRange`].
+    /// When a key cannot hold a given value: the first such error. When the range starts after it
+    /// ends: [`KeyFault::InvertedRange`].
     pub fn range<X, T: KeyPart<X>>(
         self,
         component: &'static str,
@@ -184,8 +185,8 @@ impl KeyBuilder {
     /// behind the component.
     ///
     /// # Errors
-    /// The first error of the partition or a component; [`KeyFault::Separator`] for a prefix that
-    /// could run into the literal behind the component.
+    /// When a key cannot hold a given value: the first such error. When the prefix could run into
+    /// the literal behind the component: [`KeyFault::Separator`].
     pub fn starts_with<X, T: TextPart<X>>(
         self,
         component: &'static str,
