@@ -50,6 +50,8 @@
 //! derive             each derive from input to code
 //! ```
 
+#[cfg(test)]
+mod agreement;
 mod ast;
 mod attr;
 mod case;

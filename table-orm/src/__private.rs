@@ -1,4 +1,4 @@
-//! What generated code needs: one short path for every name it writes. Not for use by hand.
+//! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
 pub use crate::entity::{Field, Query, Row, Stores};
@@ -37,12 +37,12 @@ use serde::Deserialize;
 use serde::de::{Error, Unexpected};
 use std::borrow::Cow;
 
-/// The rows of the query `K` whose next component lies in a range.
+/// The query `K` with a range of its next component.
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 /// The result of writing or reading a key.
 pub type KeyResult<T = ()> = Result<T, KeyError>;
-/// What keys tell of a field.
-pub type Told<T> = KeyResult<Option<T>>;
+/// The result of reading a field from keys.
+pub type FromKeys<T> = KeyResult<Option<T>>;
 /// The result of writing properties.
 pub type Written = Result<(), PropertyError>;
 /// The result of reading properties.
@@ -62,26 +62,26 @@ pub fn read_code<'de, T, D: Deserializer<'de>>(
     })
 }
 
-/// What generated code does with a property. Named as `<T as Stored>` throughout, so that a type
-/// that no property can store is one error.
+/// What generated code does with a property. Generated code always names it as `<T as Stored>`:
+/// then a type that no property can store is one compile error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
             leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Stored: Sized {
     /// Writes it.
     ///
     /// # Errors
-    /// When the service could not store it.
+    /// When the service cannot store it.
     fn put(&self, out: &mut PropertiesWriter, name: &str) -> Written;
 
     /// Writes it within its field's limit.
     ///
     /// # Errors
-    /// When it is over the limit, or the service could not store it.
+    /// When it is over the limit, or the service cannot store it.
     fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written;
 
     /// Sets it in a patch.
@@ -107,9 +107,10 @@ pub trait Stored: Sized {
     /// When the stored value is not of the type.
     fn take(slot: &mut Option<Self>, members: &mut Members<'_, '_>, name: &str) -> Read;
 
-    /// What was read, or what stands for its absence.
+    /// The value that was read, or the type's value for an absent property.
     ///
     /// # Errors
+    /// When the row lacks the property and the type has no value for that:
     /// [`PropertyFault::Missing`].
     fn finish(slot: Option<Self>, name: &str) -> Read<Self>;
 }
@@ -174,8 +175,8 @@ impl<T: From<ETag>> ETagField for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold a row's timestamp",
     label = "not an `Option` of an instant",
-    note = "make the field an `Option<DateTime>`, or an `Option` of another instant: an entity that \
-            was not read has no timestamp, nor has one that was just written"
+    note = "make the field an `Option<DateTime>`, or an `Option` of another instant: an entity \
+            that is new or was just written has no timestamp"
 )]
 pub trait TimestampField {
     /// The field of an entity that was read from such a row.
@@ -189,8 +190,8 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
     }
 }
 
-/// The longest key of a template; over 512 UTF-16 units it does not compile. `known` are those the
-/// derive could count; `widths` are of the components it could not.
+/// The longest key of a template; `None` if it has no bound. Does not compile over 512 UTF-16
+/// units. `known` are the units that the derive can count, `widths` those of the other components.
 #[track_caller]
 #[must_use]
 pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
@@ -200,7 +201,7 @@ pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
     while at < widths.len() {
         match widths[at] {
             Width::Fixed(width) | Width::UpTo(width) => units += width,
-            // Checked where a value is written.
+            // Checked when a value is written.
             Width::Unbounded => bounded = false,
         }
         at += 1;
@@ -213,8 +214,8 @@ pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
     if bounded { Some(units) } else { None }
 }
 
-/// The names of properties to ask the store for: those that there are, and then, as an array is of one
-/// length, the empty ones.
+/// The names of properties to select: the names, then the empty texts, because an array has one
+/// length.
 #[must_use]
 pub const fn select<const N: usize>(mut names: [&'static str; N]) -> [&'static str; N] {
     let (mut stored, mut at) = (0, 0);
@@ -228,7 +229,7 @@ pub const fn select<const N: usize>(mut names: [&'static str; N]) -> [&'static s
     names
 }
 
-/// Those before the first empty one.
+/// The names before the first empty one.
 #[must_use]
 pub const fn selected(names: &'static [&'static str]) -> &'static [&'static str] {
     let mut stored = 0;
@@ -238,8 +239,7 @@ pub const fn selected(names: &'static [&'static str]) -> &'static [&'static str]
     names.split_at(stored).0
 }
 
-/// Fails to compile when a component that another follows without a literal between is not of
-/// fixed width.
+/// Does not compile when a component with another directly behind it does not have a fixed width.
 #[track_caller]
 pub const fn assert_fixed_width(width: Width) {
     assert!(
@@ -249,15 +249,15 @@ pub const fn assert_fixed_width(width: Width) {
     );
 }
 
-/// What generated code does with an entity type in a union. Named as `<T as Variant>` throughout, so
-/// that a type that is no entity is one error.
+/// What generated code does with an entity type in a union. Generated code always names it as
+/// `<T as Variant>`: then a type that is not an entity is one compile error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a table entity",
     label = "not an entity",
     note = "derive it: `#[derive(TableEntity)]`"
 )]
 pub trait Variant: Sized {
-    /// The type, as a union sees it.
+    /// The entity type as a member of a union.
     const MEMBER: UnionMember;
 
     /// Reads its canonical row.
@@ -276,7 +276,7 @@ impl<E: TableEntity> Variant for E {
     }
 }
 
-/// Fails to compile, with that message, when a rule of unions does not hold.
+/// Does not compile when a rule of unions is broken, with that message.
 #[track_caller]
 pub const fn assert_union(holds: bool, message: &'static str) {
     assert!(holds, "{}", message);

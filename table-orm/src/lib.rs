@@ -1,12 +1,8 @@
 //! A typed entity ORM for Azure Table Storage.
 //!
-//! An app struct becomes a table entity by `#[derive(TableEntity)]`, which takes the stored keys as
-//! format strings and generates their encoders, the entity's rows, its property codec, and queries
-//! that can only be asked as point, row range or partition queries.
-//!
-//! The way of a value reads downhill: an entity becomes [rows](entity) of [keys](key) and
-//! [properties](property); a call on a [`Repo`] makes a [plan] of them; a [store] carries it
-//! out.
+//! `#[derive(TableEntity)]` makes a struct a table entity. You write the stored keys as format
+//! strings; the derive generates their encoders, the rows and properties of the entity, and typed
+//! queries. Only point, row range and partition queries compile without a permit to scan.
 //!
 //! ```
 //! use table_orm::{TableEntity, Tables};
@@ -34,19 +30,78 @@
 //! }
 //! ```
 //!
-//! # Types of other crates
+//! # For your app
 //!
-//! Keys and properties take the types of `time` 0.3, `uuid` 1 and `bytes` 1, and those of `chrono` 0.4,
-//! `jiff` 0.2, `rust_decimal` 1 and `ulid` 3 with the feature of that name. Types of another major
-//! version are other types, which have neither trait.
+//! - [`Tables`] connects to a store, and [`Repo`] has the calls of one entity type. Each call is a
+//!   value that is awaited to run, and whose [`plan`] shows first what it will send.
+//! - [`derive@TableEntity`], [`derive@KeyPart`], [`derive@Properties`], [`derive@Projection`] and
+//!   [`derive@TableUnion`] describe what is stored and read.
+//! - [`scan`] reads whole tables with many workers; [`ScanPermit`] says why.
+//! - [`layer`] adds retries, limits and tracing around a store.
+//! - [`Error`] is the error of a call; [`Error::rejection`] is what the store answered.
+//!
+//! # For a store of your own
+//!
+//! Implement [`store::Store`]. [`query`] has the queries it answers, [`model`] the values of the
+//! data model.
+//!
+//! # For key and property types of your own
+//!
+//! Implement [`key::KeyPart`] for a type in keys, and [`property::Property`] for a type in
+//! properties.
+//!
+//! Both are implemented for types of `time` 0.3, `uuid` 1 and `bytes` 1, and with the feature of
+//! that name for those of `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 and `ulid` 3. A type of
+//! another major version is another type, which has neither trait.
+//!
+//! # Modules
+//!
+//! A module uses only modules above it.
+//!
+//! | Module | What it holds |
+//! |---|---|
+//! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
+//! | `sync` | a lock for each key, and random numbers |
+//! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
+//! | `codec` | the JSON of a row: one reader, one writer |
+//! | [`property`] | types that properties store |
+//! | [`query`] | key ranges, filters, page tokens, and the builders of keys |
+//! | [`entity`] | entities, their rows and templates, and what is read from rows |
+//! | [`store`] | the contract of a backend |
+//! | [`queue`] | the contract of a message queue, and one in memory |
+//! | `azure` | Azure Table Storage over HTTP |
+//! | `embedded` | a database file, or memory |
+//! | `data_tables` | a store over a client of the `azure_data_tables` crate |
+//! | [`layer`] | behaviour around a store: retries, limits, tracing |
+//! | `testing` | a service on virtual time, and keys of typical applications |
+//! | `error` | [`Error`] and the errors that it wraps |
+//! | [`plan`] | what a call will send, and the code that sends it |
+//! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
+//! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | `tables` | [`Tables`] |
+//!
+//! # Features
+//!
+//! | Feature | What it adds |
+//! |---|---|
+//! | `embedded` (default) | the embedded store: redb, in a file or in memory |
+//! | `azure` | Azure Table Storage, Cosmos DB for Table and Azurite over HTTP; the build needs a C compiler |
+//! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate |
+//! | `azure-queue` | queues of Azure Storage |
+//! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
+//! | `zstd` | compressed properties; the build needs a C compiler |
+//! | `tracing`, `metrics` | spans and counters of every request |
+//! | `testing` | a store that fails on purpose, and a fake service on virtual time |
+
+// In the order of the table above: a module uses only modules above it.
 
 pub mod model;
 
 mod sync;
 
-mod codec;
-
 pub mod key;
+
+mod codec;
 
 pub mod property;
 

@@ -1,7 +1,7 @@
-//! A store and the typed repositories of its tables.
+//! Where an app starts: the tables of one store, and the typed repositories of its entities.
 
 use crate::entity::{DynamicEntity, MemberOf, Row, TableEntity, TableUnion, WholePartition};
-use crate::error::{Result, refused};
+use crate::error::{Result, rejected};
 use crate::layer::Layer;
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient};
@@ -11,11 +11,11 @@ use crate::scan::Scan;
 use crate::store::Store;
 use std::sync::Arc;
 
-/// A connection to a store: where an app starts. Cheap to clone.
+/// The tables of one store. Cheap to clone.
 ///
-/// Make one for a store and clone it: writes that read first, of one entity and at once, such as
-/// [`Repo::update`], take turns among all clones and their repositories, where those of others come
-/// between each other and are tried again.
+/// Make one for each store and clone it. A call that reads before it writes, such as
+/// [`Repo::update`], waits while a call through another clone writes the same entity. Two
+/// connections to one store know nothing of each other: their calls conflict and retry.
 ///
 /// ```
 /// # async fn run() -> table_orm::Result<()> {
@@ -31,91 +31,184 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Tables in a database file, created if it is not there. The file is locked while it is open.
+    /// Opens the tables in a database file, and creates the file if it does not exist. The file
+    /// stays locked until the last clone is dropped.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("race.redb");
+    /// let tables = table_orm::Tables::open(&path)?;
+    /// // A second process, or connection, cannot open it meanwhile.
+    /// assert!(matches!(table_orm::Tables::open(&path), Err(table_orm::Error::Open(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Open`](crate::Error::Open) when the file is no database, is in use, or cannot be read and written.
+    /// When the file is not a database, is in use, or cannot be read and written:
+    /// [`Error::Open`](crate::Error::Open).
     #[cfg(feature = "embedded")]
     pub fn open(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Ok(Self::new(crate::embedded::EmbeddedStore::open(path)?))
     }
 
-    /// Tables in memory, gone with the last clone of this value.
+    /// Creates tables in memory, which last until the last clone is dropped.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{day:05}")]
+    /// # struct Reading { sensor: String, day: u32, celsius: f64 }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// let readings = Tables::in_memory()?.repo::<Reading>();
+    /// readings.create_table().await?;
+    /// readings.insert(&Reading { sensor: "roof".into(), day: 1, celsius: 20.5 }).await?;
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Open`](crate::Error::Open) when the database engine cannot start.
+    /// When the database engine cannot start: [`Error::Open`](crate::Error::Open).
     #[cfg(feature = "embedded")]
     pub fn in_memory() -> Result<Self> {
         Ok(Self::new(crate::embedded::EmbeddedStore::in_memory()?))
     }
 
-    /// Tables of the account that a connection string names, as the Azure portal shows it, or of
-    /// Azurite: `UseDevelopmentStorage=true`. Sends nothing yet.
+    /// Connects to the account of a connection string, as the Azure portal shows it, or to Azurite:
+    /// `UseDevelopmentStorage=true`. Sends nothing.
+    ///
+    /// ```
+    /// # fn main() -> table_orm::Result<()> {
+    /// // Read a real one from the environment: it contains the account's key.
+    /// let text = std::env::var("STORAGE").unwrap_or("UseDevelopmentStorage=true".into());
+    /// # let text = "UseDevelopmentStorage=true";
+    /// let tables = table_orm::Tables::from_connection_string(&text)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Connect`](crate::Error::Connect), which never shows a key or signature.
+    /// When the text is not a connection string: [`Error::Connect`](crate::Error::Connect). The
+    /// error never shows a key or signature.
     #[cfg(feature = "azure")]
     pub fn from_connection_string(text: &str) -> Result<Self> {
         Ok(Self::new(crate::azure::AzureStore::from_connection_string(text)?))
     }
 
-    /// Tables of the account at `endpoint`, such as `https://account.table.core.windows.net`, with
-    /// a key, a shared access signature, or a credential of Entra ID. Sends nothing yet.
+    /// Connects to the account at `endpoint`, such as `https://account.table.core.windows.net`,
+    /// with an account key, a shared access signature, or a credential of Entra ID. Sends nothing.
+    ///
+    /// ```
+    /// use table_orm::Tables;
+    /// use table_orm::azure::SharedKey;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let key = "a2V5";
+    /// let credential = SharedKey::new("account", key)?;
+    /// let tables = Tables::azure("https://account.table.core.windows.net", credential)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
+    /// When the endpoint or the credential cannot be used:
     /// [`Error::Connect`](crate::Error::Connect).
     #[cfg(feature = "azure")]
     pub fn azure(endpoint: &str, credential: impl Into<crate::azure::Credential>) -> Result<Self> {
         Ok(Self::new(crate::azure::AzureStore::new(endpoint, credential)?))
     }
 
-    /// Tables of any store.
+    /// Uses the tables of any store.
+    ///
+    /// ```
+    /// use table_orm::Tables;
+    /// use table_orm::embedded::EmbeddedStore;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = EmbeddedStore::in_memory()?;
+    /// let tables = Tables::new(store.clone()); // The app keeps the store for direct calls.
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn new(store: impl Store + 'static) -> Self {
         Self { connection: Arc::new(Connection::new(Arc::new(store))) }
     }
 
-    /// The same tables through a [layer](crate::layer): every request passes it on its way to the
-    /// layers and the store below. The first layer added stands next to the store.
+    /// Adds a [layer](crate::layer): every request passes it on the way to the store. The layer
+    /// added last sees a request first; the layer added first is next to the store.
     ///
     /// ```
     /// use table_orm::Tables;
     /// use table_orm::layer::{Limit, Rate, Retry};
     ///
-    /// # fn run() -> table_orm::Result<()> {
+    /// # fn main() -> table_orm::Result<()> {
     /// let tables = Tables::in_memory()?
     ///     .layer(Limit::default())?
     ///     .layer(Rate::default())?
     ///     .layer(Retry::interactive())?;
     /// # Ok(())
     /// # }
-    /// # run().unwrap();
     /// ```
     ///
     /// # Errors
-    /// [`Error::Layer`](crate::Error::Layer) when its limits make no sense.
+    /// When the layer's limits make no sense: [`Error::Layer`](crate::Error::Layer).
     pub fn layer(self, layer: impl Layer) -> Result<Self> {
         let store = layer.around(Arc::clone(&self.connection.store))?;
         // A layer may itself write through the tables below it, and must not wait for those above.
         Ok(Self { connection: Arc::new(Connection::new(store)) })
     }
 
-    /// The entities of type `E`, in the table their derive names.
+    /// Returns the repository of entity type `E`, in the table that its derive names.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{day:05}")]
+    /// # struct Reading { sensor: String, day: u32, celsius: f64 }
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// let readings = tables.repo::<Reading>(); // table `readings`
+    /// readings.create_table().await?;
+    /// let all = readings.list(Reading::partition("roof")).collect().await?;
+    /// # assert_eq!(all, []);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     #[must_use]
     pub fn repo<E: TableEntity>(&self) -> Repo<E> {
         self.repo_in(TableName::checked(E::TABLE))
     }
 
-    /// The entities of type `E`, in a table of another name.
+    /// Returns the repository of entity type `E`, in a table of another name.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{day:05}")]
+    /// # struct Reading { sensor: String, day: u32, celsius: f64 }
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// let readings = tables.repo_in::<Reading>("readings2024".parse()?);
+    /// readings.create_table().await?;
+    /// assert_eq!(tables.list().await?[0].as_str(), "readings2024");
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
         Repo::new(Arc::clone(&self.connection), table)
     }
 
-    /// The entities of one partition that are of one of the types of `U`, an enum with
-    /// `#[derive(TableUnion)]`: one query, whatever the number of types. The partition is given as
-    /// that of any of them. An enum of types whose rows would come in each other's queries does not
-    /// compile.
+    /// Queries the entities of one partition that are of one of the types of `U`, an enum with
+    /// `#[derive(TableUnion)]`. This is one query, whatever the number of types. Pass the partition
+    /// of any of the types. The enum does not compile if a query of one type could read rows of
+    /// another.
     ///
     /// ```
     /// use table_orm::{TableEntity, TableUnion, Tables};
@@ -144,7 +237,7 @@ impl Tables {
     /// let office = tables.union::<Office>(Employee::partition("Marketing")).collect().await?;
     /// assert!(matches!(&office[0], Office::Employee(employee) if employee.name == "Ann"));
     /// assert!(matches!(&office[1], Office::Department(department) if department.employees == 1));
-    /// // A list of one type is not bothered by the other.
+    /// // A list of one type does not read rows of the other.
     /// assert_eq!(staff.list(Employee::partition("Marketing")).collect().await?, [ann]);
     /// # Ok(())
     /// # }
@@ -156,7 +249,25 @@ impl Tables {
         self.union_in(TableName::checked(U::TABLE), partition)
     }
 
-    /// The same in a table of another name.
+    /// Queries the same in a table of another name.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, TableUnion, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "staff", partition = "{department}", row = "{number:05}")]
+    /// # struct Employee { department: String, number: u32 }
+    /// # #[derive(Debug, PartialEq, TableUnion)]
+    /// # enum Office { Employee(Employee) }
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.create(&"archive".parse()?).await?;
+    /// let marketing = Employee::partition("Marketing");
+    /// let office = tables.union_in::<Office>("archive".parse()?, marketing).collect().await?;
+    /// assert_eq!(office, []);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     pub fn union_in<U: TableUnion>(
         &self,
         table: TableName,
@@ -165,7 +276,24 @@ impl Tables {
         UnionList::new(Arc::clone(&self.connection), table, partition)
     }
 
-    /// Writes of several entities of one partition, of one type or more, in one transaction.
+    /// Starts a transaction: writes of entities of one partition, of one or several types, which
+    /// all take effect or none does.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{day:05}")]
+    /// # struct Reading { sensor: String, day: u32, celsius: f64 }
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.repo::<Reading>().create_table().await?;
+    /// let reading = |day| Reading { sensor: "roof".into(), day, celsius: 20.5 };
+    /// let roof = tables.transaction(Reading::partition("roof"));
+    /// roof.insert(&reading(1)).insert(&reading(2)).commit().await?;
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     pub fn transaction<'a, Q>(&self, partition: Q) -> Transaction<'a>
     where
         Q: WholePartition,
@@ -177,47 +305,117 @@ impl Tables {
         )
     }
 
-    /// The rows of a table, whatever they are: for tools that do not know its entities.
+    /// Returns the untyped rows of a table, for tools that do not know its entities.
+    ///
+    /// ```
+    /// use table_orm::{DynamicEntity, Tables};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.create(&"readings".parse()?).await?;
+    /// let rows = tables.table("readings".parse()?);
+    /// rows.insert(&DynamicEntity::new("roof", "00001").with("Celsius", 20.5)).await?;
+    /// let row = rows.get("roof", "00001").await?.ok_or("no row")?;
+    /// assert_eq!(row.properties["Celsius"], 20.5.into());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     #[must_use]
     pub fn table(&self, name: TableName) -> Table {
         Table::new(Arc::clone(&self.connection), name)
     }
 
-    /// Every row of a table, whatever it is, read by many workers. Reads, and is billed for, every
+    /// Reads every row of a table, of whatever type, with many workers. The service bills every
     /// row.
+    ///
+    /// ```
+    /// use table_orm::{ScanPermit, Tables};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.create(&"readings".parse()?).await?;
+    /// let scan = tables.scan("readings".parse()?, ScanPermit::because("nightly export"));
+    /// let rows = scan.collect().await?;
+    /// # assert_eq!(rows, []);
+    /// # Ok(())
+    /// # }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    /// # runtime.block_on(run()).unwrap();
+    /// ```
     pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
         Scan::untyped(Arc::clone(&self.connection.store), name, &permit)
     }
 
-    /// The names of all tables, in order.
+    /// Lists the names of all tables, in order.
+    ///
+    /// ```
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = table_orm::Tables::in_memory()?;
+    /// tables.create(&"readings".parse()?).await?;
+    /// let names = tables.list().await?;
+    /// assert_eq!(names[0].as_str(), "readings");
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// When the store cannot be reached or read.
+    /// When the store cannot be reached or read: such as
+    /// [`Error::Unavailable`](crate::Error::Unavailable) or
+    /// [`Error::Unauthorized`](crate::Error::Unauthorized).
     pub async fn list(&self) -> Result<Vec<TableName>> {
-        self.connection.store.list_tables().await.map_err(|cause| refused("", cause))
+        self.connection.store.list_tables().await.map_err(|cause| rejected("", cause))
     }
 
-    /// Creates a table. Typed tables are created with [`Repo::create_table`].
+    /// Creates a table. [`Repo::create_table`] does the same for the table of an entity type.
+    ///
+    /// ```
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = table_orm::Tables::in_memory()?;
+    /// let readings = "readings".parse()?;
+    /// tables.create(&readings).await?;
+    /// let again = tables.create(&readings).await;
+    /// assert!(matches!(again, Err(table_orm::Error::AlreadyExists(_))));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists); [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted) while one of that name is being deleted.
+    /// When the table exists: [`Error::AlreadyExists`](crate::Error::AlreadyExists). While the
+    /// service deletes a table of that name:
+    /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted).
     pub async fn create(&self, table: &TableName) -> Result<()> {
         self.connection
             .store
             .create_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 
     /// Deletes a table with all its rows.
     ///
+    /// ```
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = table_orm::Tables::in_memory()?;
+    /// let readings = "readings".parse()?;
+    /// # tables.create(&readings).await?;
+    /// tables.delete(&readings).await?;
+    /// let again = tables.delete(&readings).await;
+    /// assert!(matches!(again, Err(table_orm::Error::TableNotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
     /// # Errors
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
+    /// When the table does not exist: [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub async fn delete(&self, table: &TableName) -> Result<()> {
         self.connection
             .store
             .delete_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 }

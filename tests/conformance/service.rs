@@ -169,7 +169,7 @@ async fn an_unauthorized_call_names_what_to_check() {
     assert!(!text.contains("SeCrEt") && !text.contains("Ann"), "{text}");
     // Something on the way, which knows nothing of credentials.
     let error = rejected(Credential::sas(signature).unwrap()).await;
-    assert!(matches!(error, Error::Refused(_)) && !error.to_string().contains("check"), "{error}");
+    assert!(matches!(error, Error::Rejected(_)) && !error.to_string().contains("check"), "{error}");
 }
 
 async fn a_table_being_deleted_is_an_error_of_its_own() {
@@ -192,7 +192,7 @@ async fn a_busy_service_says_how_long_to_wait_and_is_asked_once() {
         let (store, stub) = answered(answer).await;
         let error = Tables::new(store).list().await.unwrap_err();
         assert!(matches!(error, Error::Throttled(_)), "{error}");
-        let cause = &error.refusal().unwrap().cause;
+        let cause = &error.rejection().unwrap().cause;
         assert_eq!(cause.retry_after, Some(Duration::from_millis(wait)));
         assert_eq!(stub.requests().len(), 1);
     }

@@ -127,7 +127,7 @@ async fn wrong_key(azurite: Azurite) {
     let key = SharedKey::new(ACCOUNT, "d3Jvbmc=").unwrap();
     let error = Tables::azure(&azurite.endpoint(), key).unwrap().list().await.unwrap_err();
     assert!(matches!(error, Error::Unauthorized(_)), "{error}");
-    assert_refused(&error.refusal().unwrap().cause);
+    assert_refused(&error.rejection().unwrap().cause);
 }
 
 async fn metadata(azurite: Azurite) {

@@ -551,9 +551,11 @@ async fn an_index_key_of_two_entities_is_an_error_that_names_the_row() {
     let second = repo.insert(&Event { day: 1, id: 2, kind: "a".to_owned() }).await.unwrap_err();
     let Error::AlreadyExists(refusal) = &second else { panic!("{second}") };
     assert_eq!(refusal.index_row, Some("by_kind"));
-    assert!(second.to_string().contains("end its template with what tells entities apart"));
+    assert!(
+        second.to_string().contains("add a component to its template that makes the key unique")
+    );
     let same = repo.insert(&Event { day: 1, id: 1, kind: "b".to_owned() }).await.unwrap_err();
-    assert_eq!(same.refusal().unwrap().index_row, None);
+    assert_eq!(same.rejection().unwrap().index_row, None);
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

@@ -119,9 +119,9 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
         .commit()
         .await
         .unwrap_err();
-    let Error::UniqueViolation { unique, key, refusal } = error else { panic!("{error}") };
+    let Error::UniqueViolation { unique, key, rejection } = error else { panic!("{error}") };
     assert_eq!((unique, key.as_str()), ("email", "UNQ:email:1@oslo"));
-    assert_eq!((refusal.entity, refusal.operation), ("Employee", Some((4, "insert"))));
+    assert_eq!((rejection.entity, rejection.operation), ("Employee", Some((4, "insert"))));
 
     let error = tables
         .transaction(Employee::partition("Oslo"))
@@ -283,7 +283,9 @@ async fn a_refused_index_row_is_named() {
     tables.transaction(&oslo).insert(&office()).insert(&car(1)).commit().await.unwrap();
     let refused = tables.transaction(&oslo).insert(&employee(1)).insert(&car(2)).commit().await;
     let Err(error @ Error::AlreadyExists(_)) = refused else { panic!("{refused:?}") };
-    let refusal = error.refusal().unwrap();
-    assert_eq!((refusal.entity, refusal.index_row), ("Car", Some("by_plate")));
-    assert!(error.to_string().contains("end its template with what tells entities apart"));
+    let rejection = error.rejection().unwrap();
+    assert_eq!((rejection.entity, rejection.index_row), ("Car", Some("by_plate")));
+    assert!(
+        error.to_string().contains("add a component to its template that makes the key unique")
+    );
 }

@@ -59,9 +59,9 @@ async fn guards(tables: &Tables) -> BTreeMap<String, String> {
 
 fn violation(error: Error) -> (&'static str, String) {
     match error {
-        Error::UniqueViolation { unique, key, refusal } => {
-            assert_eq!(refusal.entity, "Account");
-            assert_eq!(refusal.row_key, key);
+        Error::UniqueViolation { unique, key, rejection } => {
+            assert_eq!(rejection.entity, "Account");
+            assert_eq!(rejection.row_key, key);
             (unique, key)
         }
         other => panic!("{other}"),

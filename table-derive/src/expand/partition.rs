@@ -55,7 +55,7 @@ fn partition_of(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
     let start = start(model, key);
-    let parts = model.partition.parts.iter().map(|part| give(part, key));
+    let parts = model.partition.parts.iter().map(|part| push(part, key));
     let (name, phantom) = (names::partition(model.entity), types.phantom_value());
     let body = quote!(#start #(#parts)* #name(#key #phantom));
     let docs = doc(format!(
@@ -67,7 +67,7 @@ fn partition_of(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
 }
 
 /// The statement that appends a component to a PartitionKey.
-fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
+fn push(part: &Part<'_>, key: &Ident) -> TokenStream {
     let Part { ident, name, separator, .. } = part;
     let value = match (part.encoder, part.source) {
         (Encoder::Shard(_), Source::Field(field)) => {
@@ -77,7 +77,7 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
         _ => quote!(#ident),
     };
     let part = part.tokens();
-    quote!(let #key = #part::give_partition(#key, #name, #value, #separator);)
+    quote!(let #key = #part::push_partition(#key, #name, #value, #separator);)
 }
 
 /// `E::partitions(..)`, where the partition has a shard: one partition for each shard.
@@ -111,7 +111,7 @@ fn all_shards(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
         let Part { ident, name, separator, .. } = part;
         let value = if matches!(part.encoder, Encoder::Shard(_)) { shard } else { ident };
         let part = part.tokens();
-        quote!(let #key = #part::give_one(&#value, #key, #name, #separator);)
+        quote!(let #key = #part::push_ref(&#value, #key, #name, #separator);)
     });
     let (partition, phantom) = (names::partition(model.entity), types.phantom_value());
     quote! {

@@ -50,7 +50,7 @@ fn from_keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let ty = read_type(field);
     let value = from_partition(model, field).or_else(|| from_rows(model, field))?;
     Some(quote! {
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<#ty> {
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<#ty> {
             #value
         }
     })
@@ -77,8 +77,8 @@ fn from_rows(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let rows: Vec<_> = rows.collect();
     let (last, others) = rows.split_last()?;
     Some(quote! {
-        #(if let told @ _orm::Some(_) = #others? {
-            return _orm::Ok(told);
+        #(if let value @ _orm::Some(_) = #others? {
+            return _orm::Ok(value);
         })*
         #last
     })

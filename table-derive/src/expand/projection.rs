@@ -46,13 +46,13 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     for (index, field) in fields.iter().enumerate() {
         let (ident, ty) = (field.ident, read_type(field));
         let (name, slot) = (format_ident!("p{index}"), slot(index));
-        let tell = entity_item(of, field, "tell");
+        let fill = entity_item(of, field, "fill_from_keys");
         let value = finish(&quote!(#name), &slot, field);
         properties.push(entity_item(of, field, "PROPERTY"));
         arms.push(hygienic!(member if member == #name => {
             <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?
         }));
-        from_keys.push(hygienic!(#tell(&m, row, &mut #slot)?;));
+        from_keys.push(hygienic!(#fill(&m, row, &mut #slot)?;));
         values.push(quote!(#ident: #value));
         names.push(name);
         slots.push(slot);
@@ -109,13 +109,13 @@ fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
         #[allow(non_camel_case_types)]
         trait #has<T> {
             const PROPERTY: &'static str;
-            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
+            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
         }
         #[diagnostic::do_not_recommend]
         impl<E: _orm::Field<#id, T>, T> #has<T> for E {
             const PROPERTY: &'static str = <E as _orm::Field<#id, T>>::PROPERTY;
-            fn tell(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
-                m.tell(row, slot, <E as _orm::Field<#id, T>>::told)
+            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
+                m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::from_keys)
             }
         }
     }

@@ -130,7 +130,7 @@ fn give(
     let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
     let docs = about(key, part, "the", sample::given(key, given + 1), class(key, given + 1));
     let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
-    let body = quote!(#row(#part_of::give(self.0, #name, #ident, #separator) #phantom));
+    let body = quote!(#row(#part_of::push(self.0, #name, #ident, #separator) #phantom));
     let method = types.component_fn(ident, (value, next), body);
     quote!(#docs #method)
 }

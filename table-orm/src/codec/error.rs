@@ -1,4 +1,4 @@
-//! Why a value cannot be stored in a property, or a row cannot be read.
+//! Why a property cannot store a value, or a stored row cannot be read.
 
 use crate::key::KeyError;
 use std::fmt;
@@ -7,13 +7,13 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PropertyFault {
-    /// A string over 64 KiB.
+    /// The string is over 64 KiB.
     #[error("is a string of {0} UTF-16 units; the service allows 32768 (64 KiB)")]
     StringTooLong(usize),
-    /// Bytes over 64 KiB.
+    /// The bytes are over 64 KiB.
     #[error("holds {0} bytes; the service allows 65536 (64 KiB)")]
     BinaryTooLong(usize),
-    /// Text over the field's `max_len`.
+    /// The text is over the field's `max_len`.
     #[error("is {length} UTF-16 units long; its `max_len` is {max}")]
     MaxLen {
         /// The text's length.
@@ -21,7 +21,7 @@ pub enum PropertyFault {
         /// The field's limit.
         max: usize,
     },
-    /// A number over the field's `max`.
+    /// The number is over the field's `max`.
     #[error("is {value}; its `max` is {max}")]
     Max {
         /// The value.
@@ -29,9 +29,9 @@ pub enum PropertyFault {
         /// The field's limit.
         max: u64,
     },
-    /// A value that the field's `max` or `max_len` says nothing about.
+    /// The field's `max` or `max_len` does not apply to its type.
     #[error(
-        "is no {}, which is what `{limit}` limits; leave `{limit}` out, and check the value where \
+        "is not {}, and `{limit}` limits nothing else; remove `{limit}`, and check the value where \
          it is made",
         limited_by(limit)
     )]
@@ -39,21 +39,21 @@ pub enum PropertyFault {
         /// The limit's attribute.
         limit: &'static str,
     },
-    /// An unsigned number above `i64::MAX`.
+    /// The unsigned number is above `i64::MAX`.
     #[error("is {0}, which does not fit `Edm.Int64`; store it as text instead")]
     Int64Overflow(u64),
-    /// An instant outside the service's years.
+    /// The instant is outside the years that the service can store.
     #[error("is {0}, outside the years 1601 to 9999 that the service can store")]
     DateTimeOutOfRange(String),
-    /// A series with more values than its property names can number.
-    #[error("is a series of {length} values; it can number {max}")]
+    /// The series has more values than its property names can number.
+    #[error("is a series of {length} values; it can have {max}")]
     SeriesTooLong {
-        /// The values given.
+        /// The number of values.
         length: usize,
-        /// The most it can hold.
+        /// The most values.
         max: usize,
     },
-    /// A slot that a series does not have.
+    /// The series does not have the slot.
     #[error("has no slot {slot}; its slots are 0 to {}", slots.saturating_sub(1))]
     NoSuchSlot {
         /// The slot given.
@@ -61,61 +61,61 @@ pub enum PropertyFault {
         /// How many there are.
         slots: usize,
     },
-    /// A value that `json` could not write.
+    /// The value has no JSON text.
     #[error("cannot be written as JSON: {0}")]
     Json(String),
-    /// A value that could not be compressed.
+    /// The value cannot be compressed.
     #[error("cannot be compressed: {0}")]
     Compression(String),
-    /// A dynamic property whose name the service refuses.
+    /// No property can have the name.
     #[error(
-        "has a name the service refuses: use at most 255 letters, digits and `_`, not starting \
-         with a digit"
+        "has a name that the service rejects; use at most 255 letters, digits and `_`, and start \
+         with a letter or `_`"
     )]
     Name,
-    /// A name that another property of the row has, or that is the service's own.
+    /// Another property of the row has the name, or the service reserves it.
     #[error(
-        "stands twice in one row, or is a name of the service's own; rename the field, or one of \
-         the flattened groups' fields, or the key of an open property"
+        "would be in the row twice, or has a name that the service reserves; rename the field, a \
+         field of a flattened group, or the key of an open property"
     )]
     Duplicate,
-    /// More than 252 properties.
+    /// The row has more than 252 properties.
     #[error("is one of {0} properties; the service allows 252")]
     TooManyProperties(usize),
-    /// Over 1 MiB in all.
+    /// The row is over 1 MiB.
     #[error("takes {0} bytes in all; the service allows 1 MiB")]
     EntityTooLarge(usize),
-    /// A stored row lacks the property.
+    /// The stored row lacks the property.
     #[error(
         "is missing from the row; give the field `#[table(default)]` or the type `Option` if older \
          rows lack it"
     )]
     Missing,
-    /// A stored row lacks a value of a series that later ones follow.
+    /// The stored row lacks a value of a series that has later values.
     #[error(
-        "is missing, and its series has later values; make the series `[Option<T>; N]` if some may \
-         be missing"
+        "is missing, and its series has later values; make the series `[Option<T>; N]` if values \
+         may be missing"
     )]
     MissingSlot,
-    /// A stored value is not of the field's type.
+    /// The stored value is not of the field's type.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// A stored key, or a component of it, is not as its template writes it.
+    /// The stored key, or a component of it, is not what its template writes.
     #[error("cannot be read: {:?} {}", .0.value, .0.fault)]
     Key(Box<KeyError>),
 }
 
 fn limited_by(limit: &str) -> &'static str {
-    if limit == "max" { "integer" } else { "text" }
+    if limit == "max" { "an integer" } else { "text" }
 }
 
-/// A property that cannot be written or read: whose, in which row, and why.
+/// A property that cannot be written or read: its entity and row, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PropertyError {
     /// The entity's type name.
     pub entity: &'static str,
-    /// The stored property, or the component of a key that cannot be read; empty for the whole
-    /// entity or key.
+    /// The stored property, or the key component that cannot be read; empty for the whole entity or
+    /// key.
     pub property: String,
     /// The row's PartitionKey, when a row was read.
     pub partition_key: String,
@@ -145,12 +145,12 @@ impl fmt::Display for PropertyError {
 
 impl std::error::Error for PropertyError {}
 
-/// A property that cannot be read, and why; which row it is of, the row's reader knows.
+/// A property that cannot be read, and the reason. The row's reader adds the row's keys.
 #[derive(Debug)]
 pub struct RowFault(Box<(String, PropertyFault)>);
 
 impl RowFault {
-    /// That `property` cannot be read; an empty name stands for the whole row.
+    /// The error of reading `property`; empty for the whole row.
     #[cold]
     #[must_use]
     pub fn new(property: &str, fault: PropertyFault) -> Self {
@@ -169,7 +169,7 @@ impl RowFault {
         &self.0.1
     }
 
-    /// That the value of `property` is none of its type's.
+    /// The error of a value of `property` that is not of its type.
     #[cold]
     pub(crate) fn unreadable(property: &str, error: &serde_json::Error) -> Self {
         Self::new(property, PropertyFault::Unreadable(reason(error)))
@@ -180,7 +180,7 @@ impl RowFault {
     }
 }
 
-/// What a JSON reader says, without the place in a text that its reader does not see.
+/// The message of a JSON error, without the position: the caller does not see the text.
 fn reason(error: &serde_json::Error) -> String {
     let mut text = error.to_string();
     let is_place = |place: &str| {

@@ -1,7 +1,7 @@
-//! The JSON of rows and pages, read from left to right.
+//! Reads the JSON of rows and pages from left to right.
 //!
-//! Invariant: what is read is JSON, and what `serde_json` would read. It reads the values; only
-//! punctuation, and short strings that have no escapes, are read here.
+//! Invariant: this reader accepts the text that `serde_json` accepts. `serde_json` reads the
+//! values; only punctuation and short strings without escapes are read here.
 
 use crate::codec::RowFault;
 use serde::Deserialize;
@@ -10,24 +10,24 @@ use serde_json::{Deserializer, Error};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-/// Longer strings, of which `serde_json` looks at several bytes at once, are left to it.
+/// Longer strings go to `serde_json`, which checks several bytes at a time.
 const SHORT: usize = 48;
 
-/// What is left to read of a text.
+/// The unread rest of a text.
 #[derive(Debug)]
 pub(crate) struct Json<'de> {
     pub rest: &'de str,
 }
 
 impl<'de> Json<'de> {
-    /// A text, checked to be UTF-8 as a whole, which costs less than string by string.
+    /// A text, checked for UTF-8 as a whole, which costs less than string by string.
     pub fn new(json: &'de [u8]) -> Result<Self, RowFault> {
         str::from_utf8(json)
             .map(|rest| Self { rest })
             .map_err(|error| RowFault::unreadable("", &Error::custom(error)))
     }
 
-    /// Takes a value. After an error it is still there.
+    /// Reads a value. An error leaves it unread.
     #[inline(always)]
     pub fn value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> serde_json::Result<S::Value> {
         let mut reader = Deserializer::from_str(self.rest);
@@ -37,17 +37,17 @@ impl<'de> Json<'de> {
         Ok(value)
     }
 
-    /// Takes a value that every row and page has the type of.
+    /// Reads a value whose type does not depend on the entity.
     pub fn own_value<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, RowFault> {
         self.value(seed).map_err(|error| RowFault::unreadable("", &error))
     }
 
-    /// Takes a value that nothing is done with.
+    /// Skips a value.
     pub fn ignore(&mut self) -> Result<(), RowFault> {
         self.own_value(PhantomData::<IgnoredAny>).map(drop)
     }
 
-    /// Takes a string: a slice of the text, where it has no escapes.
+    /// Reads a string: a slice of the text unless it has escapes.
     pub fn text(&mut self) -> Result<Cow<'de, str>, RowFault> {
         self.next();
         match self.plain("\"", "\"") {
@@ -56,8 +56,8 @@ impl<'de> Json<'de> {
         }
     }
 
-    /// Takes a short string without escapes, together with the quotes and what else is expected
-    /// around it.
+    /// Reads a short string without escapes, between the texts `start` and `end`, which include its
+    /// quotes.
     #[inline(always)]
     fn plain(&mut self, start: &str, end: &str) -> Option<&'de str> {
         let text = self.rest.strip_prefix(start)?;
@@ -68,13 +68,13 @@ impl<'de> Json<'de> {
         Some(text)
     }
 
-    /// Takes the name of an object's next member, as far as its value; `None` at the object's end.
+    /// Reads the name of an object's next member, up to its value; `None` at the object's end.
     pub fn name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
         let plain = if is_first { self.plain("{\"", "\":") } else { self.plain(",\"", "\":") };
         plain.map_or_else(|| self.other_name(is_first), |name| Ok(Some(Cow::Borrowed(name))))
     }
 
-    /// The same where there are spaces or escapes, or where no name comes next.
+    /// The same for a name with spaces or escapes, and for text that is not a name.
     fn other_name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
         if is_first && !self.take(b'{') {
             return Err(self.unexpected("an object"));
@@ -92,7 +92,7 @@ impl<'de> Json<'de> {
         if self.take(b':') { Ok(Some(name)) } else { Err(self.unexpected("`:`")) }
     }
 
-    /// Takes an array, element by element.
+    /// Reads an array, element by element.
     pub fn array(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<(), RowFault>,
@@ -110,12 +110,12 @@ impl<'de> Json<'de> {
         if self.take(b']') { Ok(()) } else { Err(self.unexpected("`,` or `]`")) }
     }
 
-    /// Takes the end.
+    /// Checks that the text ends.
     pub fn end(&mut self) -> Result<(), RowFault> {
         if self.next().is_none() { Ok(()) } else { Err(self.unexpected("the end")) }
     }
 
-    /// The next byte that is no space.
+    /// The next byte that is not a space.
     fn next(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.rest.bytes().next() {
             self.rest = &self.rest[1..];

@@ -1,7 +1,7 @@
-//! The members of a stored row's JSON object, as they are read.
+//! Reads the members of a stored row's JSON object.
 
 use super::json::Json;
-use super::names::{Name, Names};
+use super::name_cache::{CachedName, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
 use crate::key::{KeyError, StoredKeys};
 use crate::model::{DateTime, ETag};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::{fmt, mem};
 
-/// What a row says of itself.
+/// What is known of the row that is being read: its keys and its version.
 #[derive(Debug)]
 pub(crate) struct RowContext<'de> {
     pub(crate) entity: &'static str,
@@ -28,7 +28,7 @@ impl RowContext<'_> {
         Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, stated_etag: NONE }
     }
 
-    /// The row's version: the one stated, or the one that the timestamp tells.
+    /// The row's version: the one stated, or the one derived from the timestamp.
     pub(crate) fn etag(&self) -> ETag {
         if self.stated_etag.is_empty() {
             ETag::from_timestamp(&self.timestamp)
@@ -55,9 +55,9 @@ impl RowContext<'_> {
 pub struct Members<'c, 'de> {
     json: &'c mut Json<'de>,
     context: &'c mut RowContext<'de>,
-    /// Those that the rows before had, where there may be any.
-    names: &'c mut Option<Names<'de>>,
-    /// The place among them of the name that is expected next.
+    /// The names of the rows before, while they are cached.
+    names: &'c mut Option<NameCache<'de>>,
+    /// The position in the cache of the name that is expected next.
     place: usize,
     is_first: bool,
 }
@@ -66,7 +66,7 @@ impl<'c, 'de> Members<'c, 'de> {
     pub(crate) const fn new(
         json: &'c mut Json<'de>,
         context: &'c mut RowContext<'de>,
-        names: &'c mut Option<Names<'de>>,
+        names: &'c mut Option<NameCache<'de>>,
     ) -> Self {
         Self { json, context, names, place: 0, is_first: true }
     }
@@ -91,7 +91,7 @@ impl<'c, 'de> Members<'c, 'de> {
         let name = self.json.name(is_first)?;
         if let (Some(names), Some(Cow::Borrowed(name))) = (&mut *self.names, &name) {
             let text = &rest[..rest.len() - self.json.rest.len()];
-            match names.insert(self.place, Name { is_first, text, name }) {
+            match names.insert(self.place, CachedName { is_first, text, name }) {
                 Some(place) => self.place = place,
                 None => *self.names = None,
             }
@@ -99,7 +99,7 @@ impl<'c, 'de> Members<'c, 'de> {
         Ok(name)
     }
 
-    /// Takes every member that is left, of which only the keys, timestamp and ETag are kept.
+    /// Reads the members that are left, and keeps only the keys, timestamp and ETag.
     pub(crate) fn skip(&mut self) -> Result<(), RowFault> {
         while let Some(name) = self.next_name()? {
             self.other(&name)?;
@@ -110,7 +110,7 @@ impl<'c, 'de> Members<'c, 'de> {
     /// Reads the value of `property` into `slot`; `null` leaves it empty.
     ///
     /// # Errors
-    /// When it is not a value of the type. What comes next is the next member then too.
+    /// When it is not a value of the type. The value is skipped then, and the next member follows.
     pub fn read<T: Property>(
         &mut self,
         property: &str,
@@ -122,14 +122,14 @@ impl<'c, 'de> Members<'c, 'de> {
                 Ok(())
             }
             Err(error) => {
-                // What is no JSON is the next error.
+                // Text that is not JSON fails again at the next member.
                 let _ = self.json.ignore();
                 Err(RowFault::unreadable(property, &error))
             }
         }
     }
 
-    /// Takes a member that no field has: keeps the keys, timestamp and ETag, ignores the rest.
+    /// Reads a member that no field has: keeps the keys, timestamp and ETag, skips the rest.
     ///
     /// # Errors
     /// When the row is not JSON.
@@ -169,7 +169,7 @@ impl<'c, 'de> Members<'c, 'de> {
         self.context.timestamp.parse().ok()
     }
 
-    /// What the row's PartitionKey and RowKey, once they were read, give back.
+    /// Reads a value from the row's PartitionKey and RowKey, once they were read.
     ///
     /// # Errors
     /// When they are not keys of the entity.
@@ -180,20 +180,20 @@ impl<'c, 'de> Members<'c, 'de> {
         read(&self.context.partition_key, &self.context.row_key).map_err(key_fault)
     }
 
-    /// Fills an empty slot with what the keys tell of a field, once they were read.
+    /// Fills an empty slot with the field's value in the keys, once they were read.
     ///
     /// # Errors
     /// When they are not keys of the entity.
     #[doc(hidden)]
-    pub fn tell<T>(
+    pub fn fill_from_keys<T>(
         &self,
         row: usize,
         slot: &mut Option<T>,
-        told: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+        from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
     ) -> Result<(), RowFault> {
         if slot.is_none() {
             let RowContext { partition_key, row_key, .. } = &*self.context;
-            *slot = told(StoredKeys { row, partition_key, row_key }).map_err(key_fault)?;
+            *slot = from_keys(StoredKeys { row, partition_key, row_key }).map_err(key_fault)?;
         }
         Ok(())
     }

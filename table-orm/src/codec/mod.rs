@@ -1,9 +1,9 @@
-//! The JSON object of a row: one reader and one writer of it, without a value tree between.
+//! The JSON object of a row: one reader and one writer, without a tree of values in between.
 
 mod error;
 mod json;
 mod members;
-mod names;
+mod name_cache;
 mod overlay;
 mod property;
 mod seen_names;
@@ -16,7 +16,7 @@ pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;
-pub(crate) use names::Names;
+pub(crate) use name_cache::NameCache;
 pub(crate) use overlay::overlay;
 #[cfg(any(feature = "azure", fuzzing, test))]
 pub(crate) use writer::is_property_name;

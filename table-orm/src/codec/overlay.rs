@@ -1,4 +1,4 @@
-//! One row's properties over another's.
+//! Merges one row's properties into another's.
 
 use super::members::RowContext;
 use crate::codec::{PropertyError, RowFault, write_string};
@@ -12,7 +12,7 @@ const TYPE: &str = "@odata.type";
 
 type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
-/// The stored row's JSON object, with the members of `set` in place of its own.
+/// The stored row's JSON object with the members of `set` in place of its own.
 pub(crate) fn overlay(stored: &[u8], set: &[u8]) -> Result<Bytes, PropertyError> {
     let parse = |json| {
         serde_json::from_slice::<Object<'_>>(json)

@@ -1,6 +1,6 @@
-//! The contract of a value that one property can store.
+//! The contract of a value that one property can store, and how a row's writer writes one.
 
-use super::{PropertyFault, PropertyWriter};
+use super::{Limit, PropertiesWriter, PropertyError, PropertyFault, PropertyWriter};
 use crate::model::Edm;
 use serde::Deserializer;
 
@@ -13,9 +13,9 @@ use serde::Deserializer;
 /// assert_eq!(7_u32.edm(), Ok(Some(Edm::Int64(7))));
 /// ```
 ///
-/// Which type stores what, and what each reads of rows that other programs wrote, is in the guide's
-/// chapter "Adopting a table". A type of your own stores itself through one that is a
-/// property already:
+/// The guide's chapter "Property types" lists what each type stores, and what it reads
+/// from rows of other programs. A type of your own stores itself through one that is a property
+/// already:
 ///
 /// ```
 /// use table_orm::model::Edm;
@@ -38,14 +38,14 @@ use serde::Deserializer;
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, keep it in the keys alone with `#[table(key_only)]`, \
+            `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
             leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Property: Sized {
     /// Writes the value under the writer's name, or nothing when there is no value.
     ///
     /// # Errors
-    /// When the service could not store the value.
+    /// When the service cannot store the value.
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault>;
 
     /// Reads the stored JSON value, which is never `null`.
@@ -54,7 +54,7 @@ pub trait Property: Sized {
     /// When it is not a value of this type.
     fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error>;
 
-    /// The value that stands for a property the row does not have, if there is one.
+    /// The value of a property that the row does not have, if the type has one.
     #[must_use]
     fn absent() -> Option<Self> {
         None
@@ -63,6 +63,46 @@ pub trait Property: Sized {
     /// The value with its EDM type, as a filter compares it; `None` when nothing would be stored.
     ///
     /// # Errors
-    /// When the service could not store the value.
+    /// When the service cannot store the value.
     fn edm(&self) -> Result<Option<Edm>, PropertyFault>;
+}
+
+impl PropertiesWriter {
+    /// Writes one property.
+    ///
+    /// # Errors
+    /// When the service cannot store the value.
+    pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
+    }
+
+    /// Writes one property, and checks its field's limit.
+    ///
+    /// # Errors
+    /// When the value is over the limit: [`PropertyFault::MaxLen`] or [`PropertyFault::Max`]. Else when
+    /// the service cannot store it: another fault.
+    pub fn limited<T: Property>(
+        &mut self,
+        name: &str,
+        value: &T,
+        limit: Limit,
+    ) -> Result<(), PropertyError> {
+        self.limit = Some(limit);
+        let written = self.property(name, value);
+        self.limit = None;
+        written
+    }
+
+    /// Checks the limit of a field that is stored only in keys.
+    ///
+    /// # Errors
+    /// When the value is over the limit: [`PropertyFault::MaxLen`] or [`PropertyFault::Max`].
+    pub fn check_limit<T: Property>(
+        &self,
+        name: &str,
+        value: &T,
+        limit: Limit,
+    ) -> Result<(), PropertyError> {
+        Self::new(self.entity()).limited(name, value, limit)
+    }
 }

@@ -1,10 +1,10 @@
-//! The members of a row's JSON object under construction.
+//! Writes the properties of a row as JSON members.
 //!
-//! Invariant: the bytes are a sequence of JSON members, each preceded by a comma, so that they can
-//! follow the keys of any row of the entity.
+//! Invariant: the bytes are a sequence of JSON members, each with a comma in front, so that they
+//! can follow the keys of any row of the entity.
 
-use super::seen_names::Marks;
-use super::{Property, PropertyError, PropertyFault};
+use super::seen_names::SeenNames;
+use super::{PropertyError, PropertyFault};
 use crate::model::{
     DateTime, Edm, EdmType, MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES,
     MAX_STRING_UNITS, entity_size, order, property_size,
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::ops::Range;
 use uuid::Uuid;
 
-/// The limit a field declares on itself.
+/// A limit that a field declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// `max_len`: the most UTF-16 units of a text.
@@ -23,7 +23,7 @@ pub enum Limit {
     Max(u64),
 }
 
-/// So many names are compared with one another faster than they are sorted.
+/// Up to this many names, comparing each pair is faster than sorting.
 const FEW_NAMES: usize = 32;
 
 /// The names that the service writes itself.
@@ -36,39 +36,31 @@ pub struct PropertiesWriter {
     json: Vec<u8>,
     /// Bytes as the service counts an entity's size.
     size: usize,
-    /// Where the names stand in `json`.
+    /// Where the names are in `json`.
     names: Vec<Range<usize>>,
-    /// Which of them are of open properties.
+    /// Which of them are names of open properties.
     open: Vec<usize>,
-    /// Their marks, and those of the service's own names.
-    marks: Marks,
-    /// Of the property being written.
-    limit: Option<Limit>,
+    /// These names and the service's own.
+    seen: SeenNames,
+    /// The limit of the property being written.
+    pub(super) limit: Option<Limit>,
 }
 
 impl PropertiesWriter {
-    /// No properties yet, of that entity.
+    /// An empty writer for an entity of that type.
     #[must_use]
     pub fn new(entity: &'static str) -> Self {
-        let mut marks = Marks::default();
-        SYSTEM.iter().for_each(|name| marks.add(name));
+        let mut seen = SeenNames::default();
+        SYSTEM.iter().for_each(|name| seen.add(name));
         Self {
             entity,
             json: Vec::with_capacity(512),
             size: 0,
             names: Vec::with_capacity(16),
             open: Vec::new(),
-            marks,
+            seen,
             limit: None,
         }
-    }
-
-    /// Writes one property.
-    ///
-    /// # Errors
-    /// When the service could not store it.
-    pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
-        value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
     }
 
     /// Writes one property that no field declares.
@@ -78,36 +70,7 @@ impl PropertiesWriter {
         out.edm(value).map_err(|fault| self.error(name, fault))
     }
 
-    /// Writes one property that must keep a limit of its field's.
-    ///
-    /// # Errors
-    /// [`PropertyFault::MaxLen`], [`PropertyFault::Max`], or when the service could not store it.
-    pub fn limited<T: Property>(
-        &mut self,
-        name: &str,
-        value: &T,
-        limit: Limit,
-    ) -> Result<(), PropertyError> {
-        self.limit = Some(limit);
-        let written = self.property(name, value);
-        self.limit = None;
-        written
-    }
-
-    /// Checks the limit of a field that is stored in the keys alone.
-    ///
-    /// # Errors
-    /// [`PropertyFault::MaxLen`] or [`PropertyFault::Max`].
-    pub fn check_limit<T: Property>(
-        &self,
-        name: &str,
-        value: &T,
-        limit: Limit,
-    ) -> Result<(), PropertyError> {
-        Self::new(self.entity).limited(name, value, limit)
-    }
-
-    /// An error of that property of the entity.
+    /// The error of one property of the entity.
     #[must_use]
     pub fn error(&self, name: &str, fault: PropertyFault) -> PropertyError {
         PropertyError {
@@ -119,14 +82,19 @@ impl PropertiesWriter {
         }
     }
 
-    /// Takes in the properties of another.
+    /// Appends the properties of another writer.
     pub(crate) fn append(&mut self, other: &Self) {
         let start = self.json.len();
         self.json.extend_from_slice(&other.json);
         self.size += other.size;
-        other.names().for_each(|name| self.marks.add(name));
+        other.names().for_each(|name| self.seen.add(name));
         let names = other.names.iter();
         self.names.extend(names.map(|name| name.start + start..name.end + start));
+    }
+
+    /// The entity's type name.
+    pub(super) const fn entity(&self) -> &'static str {
+        self.entity
     }
 
     /// The names of the open properties.
@@ -169,10 +137,11 @@ impl PropertiesWriter {
         self.names.iter().filter_map(|range| self.json.get(range.clone()))
     }
 
-    /// No name stands twice, and none is the service's own. The derive sees to it for the fields it
-    /// knows, but not for those of groups.
+    /// Checks that no two properties have one name, and that no name is the service's own. The
+    /// derive checks the fields of an entity; names from flattened groups and maps are known only
+    /// here.
     fn check_names(&self) -> Result<(), PropertyError> {
-        if !self.marks.alike {
+        if !self.seen.may_repeat {
             return Ok(());
         }
         let names = self.names();
@@ -197,18 +166,18 @@ impl PropertiesWriter {
     }
 }
 
-/// Where one property is written: a name, and a method for each EDM type.
+/// Writes one property: it has a name, and a method for each EDM type.
 #[derive(Debug)]
 pub struct PropertyWriter<'a> {
-    name: &'a str,
-    out: &'a mut PropertiesWriter,
+    pub(super) name: &'a str,
+    pub(super) out: &'a mut PropertiesWriter,
 }
 
 impl PropertyWriter<'_> {
-    /// `Edm.String`.
+    /// Writes an `Edm.String`.
     ///
     /// # Errors
-    /// [`PropertyFault::StringTooLong`] over 64 KiB.
+    /// When the text is over 64 KiB: [`PropertyFault::StringTooLong`].
     pub fn string(self, value: &str) -> Result<(), PropertyFault> {
         // UTF-8 never takes fewer bytes than UTF-16 takes units.
         let units = if value.len() > MAX_STRING_UNITS || !value.is_ascii() {
@@ -229,19 +198,19 @@ impl PropertyWriter<'_> {
         self.member(2 * units + 4, |json| write_string(json, value))
     }
 
-    /// `Edm.Int32`.
+    /// Writes an `Edm.Int32`.
     ///
     /// # Errors
-    /// When the property's name is refused.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn int32(self, value: i32) -> Result<(), PropertyFault> {
         self.check_max(value.into())?;
         self.member(4, |json| number(json, value))
     }
 
-    /// `Edm.Int64`.
+    /// Writes an `Edm.Int64`.
     ///
     /// # Errors
-    /// When the property's name is refused.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn int64(self, value: i64) -> Result<(), PropertyFault> {
         self.check_max(value)?;
         self.annotated(EdmType::Int64, 8, |json| {
@@ -251,10 +220,10 @@ impl PropertyWriter<'_> {
         })
     }
 
-    /// `Edm.Double`.
+    /// Writes an `Edm.Double`.
     ///
     /// # Errors
-    /// When the property's name is refused.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn double(self, value: f64) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.annotated(EdmType::Double, 8, |json| {
@@ -272,19 +241,19 @@ impl PropertyWriter<'_> {
         })
     }
 
-    /// `Edm.Boolean`.
+    /// Writes an `Edm.Boolean`.
     ///
     /// # Errors
-    /// When the property's name is refused.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn boolean(self, value: bool) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.member(1, |json| json.extend_from_slice(if value { b"true" } else { b"false" }))
     }
 
-    /// `Edm.DateTime`.
+    /// Writes an `Edm.DateTime`.
     ///
     /// # Errors
-    /// When the property's name is refused.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn date_time(self, value: DateTime) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.annotated(EdmType::DateTime, 8, |json| {
@@ -294,10 +263,10 @@ impl PropertyWriter<'_> {
         })
     }
 
-    /// `Edm.Guid`.
+    /// Writes an `Edm.Guid`.
     ///
     /// # Errors
-    /// When the property's name is refused.
+    /// When no property can have the name: [`PropertyFault::Name`].
     pub fn guid(self, value: Uuid) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         self.annotated(EdmType::Guid, 16, |json| {
@@ -308,10 +277,10 @@ impl PropertyWriter<'_> {
         })
     }
 
-    /// `Edm.Binary`.
+    /// Writes an `Edm.Binary`.
     ///
     /// # Errors
-    /// [`PropertyFault::BinaryTooLong`] over 64 KiB.
+    /// When there are more than 64 KiB: [`PropertyFault::BinaryTooLong`].
     pub fn binary(self, value: &[u8]) -> Result<(), PropertyFault> {
         self.check_unlimited()?;
         if value.len() > MAX_BINARY_BYTES {
@@ -325,7 +294,7 @@ impl PropertyWriter<'_> {
         })
     }
 
-    /// A value of any type.
+    /// Writes a value of any type.
     pub(crate) fn edm(self, value: &Edm) -> Result<(), PropertyFault> {
         match value {
             Edm::String(value) => self.string(value),
@@ -349,7 +318,7 @@ impl PropertyWriter<'_> {
         }
     }
 
-    /// A limit that a value cannot be held to is none that its field keeps.
+    /// Rejects a limit that does not apply to the value's type.
     const fn check_unlimited(&self) -> Result<(), PropertyFault> {
         match self.out.limit {
             None => Ok(()),
@@ -365,7 +334,7 @@ impl PropertyWriter<'_> {
         }
         out.size += property_size(name, size);
         out.json.extend_from_slice(b",\"");
-        out.marks.add(name.as_bytes());
+        out.seen.add(name.as_bytes());
         out.names.push(out.json.len()..out.json.len() + name.len());
         out.json.extend_from_slice(name.as_bytes());
         out.json.extend_from_slice(b"\":");
@@ -391,7 +360,8 @@ impl PropertyWriter<'_> {
     }
 }
 
-/// Whether the service takes `name` for a property: the rules of a C# identifier.
+/// Whether a property can have that name: the rules of a C# identifier, at most 255 UTF-16 units
+/// (service documentation, "Understanding the Table service data model").
 #[must_use]
 pub(crate) fn is_property_name(name: &str) -> bool {
     if name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
@@ -405,7 +375,7 @@ pub(crate) fn is_property_name(name: &str) -> bool {
 
 /// Appends JSON text.
 pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
-    // Without an early end, many bytes are looked at together.
+    // A fold without an early exit compiles to a loop that checks several bytes at a time.
     let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if value.bytes().fold(true, |all, byte| all & plain(byte)) {
         json.push(b'"');

@@ -1,4 +1,4 @@
-//! A row whose shape is known only when it is read.
+//! A row of any shape.
 
 use crate::codec::Members;
 use crate::entity::{ReadRow, body};
@@ -7,10 +7,10 @@ use crate::property::{Properties, PropertiesWriter, PropertyError, RowFault};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
-/// One row with its properties by name, for tools that read tables they do not know.
+/// A row with its properties by name, for tools that do not know a table's entities.
 ///
-/// Types are exact where the store annotates them, as it does for everything but text, `Int32`
-/// and truth values.
+/// Types are exact where the store annotates them, which it does for all but text, `Int32` and
+/// truth values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DynamicEntity {
     /// The row's PartitionKey.
@@ -32,7 +32,7 @@ impl DynamicEntity {
         Self { partition_key: partition_key.into(), row_key: row_key.into(), ..Self::default() }
     }
 
-    /// The same row with one property more.
+    /// The same row with another property.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Edm>) -> Self {
         self.properties.insert(name.into(), value.into());

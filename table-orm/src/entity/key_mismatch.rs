@@ -1,7 +1,7 @@
-//! Rows that stand under another key than the one that their properties make.
+//! Rows that are stored under another key than their properties make.
 //!
-//! Such a row reads as the entity of the other key. Invariant: what is read to be written back comes
-//! from no such row, so that no write goes to a row that was not read.
+//! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to
+//! be written back never comes from such a row, so that no write goes to a row that was not read.
 
 use super::read::read_row_in_context;
 use super::rows::{partition_key, row_key};
@@ -11,17 +11,16 @@ use crate::key::KeyError;
 use crate::model::ETag;
 use crate::property::{PropertyError, PropertyFault};
 
-/// A stored row whose properties make another key than the one it stands under; nothing was
-/// written.
+/// A stored row that is under another key than its properties make. Nothing was written.
 ///
-/// table-orm stores no such row. Another program may have changed a property that the key is made
-/// of, or copied a row; or the key was written from another template, as by an older program that
-/// pads no numbers. Which of the two is right only the app can tell.
-/// [`Repo::verify`](crate::Repo::verify) finds all of them.
+/// table-orm stores no such row. Another program may have changed a property that is part of the
+/// key, or copied a row, or written the key from another template, such as one that pads no
+/// numbers. Only the app can decide whether the key or the properties are right.
+/// [`Repo::verify`](crate::Repo::verify) finds all such rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "row {partition_key:?} / {row_key:?} of `{entity}` has properties that make {}, so that a write \
-     would go to another row; {}",
+    "row {partition_key:?} / {row_key:?} of `{entity}` has properties that make {}, so a write \
+     would go to another row; nothing was written: {}",
     made_text(self),
     advice(*.index_row)
 )]
@@ -41,9 +40,9 @@ pub struct KeyMismatch {
     pub made_row_key: Option<String>,
 }
 
-fn made_text(misplaced: &KeyMismatch) -> String {
-    match &misplaced.made_row_key {
-        Some(row_key) => format!("the key {:?} / {row_key:?}", misplaced.made_partition_key),
+fn made_text(mismatch: &KeyMismatch) -> String {
+    match &mismatch.made_row_key {
+        Some(row_key) => format!("the key {:?} / {row_key:?}", mismatch.made_partition_key),
         None => "no such row".to_owned(),
     }
 }
@@ -51,10 +50,10 @@ fn made_text(misplaced: &KeyMismatch) -> String {
 const fn advice(index_row: Option<&'static str>) -> &'static str {
     match index_row {
         None => {
-            "correct its properties, or insert it under the other key and delete it here, with \
-             the untyped calls of `Tables::table`; fields that are `key_only` are read from the key"
+            "correct its properties, or insert it under the other key and delete this row, with \
+             the untyped calls of `Tables::table`; `key_only` fields are read from the key"
         }
-        Some(_) => "a copy is mended by `repair`, of what `verify` finds",
+        Some(_) => "run `verify`, then `repair` what it finds",
     }
 }
 
@@ -63,7 +62,7 @@ const fn advice(index_row: Option<&'static str>) -> &'static str {
 pub(crate) enum ReadBackError {
     /// The row cannot be read.
     Property(PropertyError),
-    /// It is under another key than its properties make.
+    /// The row is under another key than its properties make.
     KeyMismatch(Box<KeyMismatch>),
 }
 
@@ -73,8 +72,7 @@ impl From<PropertyError> for ReadBackError {
     }
 }
 
-/// Reads an entity from the row that was written from its key template `row`, and the version
-/// stated beside it or told by it.
+/// Reads an entity, and its version, from the row that was written from its key template `row`.
 pub(crate) fn read_entity<E: TableEntity>(
     row: usize,
     json: &[u8],
@@ -101,7 +99,7 @@ pub(crate) fn read_entity<E: TableEntity>(
     })))
 }
 
-/// A value that was read, and that a key cannot hold.
+/// The error of a stored value that a key cannot hold.
 fn makes_no_key(stored: &RowContext<'_>, error: &KeyError) -> PropertyError {
     PropertyError {
         entity: stored.entity,

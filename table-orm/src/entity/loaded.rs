@@ -1,4 +1,4 @@
-//! An entity with what is needed to write it back: its stored row and its version.
+//! An entity with what `save` needs: its stored row and its version.
 
 use super::{Invalid, ReadBackError, TableEntity};
 use crate::entity::{EntityRows, Row, read_entity, read_row};
@@ -6,10 +6,10 @@ use crate::model::ETag;
 use bytes::Bytes;
 use std::ops::{Deref, DerefMut};
 
-/// An entity as it was loaded, to be changed and saved.
+/// A loaded entity, which can be changed and saved.
 ///
-/// Dereferences to the entity. Beside it stand the canonical row as it is stored, from which
-/// `save` finds the index rows to move, and the ETag that guards them.
+/// Dereferences to the entity. It keeps the canonical row as it was stored, from which `save`
+/// determines the index rows to move, and the ETag that guards them.
 ///
 /// Two are equal when their entities and versions are.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct Loaded<E> {
 }
 
 impl<E: TableEntity> Loaded<E> {
-    /// Reads a canonical row, which stands under the entity's key.
+    /// Reads a canonical row, and checks that it is under the entity's key.
     pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, ReadBackError> {
         let row = <E::Canonical as Row>::INDEX;
         let (entity, etag) = read_entity::<E>(row, &stored, etag.as_ref())?;
@@ -38,8 +38,8 @@ impl<E: TableEntity> Loaded<E> {
         EntityRows::of(&stored)
     }
 
-    /// Takes over what a write has stored. One that changed nothing was not sent, and the version
-    /// stays.
+    /// Sets the stored row and the version after a write. A write that changed nothing was not
+    /// sent, and keeps the version.
     pub(crate) fn written(&mut self, stored: Bytes, etag: ETag) {
         self.stored = stored;
         if self.etag != etag {
@@ -87,8 +87,8 @@ impl<E> DerefMut for Loaded<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` was not loaded",
     label = "not a loaded entity",
-    note = "`save` takes what `load` gave, or `&mut` of it; an entity made by hand is written with \
-            `insert`, `upsert` or `force_replace`"
+    note = "`save` takes the result of `load`, or `&mut` of it; write a new entity with `insert`, \
+            `upsert` or `force_replace`"
 )]
 pub trait AsLoaded<E> {
     /// The loaded entity.

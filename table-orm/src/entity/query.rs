@@ -1,7 +1,7 @@
-//! Queries as types: which entity and row they read, and what that costs.
+//! Queries as types: which entity and row they read, and their class.
 
 use super::TableEntity;
-use crate::key::{KeyError, StoredKeys};
+use crate::key::KeyError;
 use crate::query::class::{self, Class};
 use crate::query::{KeyRange, RowRange, Span};
 
@@ -39,13 +39,13 @@ impl<E: TableEntity, R: Row<Entity = E>> RowOf<E> for R {}
 pub trait Query {
     /// The row it reads.
     type Row: Row;
-    /// What it costs.
+    /// The query's class, which decides its cost.
     type Class: Class;
 
     /// The keys it reads.
     ///
     /// # Errors
-    /// The first value given that a key cannot hold.
+    /// When a key cannot hold a given value: the first such error.
     fn into_keys(self) -> Result<KeyRange, KeyError>;
 }
 
@@ -83,7 +83,7 @@ pub trait WholePartition: Query {}
 #[diagnostic::do_not_recommend]
 impl<Q: Query<Class = class::Partition>> WholePartition for Q {}
 
-/// A key of the canonical row of entity `E`, which tells one entity.
+/// A key of the canonical row of entity `E`, which names one entity.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of the canonical row of `{E}`",
     label = "a key of another row",
@@ -115,26 +115,9 @@ fn row_span<R: Row>() -> Span {
     R::Entity::ROWS.get(R::INDEX).map_or(Span::All, |template| template.span())
 }
 
-/// The keys of a query. Where its row starts with no literal, but with digits, they leave out what
-/// starts otherwise: rows of other types may stand in the same partition.
+/// The keys of a query. For a row whose keys start with digits, they leave out keys that start with
+/// another character: the partition may hold rows of other types.
 pub(crate) fn keys_of<Q: Query>(query: Q) -> Result<KeyRange, KeyError> {
     let KeyRange { partition, row } = query.into_keys()?;
     Ok(KeyRange { partition, row: row.bounded_by(&row_span::<Q::Row>()) })
 }
-
-/// A field of entity `Self` that a projection may have, by the hash of its name and its type; written
-/// by the derive.
-#[doc(hidden)]
-pub trait Field<const ID: u64, T> {
-    /// What it is stored as; empty for one that only keys tell.
-    const PROPERTY: &'static str;
-
-    /// What the keys of a row that does not store it tell of it.
-    fn told(_keys: StoredKeys<'_>) -> Result<Option<T>, KeyError> {
-        Ok(None)
-    }
-}
-
-/// Whether rows of kind `Self` store that field, or their keys tell it; written by the derive.
-#[doc(hidden)]
-pub trait Stores<const ID: u64> {}

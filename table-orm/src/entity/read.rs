@@ -1,6 +1,6 @@
 //! Stored rows back into values: one row, or a page of them.
 
-use crate::codec::{Json, Members, Names, RowContext};
+use crate::codec::{Json, Members, NameCache, RowContext};
 use crate::entity::Row;
 use crate::model::{ETag, Metadata};
 use crate::property::{PropertyError, PropertyFault, RowFault};
@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use std::marker::PhantomData;
 use std::mem;
 
-/// A value that a row can be read into: an entity, a projection, a row of any shape.
+/// A value that is read from a row: an entity, a projection, or a row of any shape.
 pub trait ReadRow: Sized {
     /// The name for error messages.
     const NAME: &'static str;
     /// The properties to ask the store for; `None` asks for all.
     const SELECT: Option<&'static [&'static str]> = None;
-    /// How much the store is asked to say of the properties' types.
+    /// How much the store says about the properties' types.
     const METADATA: Metadata = Metadata::None;
 
     /// Reads the row that was written from the entity's key template `row`.
@@ -25,13 +25,13 @@ pub trait ReadRow: Sized {
     fn read_row(row: usize, members: Members<'_, '_>) -> Result<Self, RowFault>;
 }
 
-/// A value that rows of kind `R` hold completely.
+/// A value that can be read from rows of kind `R`: they store all of it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from rows of `{R}`: they do not store all of its fields",
     label = "not stored in these rows",
     note = "a partial copy (`include`/`exclude`) is read with `.project::<P>()`, where \
             `#[derive(Projection)] struct P` has only fields that the row stores, or that its keys \
-            tell"
+            give back"
 )]
 pub trait FromRow<R: Row>: ReadRow {}
 
@@ -40,8 +40,8 @@ pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, Propert
     read_in(&mut RowContext::new(T::NAME), row, json)
 }
 
-/// Reads one row's JSON object, and what the row says of itself: its keys, and its version, where
-/// none was stated beside it.
+/// Reads one row's JSON object, with its keys and its version: the one stated beside it, or else
+/// its own.
 pub(crate) fn read_row_in_context<'a, T: ReadRow>(
     row: usize,
     json: &'a [u8],
@@ -55,7 +55,7 @@ pub(crate) fn read_row_in_context<'a, T: ReadRow>(
     Ok((value, context))
 }
 
-/// The version that a row's timestamp tells.
+/// The version of a row, from its ETag or timestamp.
 pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
     let mut context = RowContext::new(AnyRow::NAME);
     let AnyRow = read_in(&mut context, 0, json)?;
@@ -65,7 +65,7 @@ pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
     Ok(context.etag())
 }
 
-/// A row of which nothing but its being there is of interest.
+/// A row of which nothing is read but its keys.
 pub(crate) struct AnyRow;
 
 impl ReadRow for AnyRow {
@@ -98,7 +98,7 @@ fn read_object<'de, T: ReadRow>(
     Ok(value)
 }
 
-/// The error of a row, with its keys also where they stand behind what could not be read.
+/// The error of a row, with its keys even when they come after the unreadable property.
 #[cold]
 fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
     let mut head = RowContext::new(error.entity);
@@ -115,7 +115,7 @@ fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
 /// Reads every row of a page's `value` array.
 pub(crate) fn read_page<T: ReadRow>(row: usize, json: &[u8]) -> Result<Vec<T>, PropertyError> {
     let mut context = RowContext::new(T::NAME);
-    let mut names = Some(Names::default());
+    let mut names = Some(NameCache::default());
     let mut rows = Vec::new();
     let read = read_value(json, |json| {
         json.array(|json| {

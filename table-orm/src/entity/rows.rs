@@ -1,4 +1,4 @@
-//! An entity as the rows it is stored in.
+//! An entity as the rows that store it.
 
 use crate::codec::write_string;
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
@@ -7,14 +7,14 @@ use crate::model::order;
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
 
-/// A value that the service would refuse, found before anything was sent.
+/// A value that the service would reject. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {
-    /// A value that cannot stand in a key.
+    /// A key cannot hold a value.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A value that no property can store.
+    /// No property can store a value.
     #[error(transparent)]
     Property(#[from] PropertyError),
 }
@@ -37,16 +37,16 @@ pub struct EntityRows {
     /// The PartitionKey of all of them.
     pub partition_key: String,
     /// The rows: the canonical row, guard rows, then index rows in the order of their templates;
-    /// sparse rows may be absent. A transaction fails at its first refused operation, so this is
-    /// also the order in which an insert's refusals are told.
+    /// sparse rows may be absent. A transaction fails at its first rejected operation, so this is
+    /// also the order in which an insert reports rejections.
     pub rows: Vec<EntityRow>,
 }
 
 impl EntityRows {
-    /// The rows that the entity is to be stored in.
+    /// The rows that store the entity.
     ///
     /// # Errors
-    /// A key or property that the service would refuse.
+    /// When the service would reject a key or a property: [`Invalid`].
     pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
         let partition_key = partition_key(entity)?;
         let mut full = None;
@@ -134,7 +134,7 @@ pub(crate) fn body(
 ) -> Result<Bytes, PropertyError> {
     properties.check(order::len(partition_key) + order::len(row_key))?;
     let properties = properties.members();
-    // Exact but for keys that JSON escapes: bytes without room behind them are shared as they are.
+    // Exact, unless JSON escapes a key: `Bytes` takes over a full `Vec` without a copy.
     let frame = r#"{"PartitionKey":"","RowKey":""}"#.len();
     let size = frame + partition_key.len() + row_key.len() + properties.len();
     let mut json = Vec::with_capacity(size);

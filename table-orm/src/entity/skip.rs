@@ -1,31 +1,31 @@
-//! Pages of which the rows that cannot be read are left out.
+//! Pages from which unreadable rows are left out.
 //!
-//! Invariants: a page that reads well is read as if there were no such rows, at no cost; of another
-//! page each row is read by itself, and its error tells its own key; each row left out is told of.
+//! Invariants: a page without unreadable rows costs nothing extra. On another page each row is read
+//! by itself, so that its error names its own key. Each row left out is reported.
 
 use super::read::{ReadRow, read_page, read_row, split_page};
 use crate::property::PropertyError;
 use std::fmt;
 use std::sync::Arc;
 
-/// Who is told of the rows that are left out.
+/// The callback that receives the error of each row left out.
 #[derive(Clone)]
 pub(crate) struct SkipUnreadable(Arc<dyn Fn(&PropertyError) + Send + Sync>);
 
 impl SkipUnreadable {
-    pub fn new(told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(told))
+    pub fn new(on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(on_skip))
     }
 
-    /// What was read; `None` for what is left out, if anything may be.
+    /// The value that was read; `None` for an unreadable row that may be left out.
     pub fn take<T>(
         skip: Option<&Self>,
         read: Result<T, PropertyError>,
     ) -> Result<Option<T>, PropertyError> {
         match (read, skip) {
             (Ok(value), _) => Ok(Some(value)),
-            (Err(error), Some(Self(told))) => {
-                told(&error);
+            (Err(error), Some(Self(on_skip))) => {
+                on_skip(&error);
                 Ok(None)
             }
             (Err(error), None) => Err(error),
@@ -39,8 +39,8 @@ impl fmt::Debug for SkipUnreadable {
     }
 }
 
-/// Reads the first `most` rows of a page's `value` array that are not left out, and looks at no others
-/// where one cannot be read.
+/// Reads the first `most` readable rows of a page's `value` array. Rows behind them are not
+/// reported.
 pub(crate) fn read_rows<T: ReadRow>(
     row: usize,
     json: &[u8],
@@ -68,22 +68,22 @@ mod tests {
         {"PartitionKey":"p","RowKey":"3","A":3}]}"#;
 
     #[test]
-    fn a_row_left_out_tells_its_own_key_wherever_that_stands() {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let keys = Arc::clone(&told);
+    fn the_error_of_a_row_left_out_names_its_own_key() {
+        let skipped = Arc::new(Mutex::new(Vec::new()));
+        let keys = Arc::clone(&skipped);
         let skip = SkipUnreadable::new(move |error| keys.lock().unwrap().push(error.clone()));
         let rows = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), usize::MAX).unwrap();
         assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["1", "3"]);
         let refused = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), None, usize::MAX).unwrap_err();
         assert_eq!((&*refused.partition_key, &*refused.row_key), ("p", "2"));
-        assert_eq!(*told.lock().unwrap(), [refused]);
-        told.lock().unwrap().clear();
+        assert_eq!(*skipped.lock().unwrap(), [refused]);
+        skipped.lock().unwrap().clear();
         let first = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), 1).unwrap();
-        assert_eq!((first.len(), told.lock().unwrap().len()), (1, 0));
+        assert_eq!((first.len(), skipped.lock().unwrap().len()), (1, 0));
     }
 
     #[test]
-    fn a_page_that_is_none_is_an_error_whatever_may_be_left_out() {
+    fn a_malformed_page_is_an_error_even_when_rows_may_be_left_out() {
         let skip = SkipUnreadable::new(|error| panic!("{error}"));
         let read = read_rows::<DynamicEntity>(0, b"{\"value\":[{]}", Some(&skip), 1);
         assert!(read.is_err());

@@ -1,21 +1,88 @@
-//! Which RowKeys a template writes, as far as its literals tell.
+//! The templates of an entity's rows, and which RowKeys each of them writes, judged by its
+//! literals.
 //!
-//! Invariant: what a template writes it also [takes](RowTemplate::takes), and it lies in its span.
+//! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
+//! holds it.
 
-use super::{GuardTemplate, RowTemplate};
+use super::{Row, TableEntity};
 use crate::query::Span;
 use std::borrow::Cow;
 use std::ops::Bound;
 
+/// How much of the entity a row stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyKind {
+    /// Every property.
+    Full,
+    /// The properties named by `include`, or all but those named by `exclude`.
+    Partial,
+}
+
+/// One of the rows an entity is stored in, as its `#[row(..)]` attribute declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RowTemplate {
+    /// The row's name, such as `by_bib`.
+    pub name: &'static str,
+    /// The RowKey's template, such as `BIB:{bib:05}__{name}`.
+    pub key: &'static str,
+    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's starts so.
+    pub start: &'static str,
+    /// How much it stores.
+    pub copy: CopyKind,
+    /// How many ASCII digits follow an empty start: they distinguish its keys from those of other
+    /// types in the same partition.
+    pub digits: usize,
+}
+
 impl RowTemplate {
-    /// The same row, whose keys surely go on with that many digits behind [`start`](Self::start).
+    /// A row with every property.
+    #[must_use]
+    pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start, copy: CopyKind::Full, digits: 0 }
+    }
+
+    /// A row with some of the properties.
+    #[must_use]
+    pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start, copy: CopyKind::Partial, digits: 0 }
+    }
+}
+
+/// The guard row of a `unique(..)`: while it exists, no other entity of the partition can have the
+/// same values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GuardTemplate {
+    /// What is unique: fields and components, joined by `_`.
+    pub name: &'static str,
+    /// The RowKey's template, such as `UNQ:bib:{bib}`.
+    pub key: &'static str,
+    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts
+    /// so.
+    pub start: &'static str,
+}
+
+impl GuardTemplate {
+    /// The only property of a guard row: the RowKey of the canonical row that it belongs to.
+    pub const REFERENCE: &'static str = "Canonical";
+
+    /// A guard of those values.
+    #[must_use]
+    pub const fn new(name: &'static str, key: &'static str, start: &'static str) -> Self {
+        Self { name, key, start }
+    }
+}
+
+impl RowTemplate {
+    /// The same template, whose keys have that many digits behind [`start`](Self::start).
     #[must_use]
     pub const fn digits(mut self, digits: usize) -> Self {
         self.digits = digits;
         self
     }
 
-    /// Whether the template has no placeholder, and so writes one key only: its start.
+    /// Whether the template has no placeholder, and so writes only one key: its start.
     #[must_use]
     pub const fn is_literal(&self) -> bool {
         let key = self.key.as_bytes();
@@ -32,8 +99,8 @@ impl RowTemplate {
         true
     }
 
-    /// Whether a stored RowKey looks like one of this template: by its literals, and by the digits
-    /// behind the first.
+    /// Whether a stored RowKey matches this template: its literals, and the digits behind the
+    /// first.
     ///
     /// ```
     /// use table_orm::entity::RowTemplate;
@@ -58,7 +125,7 @@ impl RowTemplate {
         }
     }
 
-    /// Whether the literals behind the first one stand in `rest` in their order, the last at its end.
+    /// Whether `rest` has the literals behind the first one in their order, the last at its end.
     fn takes_behind_start(&self, mut rest: &str) -> bool {
         let (_, mut template) = literal(self.key);
         while let Some(behind) = template {
@@ -75,8 +142,8 @@ impl RowTemplate {
         true
     }
 
-    /// Whether the ranges overlap that queries of the two templates read. Of digits a range tells
-    /// the first alone: between `00001` and `99999` lies `2024:00001`.
+    /// Whether the ranges that queries of the two templates read overlap. A range bounds only the
+    /// first digit: `2024:00001` lies between `00001` and `99999`.
     #[must_use]
     pub const fn overlaps(&self, other: &Self) -> bool {
         let (shorter, longer) =
@@ -100,13 +167,13 @@ impl RowTemplate {
         }
     }
 
-    /// The range of RowKeys that holds all it writes, and as few others as the start tells.
+    /// The smallest range by the template's start that holds every RowKey it writes.
     pub(crate) fn span(&self) -> Span {
         if self.is_literal() {
             Span::Exact(self.start.to_owned())
         } else if self.digits > 0 {
             let bound = |next: char| format!("{}{next}", self.start);
-            // `:` is the character behind `9`.
+            // `:` is the character after `9`.
             Span::Between(Bound::Included(bound('0')), Bound::Excluded(bound(':')))
         } else {
             Span::prefix(self.start)
@@ -114,7 +181,7 @@ impl RowTemplate {
     }
 }
 
-/// The literal that a template begins with, and what follows the placeholder behind it.
+/// The literal at the start of a template, and the rest behind its first placeholder.
 fn literal(template: &str) -> (Cow<'_, str>, Option<&str>) {
     let mut from = 0;
     let end = loop {
@@ -135,10 +202,41 @@ fn literal(template: &str) -> (Cow<'_, str>, Option<&str>) {
 }
 
 impl GuardTemplate {
-    /// The guard as a row beside the entity's others.
+    /// The guard as a row template.
     pub(crate) const fn row(&self) -> RowTemplate {
         RowTemplate::partial(self.name, self.key, self.start)
     }
+}
+
+/// The index of the canonical row among the rows of an entity type.
+pub(crate) const fn canonical<E: TableEntity>() -> usize {
+    <E::Canonical as Row>::INDEX
+}
+
+/// The templates of an entity type, in the order of
+/// [`EntityRow::index`](crate::entity::EntityRow::index).
+fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
+    E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
+}
+
+/// The index and name of the template that writes such a RowKey; `None` for a row of another type
+/// in the same partition.
+pub(crate) fn template_of<E: TableEntity>(row_key: &str) -> Option<(usize, &'static str)> {
+    templates::<E>()
+        .enumerate()
+        .filter(|(_, template)| template.takes(row_key))
+        .max_by_key(|(_, template)| template.start.len())
+        .map(|(index, template)| (index, template.name))
+}
+
+/// The name of the template at an index.
+pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
+    templates::<E>().nth(index).map_or("", |template| template.name)
+}
+
+/// The smallest range of RowKeys that holds every row of the entity type.
+pub(crate) fn rows_of<E: TableEntity>() -> Span {
+    templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }
 
 #[cfg(test)]
@@ -194,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn doubled_braces_are_no_placeholder() {
+    fn doubled_braces_are_not_a_placeholder() {
         assert!(full("{{x}}", "{x}").is_literal());
         assert!(!full("{{{x}", "{").is_literal());
         assert!(full("{{x}}", "{x}").takes("{x}"));
     }
 
     #[test]
-    fn the_literals_between_placeholders_tell_keys_apart() {
+    fn the_literals_between_placeholders_distinguish_keys() {
         let line = full("{order}__LINE{line:03}", "");
         assert!(line.takes("a__LINE001") && line.takes("__LINE"));
         assert!(!line.takes("a__HEAD") && !line.takes("a"));

@@ -1,4 +1,4 @@
-//! What is read of JSON is what `serde_json` reads of it, whatever the rows of a page look like.
+//! The reader of rows and pages reads what `serde_json` reads.
 
 use super::{ReadRow, read_page, read_row, split_page};
 use crate::codec::Members;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use serde_json::Value;
 
-/// Members as services write them, by name and value; names with escapes among them.
+/// Members as services write them, by name and value; some names have escapes.
 const MEMBERS: [(&str, &str); 9] = [
     (r#""PartitionKey""#, r#""p""#),
     (r#""RowKey""#, r#""r\"\u00e9""#),
@@ -22,8 +22,8 @@ const MEMBERS: [(&str, &str); 9] = [
 ];
 const SPACES: [&str; 3] = ["", " ", "\r\n\t"];
 
-/// The JSON objects of rows that lack some members, have others in another order, and are spaced
-/// as one pleases.
+/// The JSON objects of rows that lack some members, have others in another order, and have any
+/// spacing.
 fn rows() -> impl Strategy<Value = Vec<String>> {
     let members = subsequence(MEMBERS.to_vec(), 0..=MEMBERS.len());
     let members = prop_oneof![4 => members.clone(), 1 => members.prop_shuffle()];
@@ -63,7 +63,7 @@ proptest! {
 }
 
 #[test]
-fn names_are_known_again_only_where_they_may_stand() {
+fn a_cached_name_matches_only_where_a_name_can_be() {
     for rows in [
         r#"{"A":1,"B":2},,"B":3}"#,
         r#"{"A":1},{"B":1{"A":2}"#,
@@ -108,7 +108,7 @@ fn a_row_is_one_object_and_a_page_has_one_value() {
     );
 }
 
-/// A property that is left out where its value is of another type.
+/// A property that is skipped when its value is of another type.
 #[derive(Debug, PartialEq)]
 struct Lenient(Vec<u8>);
 
@@ -128,7 +128,7 @@ impl ReadRow for Lenient {
 }
 
 #[test]
-fn reading_goes_on_behind_a_value_of_another_type() {
+fn reading_continues_behind_a_value_of_another_type() {
     for value in [r#""x""#, "1.5", "300", "-1", "[1,[2]]", r#"{"a":{}}"#, "true", "null"] {
         let row = format!(r#"{{"A":1,"X":{value},"B":7}}"#);
         assert_eq!(read_row::<Lenient>(0, row.as_bytes()).unwrap(), Lenient(vec![1, 7]), "{row}");
@@ -140,7 +140,7 @@ fn reading_goes_on_behind_a_value_of_another_type() {
 }
 
 #[test]
-fn rows_of_many_shapes_are_read_however_many_names_they_have() {
+fn rows_of_many_shapes_and_names_are_read() {
     let names = |row: usize| (row..row + 7).map(|name| format!("P{name}"));
     let rows: Vec<_> = (0..1500)
         .map(|row| {

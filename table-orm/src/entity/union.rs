@@ -31,13 +31,13 @@ pub trait TableUnion: Sized {
 
 /// One of the entity types of union `U`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is in no variant of `{U}`",
+    message = "`{Self}` is not the type of a variant of `{U}`",
     label = "a partition of another entity",
     note = "start from a partition of one of its entity types: `Entity::partition(..)`"
 )]
 pub trait MemberOf<U> {}
 
-/// An entity type, as a union sees it.
+/// An entity type of a union.
 #[derive(Debug, Clone, Copy)]
 pub struct UnionMember {
     /// The type's name.
@@ -50,9 +50,9 @@ pub struct UnionMember {
     pub guards: &'static [GuardTemplate],
     /// The canonical one among its rows.
     pub canonical: usize,
-    /// What it asks for of its properties' types.
+    /// The metadata that its properties need.
     pub metadata: Metadata,
-    /// The kind of row that a RowKey is of.
+    /// The index and name of the template of a RowKey.
     kind: fn(&str) -> Option<(usize, &'static str)>,
 }
 
@@ -66,8 +66,8 @@ impl UnionMember {
         Self { entity, table, rows, guards, canonical, metadata, kind }
     }
 
-    /// Whether both are stored in one table. What stands in for an entity after a mistake has no
-    /// table, and makes no second error.
+    /// Whether both are stored in one table. The fallback for an entity with a compile error has no
+    /// table, so that it causes no second error.
     #[must_use]
     pub const fn shares_table(&self, other: &Self) -> bool {
         self.table.is_empty()
@@ -92,7 +92,7 @@ impl UnionMember {
         true
     }
 
-    /// One of its rows, or behind them of its guards.
+    /// The template at an index: rows, then guards.
     const fn template(&self, index: usize) -> RowTemplate {
         if index < self.rows.len() {
             self.rows[index]
@@ -101,7 +101,7 @@ impl UnionMember {
         }
     }
 
-    /// Whether that RowKey is of its canonical row.
+    /// Whether its canonical row has such a RowKey.
     #[must_use]
     pub fn has_canonical(&self, row_key: &str) -> bool {
         (self.kind)(row_key).is_some_and(|(index, _)| index == self.canonical)

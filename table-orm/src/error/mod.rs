@@ -1,12 +1,19 @@
-//! The error of a call: what was refused, and what to do.
+//! The error of a call, and the errors that it wraps.
+//!
+//! Invariant: what a store answered becomes an [`Error`] in one place, [`Error::rejected`], sorted
+//! by what a caller can do about it.
 
 mod distributed_scan;
+mod incomplete_entity;
 mod rejection;
+mod row_count;
 mod scan;
 mod transaction;
 
 pub use distributed_scan::DistributedScanError;
+pub use incomplete_entity::IncompleteEntity;
 pub use rejection::Rejection;
+pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use transaction::TransactionError;
 
@@ -18,93 +25,100 @@ use crate::property::PropertyError;
 use crate::query::TokenError;
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoreError};
-use rejection::{absent_text, taken_text};
+use rejection::{no_table_advice, same_key_advice};
 
-/// Why a call failed. Nothing was written unless the variant says otherwise.
+/// The error of a call.
+///
+/// A write that fails has written nothing. Only after [`Unavailable`](Self::Unavailable) and
+/// [`Ambiguous`](Self::Ambiguous) it may have taken effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A value that cannot stand in a key; nothing was sent.
+    /// A key cannot hold a value. Nothing was sent.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A value that no property can store, or a stored row that cannot be read.
+    /// No property can store a value, or a stored row cannot be read.
     #[error(transparent)]
     Property(#[from] PropertyError),
-    /// A page token of another query, version or program.
+    /// A page token is of another query, version or program. Nothing was sent.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// A scan that cannot be run as it was asked for.
+    /// A scan cannot run as configured.
     #[error(transparent)]
     Scan(#[from] ScanError),
-    /// A scan by many machines that cannot be started or worked on as it was asked for.
+    /// A distributed scan cannot run as configured.
     #[error(transparent)]
     DistributedScan(#[from] DistributedScanError),
-    /// What a queue has refused.
+    /// A queue failed.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// Text that cannot name a table.
+    /// A text cannot name a table. Nothing was sent.
     #[error(transparent)]
     TableName(#[from] TableNameError),
-    /// `insert` found the row there already. Load and `save` it, or `upsert`.
+    /// `insert` found a row under the same key. Load the stored entity and `save` it, or `upsert`.
     ///
-    /// Where [`index_row`](Rejection::index_row) names one, another entity has the same index key: let
-    /// its template end with what tells entities apart.
-    #[error("already there: {0}{advice}", advice = taken_text(.0))]
+    /// Where [`index_row`](Rejection::index_row) names a row, another entity has the same index
+    /// key: add a component to its template that makes the key unique.
+    #[error("already exists: {0}{advice}", advice = same_key_advice(.0))]
     AlreadyExists(Box<Rejection>),
-    /// Another entity of the partition has the same value of a `unique(..)`. Nothing was written.
-    #[error("another entity has the same `{unique}`: {refusal}")]
+    /// Another entity of the partition has the same value of a `unique(..)`.
+    #[error("another entity has the same `{unique}`, and nothing was written: {rejection}")]
     UniqueViolation {
-        /// What is unique, as [`GuardTemplate::name`](crate::entity::GuardTemplate::name) says.
+        /// The name of the `unique(..)`:
+        /// [`GuardTemplate::name`](crate::entity::GuardTemplate::name).
         unique: &'static str,
-        /// The RowKey of the guard row, which tells the value; the guard row's property
-        /// `Canonical` is the RowKey of the entity that has it.
+        /// The RowKey of the guard row, which contains the value. The guard row's property
+        /// `Canonical` is the RowKey of the entity that has the value.
         key: String,
         /// What the store answered.
-        refusal: Box<Rejection>,
+        rejection: Box<Rejection>,
     },
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
     ///
-    /// Calls that read first, as `update` and `merge` do, have read it again themselves, as often as
-    /// their `attempts` say, and each time a writer from elsewhere came between: make the call again,
-    /// after a while, or with more attempts.
-    #[error("changed since it was loaded: {0}")]
+    /// Calls that read first, such as `update` and `merge`, have already tried as often as their
+    /// `attempts` say, and lost to a concurrent writer each time. Retrying is safe: do so later, or
+    /// with more attempts.
+    #[error(
+        "changed since it was loaded, and nothing was written: {0}; load it again and repeat the \
+         change"
+    )]
     Conflict(Box<Rejection>),
-    /// The row is not there.
-    #[error("not there: {0}")]
+    /// The row does not exist.
+    #[error("not found: {0}")]
     NotFound(Box<Rejection>),
-    /// The table is not there. Create it first: `create_table`.
-    #[error("there is no such table: {0}{advice}", advice = absent_text(.0))]
+    /// The table does not exist. Create it with `create_table`.
+    #[error("the table does not exist: {0}{advice}", advice = no_table_advice(.0))]
     TableNotFound(Box<Rejection>),
-    /// The service does not accept the credential, or not for this: HTTP 401 or 403 with a code of
-    /// its own. The message says what to check.
+    /// The service does not accept the credential, or not for this request: HTTP 401 or 403 with a
+    /// code of its own. The message says what to check.
     #[error("not authorized: {0}")]
     Unauthorized(Box<Rejection>),
-    /// A limit of the service: entity, property, key or request too large.
+    /// An entity, property, key or request is over a limit of the service.
     #[error("too large: {0}")]
     TooLarge(Box<Rejection>),
-    /// The service is throttling: wait, then try again.
-    #[error("throttled: {0}")]
+    /// The service is throttling requests. Wait, then retry.
+    #[error("throttled: {0}; wait, then retry")]
     Throttled(Box<Rejection>),
-    /// The table is being deleted, which takes the service 40 seconds or more: wait, then try again,
-    /// or use another name.
-    #[error("the table is being deleted: {0}; it takes the service 40 seconds or more")]
+    /// The service is deleting the table, which takes it 40 seconds or more (service documentation,
+    /// "Delete Table"). Wait, then retry, or use another name.
+    #[error("the table is being deleted: {0}; wait 40 seconds or more, then retry")]
     TableBeingDeleted(Box<Rejection>),
-    /// No or no usable answer; a write may or may not have taken effect.
-    #[error("unavailable: {0}")]
+    /// The service gave no answer, or no usable one. A write may or may not have taken effect.
+    #[error("unavailable: {0}; a write may or may not have taken effect")]
     Unavailable(Box<Rejection>),
-    /// A write that may or may not have taken effect: its answer was lost, and what is stored does
-    /// not tell. [`StoreError::ambiguity`] says what is known. Look at the rows before writing
-    /// again.
-    #[error("not known whether it took effect: {0}")]
+    /// The answer to a write was lost, and the stored rows do not show whether it took effect.
+    /// [`StoreError::ambiguity`] says what is known. Read the rows before writing again.
+    #[error("the write may or may not have taken effect: {0}; read the rows before writing again")]
     Ambiguous(Box<Rejection>),
-    /// Anything else the store refused.
-    #[error("refused: {0}")]
-    Refused(Box<Rejection>),
-    /// A `save` that changed the PartitionKey. One transaction cannot span two partitions: insert
-    /// the entity under its new key, then delete the old one.
+    /// The store rejected the request for another reason.
+    #[error("rejected: {0}")]
+    Rejected(Box<Rejection>),
+    /// A `save` changed the PartitionKey. One transaction cannot span two partitions: insert the
+    /// entity under its new key, then delete the old one.
     #[error(
-        "`{entity}` cannot move from partition {from:?} to {to:?} in one transaction; insert it \
-         there, then delete it here"
+        "cannot save `{entity}`: its PartitionKey changed from {from:?} to {to:?}, and one \
+         transaction cannot span two partitions; nothing was written: insert it under the new key, \
+         then delete the old one"
     )]
     PartitionChanged {
         /// The entity's type name.
@@ -114,34 +128,35 @@ pub enum Error {
         /// The PartitionKey of the entity as it is now.
         to: String,
     },
-    /// A patch that was to insert an entity, but does not tell all of it.
+    /// A patch cannot insert an entity: some fields have no value.
     #[error(transparent)]
     IncompleteEntity(IncompleteEntity),
-    /// A stored row whose properties make another key than the one it stands under: what would be
-    /// written back would go to another row. Correct it, or move it, with the untyped calls of
+    /// A stored row is under another key than its properties make, so a write would go to another
+    /// row. Correct or move the row with the untyped calls of
     /// [`Tables::table`](crate::Tables::table).
     #[error(transparent)]
     KeyMismatch(Box<KeyMismatch>),
-    /// A unit that no transaction could write; nothing was sent.
+    /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
-    /// Another number of rows than the call asked for.
+    /// Exactly one result was expected, and there were none or several.
     #[error(transparent)]
     RowCount(RowCount),
-    /// More than 15 comparisons in one filter, key comparisons included.
-    #[error("the filter holds {0} comparisons, key comparisons included; the service allows 15")]
+    /// A filter has more than 15 comparisons, key comparisons included (service documentation,
+    /// "Querying tables and entities"). Nothing was sent.
+    #[error("the filter has {0} comparisons, key comparisons included; the service allows 15")]
     FilterTooLong(usize),
-    /// A page of no rows, or of more than 1000.
-    #[error("{0} is no page size: use 1 to 1000")]
+    /// A page size is zero or over 1000. Nothing was sent.
+    #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
-    /// A layer whose limits make no sense.
+    /// A layer has limits that make no sense.
     #[error(transparent)]
     Layer(#[from] LayerError),
-    /// A database file that cannot be opened.
+    /// A database file cannot be opened.
     #[cfg(feature = "embedded")]
     #[error(transparent)]
     Open(#[from] crate::embedded::OpenError),
-    /// An Azure endpoint or credential that cannot be used; nothing was sent.
+    /// An Azure endpoint or credential cannot be used. Nothing was sent.
     #[cfg(feature = "azure")]
     #[error(transparent)]
     Connect(#[from] crate::azure::ConnectError),
@@ -165,73 +180,31 @@ impl From<Invalid> for Error {
     }
 }
 
-/// An entity that a key and a patch do not tell; nothing was sent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the key and the patch do not tell a whole `{entity}`{}; insert an entity, or let the fields \
-     of its keys be `key_only` and the others have a `default`",
-    missing_text(missing)
-)]
-#[non_exhaustive]
-pub struct IncompleteEntity {
-    /// The entity's type name.
-    pub entity: &'static str,
-    /// The canonical row's PartitionKey.
-    pub partition_key: String,
-    /// The canonical row's RowKey.
-    pub row_key: String,
-    /// A property that neither gives; empty when the fields they give make another key.
-    pub missing: String,
-}
-
-fn missing_text(missing: &str) -> String {
-    if missing.is_empty() { String::new() } else { format!(": property `{missing}` is missing") }
-}
-
-/// One result was asked for, and there were none or several.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected exactly one `{entity}`, found {}", found_text(*.found))]
-#[non_exhaustive]
-pub struct RowCount {
-    /// The type that was read.
-    pub entity: &'static str,
-    /// How many there were; 2 stands for two or more.
-    pub found: usize,
-}
-
-fn found_text(found: usize) -> String {
-    match found {
-        0 => "none".to_owned(),
-        1 => "one".to_owned(),
-        _ => format!("{found} or more; give more components, or use `collect`"),
-    }
-}
-
-/// The refusal in an error, by the kind of reference that the error is.
-macro_rules! refusal_of {
+/// The rejection in an error: a shared or a mutable reference, as the error is.
+macro_rules! rejection_of {
     ($error:expr) => {
         match $error {
-            Self::AlreadyExists(refusal)
-            | Self::UniqueViolation { refusal, .. }
-            | Self::Conflict(refusal)
-            | Self::NotFound(refusal)
-            | Self::TableNotFound(refusal)
-            | Self::Unauthorized(refusal)
-            | Self::TooLarge(refusal)
-            | Self::Throttled(refusal)
-            | Self::TableBeingDeleted(refusal)
-            | Self::Unavailable(refusal)
-            | Self::Ambiguous(refusal)
-            | Self::Refused(refusal) => Some(refusal),
+            Self::AlreadyExists(rejection)
+            | Self::UniqueViolation { rejection, .. }
+            | Self::Conflict(rejection)
+            | Self::NotFound(rejection)
+            | Self::TableNotFound(rejection)
+            | Self::Unauthorized(rejection)
+            | Self::TooLarge(rejection)
+            | Self::Throttled(rejection)
+            | Self::TableBeingDeleted(rejection)
+            | Self::Unavailable(rejection)
+            | Self::Ambiguous(rejection)
+            | Self::Rejected(rejection) => Some(rejection),
             _ => None,
         }
     };
 }
 
 impl Error {
-    /// Sorts a store's refusal by what a caller can do about it.
-    pub(crate) fn refused(refusal: Rejection) -> Self {
-        let code = &refusal.cause.code;
+    /// The error of a rejection, sorted by what a caller can do about it.
+    pub(crate) fn rejected(rejection: Rejection) -> Self {
+        let code = &rejection.cause.code;
         let too_large = [
             ErrorCode::ENTITY_TOO_LARGE,
             ErrorCode::KEY_VALUE_TOO_LARGE,
@@ -239,68 +212,71 @@ impl Error {
             ErrorCode::REQUEST_BODY_TOO_LARGE,
             ErrorCode::TOO_MANY_PROPERTIES,
         ];
-        let variant = match refusal.cause.status {
+        let variant = match rejection.cause.status {
             _ if *code == ErrorCode::AMBIGUOUS_WRITE => Self::Ambiguous,
             _ if too_large.contains(code) => Self::TooLarge,
-            // Perhaps of something on the way, which knows nothing of rows.
-            404 | 409 | 412 if *code == ErrorCode::NO_ERROR_CODE => Self::Refused,
+            // Without a code of the service, a proxy may have answered, which knows no rows.
+            404 | 409 | 412 if *code == ErrorCode::NO_ERROR_CODE => Self::Rejected,
             409 if *code == ErrorCode::TABLE_BEING_DELETED => Self::TableBeingDeleted,
             409 => Self::AlreadyExists,
             412 => Self::Conflict,
-            // The list of tables is always there, at an account's endpoint.
-            404 if refusal.table.is_empty() => Self::Refused,
-            404 if *code == ErrorCode::TABLE_NOT_FOUND || refusal.entity.is_empty() => {
+            // An account always has a list of tables.
+            404 if rejection.table.is_empty() => Self::Rejected,
+            404 if *code == ErrorCode::TABLE_NOT_FOUND || rejection.entity.is_empty() => {
                 Self::TableNotFound
             }
             404 => Self::NotFound,
-            401 | 403 if refusal.cause.is_unauthorized() => Self::Unauthorized,
+            401 | 403 if rejection.cause.is_unauthorized() => Self::Unauthorized,
             429 | 503 => Self::Throttled,
             0 | 408 | 500.. => Self::Unavailable,
-            _ => Self::Refused,
+            _ => Self::Rejected,
         };
-        variant(Box::new(refusal))
+        variant(Box::new(rejection))
     }
 
-    /// The same error, or where it is the refusal of one of these guard rows, the violation.
+    /// The same error, or the unique violation when the rejected row is one of these guards.
     pub(crate) fn guarded_by(self, guards: &[GuardTemplate]) -> Self {
         match self {
-            Self::AlreadyExists(refusal) => {
-                match guards.iter().find(|guard| refusal.row_key.starts_with(guard.start)) {
+            Self::AlreadyExists(rejection) => {
+                match guards.iter().find(|guard| rejection.row_key.starts_with(guard.start)) {
                     Some(guard) => Self::UniqueViolation {
                         unique: guard.name,
-                        key: refusal.row_key.clone(),
-                        refusal,
+                        key: rejection.row_key.clone(),
+                        rejection,
                     },
-                    None => Self::AlreadyExists(refusal),
+                    None => Self::AlreadyExists(rejection),
                 }
             }
             other => other,
         }
     }
 
-    /// The same error, of the operation that `place` gives for its index.
+    /// The same error, with the operation index that `place` returns for its own.
     pub(crate) fn with_operation(mut self, place: impl FnOnce(usize) -> Option<usize>) -> Self {
-        if let Some(refusal) = self.refusal_mut() {
-            refusal.operation =
-                refusal.operation.and_then(|(index, name)| place(index).map(|index| (index, name)));
+        if let Some(rejection) = self.rejection_mut() {
+            rejection.operation = rejection
+                .operation
+                .and_then(|(index, name)| place(index).map(|index| (index, name)));
         }
         self
     }
 
-    /// The same error, of an entity of that type, whose index rows are told by their RowKeys.
+    /// The same error, attributed to an entity of that type. `index_row` names the index row of a
+    /// RowKey.
     pub(crate) fn of_entity(
         mut self,
         entity: &'static str,
         index_row: impl FnOnce(&str) -> Option<&'static str>,
     ) -> Self {
-        if let Some(refusal) = self.refusal_mut() {
-            refusal.entity = entity;
-            refusal.index_row = index_row(&refusal.row_key).filter(|_| !refusal.row_key.is_empty());
+        if let Some(rejection) = self.rejection_mut() {
+            rejection.entity = entity;
+            rejection.index_row =
+                index_row(&rejection.row_key).filter(|_| !rejection.row_key.is_empty());
         }
         self
     }
 
-    /// Whether it says nothing of the next entity: that one may well be written.
+    /// Whether the error concerns one entity only, so that the next one may be written.
     pub(crate) fn is_of_one_entity(&self) -> bool {
         match self {
             Self::Key(_)
@@ -313,21 +289,21 @@ impl Error {
             | Self::PartitionChanged { .. }
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_) => true,
-            Self::Refused(refusal) => {
-                refusal.cause.status == 400 && refusal.cause.code != ErrorCode::NO_ERROR_CODE
+            Self::Rejected(rejection) => {
+                rejection.cause.status == 400 && rejection.cause.code != ErrorCode::NO_ERROR_CODE
             }
             _ => false,
         }
     }
 
-    const fn refusal_mut(&mut self) -> Option<&mut Rejection> {
-        refusal_of!(self)
+    const fn rejection_mut(&mut self) -> Option<&mut Rejection> {
+        rejection_of!(self)
     }
 
-    /// What the store answered, if the error came from one.
+    /// The store's rejection, if the error came from a store.
     #[must_use]
-    pub const fn refusal(&self) -> Option<&Rejection> {
-        refusal_of!(self)
+    pub const fn rejection(&self) -> Option<&Rejection> {
+        rejection_of!(self)
     }
 }
 
@@ -335,8 +311,8 @@ impl Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error of a table operation.
-pub(crate) fn refused(table: &str, cause: StoreError) -> Error {
-    Error::refused(Rejection {
+pub(crate) fn rejected(table: &str, cause: StoreError) -> Error {
+    Error::rejected(Rejection {
         entity: "",
         table: table.to_owned(),
         partition_key: String::new(),
@@ -351,8 +327,8 @@ pub(crate) fn refused(table: &str, cause: StoreError) -> Error {
 mod tests {
     use super::*;
 
-    fn refused(status: u16, code: ErrorCode) -> Error {
-        Error::refused(Rejection {
+    fn rejected(status: u16, code: ErrorCode) -> Error {
+        Error::rejected(Rejection {
             entity: "Order",
             table: "orders".to_owned(),
             partition_key: "p".to_owned(),
@@ -364,29 +340,29 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_what_there_is_and_advises_what_helps() {
+    fn a_rejection_names_its_table_and_says_what_to_do() {
         let of_table = |table: &str, status, code: &str| {
             let cause = StoreError { status, ..StoreError::new(ErrorCode::new(code), "") };
-            crate::error::refused(table, cause).to_string()
+            crate::error::rejected(table, cause).to_string()
         };
         assert_eq!(of_table("", 403, "X"), "not authorized: list of tables: X");
         assert_eq!(
             of_table("", 404, "ResourceNotFound"),
-            "refused: list of tables: ResourceNotFound"
+            "rejected: list of tables: ResourceNotFound"
         );
         let deleted = of_table("orders", 404, "TableNotFound");
-        assert_eq!(deleted, "there is no such table: in table `orders`: TableNotFound");
-        let written = refused(404, ErrorCode::TABLE_NOT_FOUND).to_string();
+        assert_eq!(deleted, "the table does not exist: in table `orders`: TableNotFound");
+        let written = rejected(404, ErrorCode::TABLE_NOT_FOUND).to_string();
         assert!(written.ends_with("; create it with `create_table`"), "{written}");
     }
 
     #[test]
-    fn a_status_without_the_services_code_says_nothing_of_rows() {
+    fn a_status_without_a_code_of_the_service_is_not_about_rows() {
         for status in [401, 403, 404, 409, 412] {
-            let error = refused(status, ErrorCode::NO_ERROR_CODE);
-            assert!(matches!(error, Error::Refused(_)), "{error:?}");
+            let error = rejected(status, ErrorCode::NO_ERROR_CODE);
+            assert!(matches!(error, Error::Rejected(_)), "{error:?}");
         }
-        assert!(matches!(refused(404, ErrorCode::RESOURCE_NOT_FOUND), Error::NotFound(_)));
-        assert!(matches!(refused(503, ErrorCode::NO_ERROR_CODE), Error::Throttled(_)));
+        assert!(matches!(rejected(404, ErrorCode::RESOURCE_NOT_FOUND), Error::NotFound(_)));
+        assert!(matches!(rejected(503, ErrorCode::NO_ERROR_CODE), Error::Throttled(_)));
     }
 }

@@ -1,23 +1,23 @@
-//! A request that the store did not carry out.
+//! A request that a store rejected.
 
 use crate::store::StoreError;
 use std::fmt;
 
-/// A request that the store did not carry out: which entity and key, and the service's words.
+/// A request that a store rejected: the entity and key, and the store's answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rejection {
     /// The entity's type name; empty for a table operation.
     pub entity: &'static str,
-    /// The table; empty where the call is about none, as the list of tables.
+    /// The table; empty for a call about no table, such as the list of tables.
     pub table: String,
-    /// The PartitionKey, where the request names one.
+    /// The PartitionKey; empty where the request names no partition.
     pub partition_key: String,
-    /// The RowKey of the failed operation, where there is one.
+    /// The RowKey of the failed operation; empty where the request names no row.
     pub row_key: String,
     /// The name of the index row that failed, such as `by_age`; `None` for the canonical row.
     pub index_row: Option<&'static str>,
-    /// The failed operation's name and index in its transaction.
+    /// The index in its transaction and the name of the failed operation.
     pub operation: Option<(usize, &'static str)>,
     /// What the store answered: code, status, message, request id.
     pub cause: StoreError,
@@ -51,18 +51,17 @@ impl fmt::Display for Rejection {
     }
 }
 
-pub(super) fn taken_text(refusal: &Rejection) -> String {
-    let row = refusal.index_row;
-    row.map(|row| {
-        format!(
-            "; another entity has the same key in row `{row}`: end its template with what tells \
-             entities apart"
-        )
-    })
-    .unwrap_or_default()
+/// What to do about a key that another entity has too.
+pub(super) fn same_key_advice(rejection: &Rejection) -> String {
+    let Some(row) = rejection.index_row else { return String::new() };
+    format!(
+        "; another entity has the same key in row `{row}`: add a component to its template that \
+         makes the key unique"
+    )
 }
 
-pub(super) fn absent_text(refusal: &Rejection) -> &'static str {
+/// What to do about a table that does not exist.
+pub(super) fn no_table_advice(rejection: &Rejection) -> &'static str {
     // Of the operations on tables, only a deletion needs one.
-    if refusal.entity.is_empty() { "" } else { "; create it with `create_table`" }
+    if rejection.entity.is_empty() { "" } else { "; create it with `create_table`" }
 }

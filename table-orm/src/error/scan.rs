@@ -1,25 +1,26 @@
-//! What is wrong with a scan as it was asked for.
+//! Why a scan cannot run as configured.
 
 use std::path::PathBuf;
 
-/// A scan that cannot be started or gone on with. Nothing was sent, unless the variant says so.
+/// A scan that cannot start or resume. Nothing was sent, unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// A concurrency of zero.
+    /// The concurrency is zero.
     #[error("a scan needs at least one worker; pass 1 or more to `concurrency`")]
     NoWorkers,
-    /// A concurrency beyond [`MAX_CONCURRENCY`](crate::scan::MAX_CONCURRENCY).
+    /// The concurrency is over [`MAX_CONCURRENCY`](crate::scan::MAX_CONCURRENCY).
     #[error(
-        "a scan has at most {most} requests under way, not {given}; pass fewer to `concurrency`"
+        "a scan sends at most {most} requests at a time, not {given}; pass at most {most} to \
+         `concurrency`"
     )]
     TooManyWorkers {
-        /// What was asked for.
+        /// The concurrency given.
         given: usize,
-        /// The most there can be.
+        /// The largest concurrency.
         most: usize,
     },
-    /// A range that no key lies in: inverted, empty, or outside the prefix.
+    /// No key lies in the range: it is inverted, empty, or outside the prefix.
     #[error(
         "no PartitionKey lies from {lower:?} up to {}; check the range and the prefix",
         end_text(.upper.as_deref())
@@ -30,33 +31,33 @@ pub enum ScanError {
         /// The upper bound, exclusive.
         upper: Option<String>,
     },
-    /// A prefix that no key can start with.
+    /// No key can start with the prefix.
     #[error(
         "no key starts with {prefix:?}: keys cannot hold {character:?}; pass a prefix without it"
     )]
     PrefixCharacter {
         /// The prefix.
         prefix: String,
-        /// The character the service refuses in keys.
+        /// The character that keys cannot hold.
         character: char,
     },
-    /// A split key with a character that keys cannot hold, or with one above U+D7FF, where clients
-    /// and services disagree on order.
+    /// A split key has a character that keys cannot hold, or one above U+D7FF, where clients and
+    /// services disagree on order.
     #[error(
-        "{0:?} cannot split a scan: use characters below U+D800 that keys can hold, so no `/`, `\\`, \
-         `#`, `?` or control character"
+        "{0:?} cannot split a scan: use characters below U+D800 that keys can hold, so no `/`, \
+         `\\`, `#`, `?` or control character"
     )]
     SplitKey(String),
-    /// A prefix scan that reads no page before it goes deeper.
+    /// A prefix scan would read no page before it goes deeper.
     #[error("a prefix scan reads at least one page; pass 1 or more to `pages_per_prefix`")]
     NoPagesPerPrefix,
-    /// A scan polled outside a tokio runtime.
-    #[error("a scan runs on a tokio runtime; await it on one")]
+    /// The scan was polled outside a tokio runtime.
+    #[error("a scan needs a tokio runtime; await it inside one")]
     NoRuntime,
-    /// A worker has ended early, as by a panic in reading a row. Requests were sent.
-    #[error("a worker of the scan was lost; resume from its checkpoint, or scan again")]
+    /// A worker stopped early, for example because reading a row panicked. Requests were sent.
+    #[error("a worker of the scan stopped early; resume from the checkpoint, or scan again")]
     WorkerLost,
-    /// A checkpoint that cannot be read.
+    /// The checkpoint file cannot be read.
     #[error("the checkpoint {} cannot be read; check its path and permissions", .path.display())]
     CheckpointUnreadable {
         /// The file.
@@ -64,24 +65,27 @@ pub enum ScanError {
         /// Why.
         source: std::io::Error,
     },
-    /// A checkpoint that cannot be written. Requests were sent.
-    #[error("the checkpoint {} cannot be written; check its path, permissions and the room left", .path.display())]
+    /// The checkpoint file cannot be written. Requests were sent.
+    #[error(
+        "the checkpoint {} cannot be written; check its path, its permissions and the free space",
+        .path.display()
+    )]
     CheckpointUnwritable {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// A row that another scan has saved its progress in, or that was deleted, since this scan
-    /// began. Requests were sent.
+    /// The checkpoint row was written by another scan or deleted since this scan began. Requests
+    /// were sent.
     #[error(
-        "{0}, which keeps the checkpoint, was written by another scan; give each scan a row of its \
-         own, or end the other one"
+        "another scan wrote {0}, which keeps the checkpoint of this one; give each scan its own \
+         row, or stop the other scan"
     )]
     CheckpointTaken(String),
-    /// A checkpoint of more ranges than a row holds. Requests were sent.
+    /// The checkpoint has more ranges than a row can hold. Requests were sent.
     #[error(
-        "the checkpoint has {units} UTF-16 units, and a row holds {most}; keep it in a file, or \
+        "the checkpoint has {units} UTF-16 units, and a row can hold {most}; keep it in a file, or \
          scan with fewer workers"
     )]
     CheckpointTooLarge {
@@ -90,13 +94,13 @@ pub enum ScanError {
         /// The most that fit.
         most: usize,
     },
-    /// A file or row that is no checkpoint.
-    #[error("{0} is no checkpoint of a scan; give another one, or delete it to start anew")]
+    /// The file or row is not a checkpoint.
+    #[error("{0} is not a checkpoint of a scan; pass another one, or delete it to start over")]
     CheckpointMalformed(String),
-    /// A checkpoint of another version of the format.
+    /// The checkpoint has another version of the format.
     #[error(
-        "the checkpoint has format {found}, this program writes {expected}; finish the scan with \
-         the program that began it, or delete it to start anew"
+        "the checkpoint has format {found}, and this program writes {expected}; finish the scan \
+         with the program that began it, or delete the checkpoint to start over"
     )]
     CheckpointVersion {
         /// Its version.
@@ -104,9 +108,10 @@ pub enum ScanError {
         /// This program's.
         expected: u64,
     },
-    /// A checkpoint of another table.
+    /// The checkpoint is of another table.
     #[error(
-        "the checkpoint is of table `{found}`, not of `{expected}`; give each table its own one"
+        "the checkpoint is of table `{found}`, not of `{expected}`; use one checkpoint for each \
+         table"
     )]
     CheckpointTable {
         /// Its table.
@@ -114,12 +119,12 @@ pub enum ScanError {
         /// The table to be scanned.
         expected: String,
     },
-    /// A checkpoint of a scan with another range, prefix, filter or selection; `count` selects no
-    /// properties.
+    /// The checkpoint is of a scan with another range, prefix, filter or selection. `count` selects
+    /// no properties.
     #[error(
-        "the checkpoint is of another scan of this table; give the range, prefix, filter and \
-         selection it was started with (`count` selects no properties), or delete the checkpoint \
-         to start anew"
+        "the checkpoint is of another scan of this table; pass the range, prefix, filter and \
+         selection that it was started with (`count` selects no properties), or delete the \
+         checkpoint to start over"
     )]
     CheckpointQuery,
 }

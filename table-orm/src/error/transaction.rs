@@ -1,38 +1,39 @@
 //! Why several entities cannot be written in one transaction.
 
-/// Why a unit was refused before anything was sent.
+/// Entities that one transaction cannot write together. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError {
-    /// An entity of another partition.
+    /// An entity is of another partition.
     #[error(
-        "`{entity}` belongs to partition {found:?}, the unit to {expected:?}; use a unit for each \
-         partition"
+        "`{entity}` belongs to partition {found:?}, and the transaction to {expected:?}; nothing \
+         was sent: use one transaction for each partition"
     )]
     OtherPartition {
         /// The entity's type name.
         entity: &'static str,
-        /// The unit's PartitionKey.
+        /// The transaction's PartitionKey.
         expected: String,
         /// The entity's PartitionKey.
         found: String,
     },
-    /// An entity of another table.
+    /// An entity is stored in another table.
     #[error(
-        "`{entity}` is stored in table `{found}`, the unit's entities in `{expected}`; one \
-         transaction writes one table"
+        "`{entity}` is stored in table `{found}`, and the transaction writes `{expected}`; nothing \
+         was sent: use one transaction for each table"
     )]
     OtherTable {
         /// The entity's type name.
         entity: &'static str,
-        /// The unit's table.
+        /// The transaction's table.
         expected: &'static str,
         /// The entity's table.
         found: &'static str,
     },
-    /// A row that another operation of the unit writes already.
+    /// Two operations write the same row.
     #[error(
-        "row {row_key:?} of `{entity}` stands in the unit twice; one transaction writes a row once"
+        "two operations of the transaction write row {row_key:?} of `{entity}`; nothing was sent: \
+         write each row once"
     )]
     SameRow {
         /// The entity's type name.
@@ -40,16 +41,17 @@ pub enum TransactionError {
         /// The RowKey.
         row_key: String,
     },
-    /// More than 100 operations.
+    /// There are more than 100 operations (service documentation, "Performing entity group
+    /// transactions").
     #[error(
-        "the unit has {0} operations; one transaction takes 100: use several units, or \
-         `insert_many` where entities need not be written together"
+        "the transaction has {0} operations, and the service allows 100; nothing was sent: use \
+         several transactions, or `insert_many` for entities that need not be written together"
     )]
     TooManyOperations(usize),
-    /// A write that would have to read first, which a transaction cannot.
+    /// The write must read first, which a transaction cannot.
     #[error(
-        "a unit cannot write `{0}` without a look at its stored rows, which its key does not tell; \
-         `load` it, change it, and `save` it"
+        "a transaction cannot write `{0}` without reading its stored rows, because its key does \
+         not determine them; nothing was sent: `load` it, change it, and `save` it"
     )]
     NotBlind(&'static str),
 }

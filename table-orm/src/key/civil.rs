@@ -1,12 +1,12 @@
-//! Dates and times of day of the optional date-time crates: the text of the `time` type that says the
-//! same.
+//! Dates and times of day of the optional date-time crates: the text of the `time` type that says
+//! the same.
 
 use super::{Descending, KeyFault, KeyPart, KeyText, Plain, Sorted, SortedLast, Width};
 use time::{Date, Time};
 
-/// A type of another crate that says what a `T` of `time` says.
+/// A type of another crate with the same values as type `T` of `time`.
 trait Civil<T>: Sized {
-    /// `None` where `T` has no such value.
+    /// The value as a `T`; `None` when `T` has no such value.
     fn to_time(&self) -> Option<T>;
     fn from_time(value: T) -> Option<Self>;
 }
@@ -69,7 +69,7 @@ impl Civil<Date> for chrono::NaiveDate {
     }
 }
 
-/// A leap second is no time of day that can be stored.
+/// A leap second cannot be stored as a time of day.
 #[cfg(feature = "chrono")]
 impl Civil<Time> for chrono::NaiveTime {
     fn to_time(&self) -> Option<Time> {

@@ -1,42 +1,43 @@
-//! Why a value cannot stand in a key, or a key cannot be read.
+//! Why a key cannot hold a value, or a stored key cannot be read.
 
 use std::fmt;
 
-/// What is wrong with a component's value.
+/// What is wrong with the value of a key component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyFault {
-    /// A character the service refuses.
+    /// The value has a character that the service forbids in keys.
     #[error(
         "holds {0:?}, which the service forbids in keys; change the value, or store it with \
          `#[table(escape = encode)]`"
     )]
     Forbidden(char),
-    /// The separator behind the component would be found too early.
+    /// The value contains the separator behind it, or runs into it.
     #[error(
-        "holds or touches the separator `{0}` that follows it, so that two values could store the \
+        "holds or touches the separator `{0}` that follows it, so that two values could make the \
          same key; change the value, use another separator, or `#[table(escape = encode)]`"
     )]
     Separator(&'static str),
-    /// More digits than the template gives. The ends of a range may have more: they lie above all
-    /// values of that width.
+    /// The number has more digits than the template. The bounds of a range may have more: they lie
+    /// above all values of that width.
     #[error("needs more than the {0} digits of its template; widen the `:0N` or lower the value")]
     Width(usize),
-    /// An instant the service cannot store.
-    #[error("lies outside the years 1601 to 9999 that the service can store")]
+    /// The service cannot store the instant.
+    #[error("is outside the years 1601 to 9999 that the service can store")]
     OutOfRange,
-    /// The whole key is too long.
+    /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding
+    /// the Table service data model").
     #[error("makes the key {0} UTF-16 units long; the service allows 512")]
     TooLong(usize),
-    /// A range whose start lies behind its end.
-    #[error("is a range whose start lies behind its end; swap the two")]
+    /// The range starts after it ends.
+    #[error("is a range that starts after it ends; swap its bounds")]
     InvertedRange,
-    /// Stored text that the component's type could not have written.
-    #[error("is not text that the template writes here; the row was not written from it")]
+    /// The component's type does not write the stored text.
+    #[error("is not text that the template writes here; another template or program wrote the row")]
     Malformed,
 }
 
-/// A key that cannot be written or read: which entity, which component, which value, and why.
+/// A key that cannot be written or read: the entity, the component, the value, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyError {
     /// The entity's type name.
@@ -53,7 +54,7 @@ impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entity, component, value, fault } = self;
         if component.is_empty() {
-            // A whole key can be long; its start tells which one it is.
+            // A whole key can be long; its start identifies it.
             let start: String = value.chars().take(60).collect();
             let more = if start.len() < value.len() { ".." } else { "" };
             write!(f, "key of `{entity}`: {start:?}{more} {fault}")

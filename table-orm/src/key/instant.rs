@@ -1,4 +1,5 @@
-//! Dates, times and other values of fixed-width text: instants, calendar dates, times of day, UUIDs.
+//! Dates, times and other values of fixed-width text: instants, calendar dates, times of day,
+//! UUIDs.
 //!
 //! An instant is stored as `2011-11-06T09:10:00.0000000Z`, truncated to the service's 100 ns.
 //! Newest first, it is the ticks from it to the end of 9999 in 19 digits (the log tail pattern of
@@ -218,7 +219,7 @@ impl KeyPart<Plain> for Time {
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {
-        // One syntax for times of day: that of an instant on a day of its own.
+        // A time of day has the syntax of an instant's time.
         let instant: DateTime =
             format!("2000-01-01T{text}Z").parse().map_err(|_| KeyFault::Malformed)?;
         Ok(OffsetDateTime::from(instant).time())

@@ -1,33 +1,33 @@
-//! Keys: how values become the text of a PartitionKey or RowKey, and come back from it.
+//! Keys: how values become the text of a PartitionKey or RowKey, and are read back from it.
 //!
-//! A key template such as `BIB:{bib:05}__{name}` is a row of literals and components. Each
-//! component's text is written by a [`KeyPart`] implementation chosen by the field's type and its
-//! encoder: [`Plain`], [`Padded`], [`Ascending`], [`Descending`], [`DescendingPadded`], [`Biased`]
-//! or [`Lower`].
+//! A key template such as `BIB:{bib:05}__{name}` is a sequence of literals and components. The
+//! field's type and its encoder choose the [`KeyPart`] implementation that writes a component's
+//! text: [`Plain`], [`Padded`], [`Ascending`], [`Descending`], [`DescendingPadded`], [`Biased`] or
+//! [`Lower`].
 //!
-//! Invariants: different values of a component never store the same text (instants and times of day
-//! are equal within a tick of 100 ns; [`Lower`] and computed components may join values); a stored key
-//! splits back into the values it was made of, but for those; where a range
-//! is offered ([`Sorted`], [`SortedLast`]), text order in UTF-16 units is value order.
+//! Invariants:
+//! - Different values of a component never store the same text. Exceptions: instants and times of
+//!   day within one tick of 100 ns, [`Lower`], and computed components.
+//! - A stored key splits back into the values it was made of, with the same exceptions.
+//! - Where a range is offered ([`Sorted`], [`SortedLast`]), the order of the text in UTF-16 units
+//!   is the order of the values.
 
+mod argument;
 mod chars;
 #[cfg(any(feature = "chrono", feature = "jiff"))]
 mod civil;
-mod codes;
 mod error;
-mod fnv;
 mod instant;
 mod number;
 mod part;
 mod reader;
 mod shard;
-mod stored;
 #[cfg(test)]
 mod tests;
 mod text;
-mod value;
 mod writer;
 
+pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
@@ -38,12 +38,11 @@ pub use part::{
     SortedLast, TextPart, Width,
 };
 pub use reader::KeyReader;
+#[doc(hidden)]
+pub use reader::StoredKeys;
 pub use shard::Shard;
 #[doc(hidden)]
 pub use shard::Sharded;
-#[doc(hidden)]
-pub use stored::StoredKeys;
-pub use value::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub use writer::{Escape, KeyText};
 
-pub(crate) use fnv::fnv;
+pub(crate) use shard::fnv;

@@ -1,9 +1,9 @@
 //! Integers in keys.
 //!
 //! Unsigned: bare digits ([`Plain`], equality only), exactly `N` digits ([`Padded`]), the type's
-//! full width ([`Ascending`]), or counted down from the largest ([`Descending`],
+//! full width ([`Ascending`]), or subtracted from the largest ([`Descending`],
 //! [`DescendingPadded`]). Signed: moved up by the type's minimum into an unsigned of full width
-//! ([`Biased`], the same as [`Ascending`]), or that counted down ([`Descending`]).
+//! ([`Biased`], the same as [`Ascending`]), or that subtracted from the largest ([`Descending`]).
 
 use super::{
     Ascending, Biased, Descending, DescendingPadded, KeyFault, KeyPart, KeyText, Padded, Plain,

@@ -1,6 +1,6 @@
-//! What a key component is, and the encoders there are.
+//! The contract of a key component, and the encoders.
 
-use super::{KeyFault, KeyText};
+use super::{KeyError, KeyFault, KeyText};
 
 /// The length of a component's text, in UTF-16 units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,20 +39,21 @@ pub enum DescendingPadded<const N: usize> {}
 /// A signed number, moved up so that the smallest is 0: `biased(f)`.
 #[derive(Debug, Clone, Copy)]
 pub enum Biased {}
-/// Text in lower case: `lower(f)`. Does not give the value back.
+/// Text in lower case: `lower(f)`. The value cannot be read back.
 #[derive(Debug, Clone, Copy)]
 pub enum Lower {}
 
-/// A type that can stand in a key, written by encoder `X`.
+/// A type that can be part of a key, written by encoder `X`.
 ///
 /// Implemented for unsigned and signed integers, text, `bool`, `char`, UUIDs, dates and times;
 /// `#[derive(KeyPart)]` implements it for enums with codes and for newtypes.
 ///
-/// A type of your own writes keys in another form, such as one that other programs have written.
-/// Different values have different texts (but for instants and times of day, which are cut to the
-/// service's ticks of 100 ns, and what does not give its value back), and [`decode`](Self::decode)
-/// reads what [`encode`](Self::encode) writes and refuses the rest. A text that sorts as its values do is
-/// [`Sorted`] too; a field that is not `key_only` also wants [`Property`](crate::property::Property).
+/// Implement it for a type of your own to write keys in another form, such as that of another
+/// program. Different values must have different texts, and [`decode`](Self::decode) must read what
+/// [`encode`](Self::encode) writes and reject all other text. (Exceptions are instants and times of
+/// day, which are cut to the service's ticks of 100 ns, and encoders that lose the value.)
+/// Implement [`Sorted`] too if the text sorts as the values do, and
+/// [`Property`](crate::property::Property) for fields that are not `key_only`.
 ///
 /// ```
 /// use table_orm::key::{KeyFault, KeyPart, KeyText, Width};
@@ -92,28 +93,28 @@ pub enum Lower {}
 /// # Ok::<(), table_orm::Invalid>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand in a key as `{X}`",
+    message = "`{Self}` cannot be part of a key as `{X}`",
     label = "no `{X}` key text for this type",
-    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
-            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
-            bytes have no key text"
+    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need `#[component(x = \
+            biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and bytes have no \
+            key text"
 )]
 pub trait KeyPart<X = Plain>: Sized {
     /// How long the text is.
     const WIDTH: Width;
     /// Whether larger values come first.
     const REVERSED: bool = false;
-    /// Whether no value's text is the start of another's.
+    /// Whether no value's text is a prefix of another's.
     const PREFIX_FREE: bool = Self::WIDTH.is_fixed();
 
     /// Appends the text of this value.
     ///
     /// # Errors
-    /// When the value has no text the service accepts here.
+    /// When a key cannot hold the value: [`KeyFault`].
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault>;
 
-    /// Whether the text is that of a smaller value, for it holds less than this one: an instant
-    /// between two of the service's ticks.
+    /// Whether the text is rounded down, and so reads back as a smaller value: an instant between
+    /// two of the service's ticks.
     fn is_rounded(&self) -> bool {
         false
     }
@@ -121,15 +122,32 @@ pub trait KeyPart<X = Plain>: Sized {
     /// Reads the text back.
     ///
     /// # Errors
-    /// When no value has that text.
+    /// When no value has that text: [`KeyFault::Malformed`].
     fn decode(text: &str) -> Result<Self, KeyFault>;
 }
 
-/// A component whose text sorts as its values do, wherever it stands in the key: no value's text is
-/// the start of another's, and [`PREFIX_FREE`](KeyPart::PREFIX_FREE) says so. (A type of your own with
-/// texts of several lengths sets it; a range of one that does not would miss rows.)
+impl KeyText {
+    /// Appends a component's value. `until` is the literal behind it, or empty.
+    ///
+    /// # Errors
+    /// When a key cannot hold the value there. The key is unusable then.
+    pub fn part<X, T: KeyPart<X>>(
+        &mut self,
+        component: &'static str,
+        value: &T,
+        until: &'static str,
+    ) -> Result<(), KeyError> {
+        let until = if T::WIDTH.is_fixed() { "" } else { until };
+        self.component(component, until, |key| value.encode(key))
+    }
+}
+
+/// A component whose text sorts as its values do, anywhere in the key. No value's text may be a
+/// prefix of another's: a type with texts of several lengths must set
+/// [`PREFIX_FREE`](KeyPart::PREFIX_FREE), or ranges of it miss rows.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it \
+               here",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; text \
             only as the last component of its key"
@@ -138,18 +156,18 @@ pub trait Sorted<X = Plain>: SortedLast<X> {}
 
 /// A component whose text sorts as its values do when it is the last of its key.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`"
 )]
 pub trait SortedLast<X = Plain>: KeyPart<X> {}
 
-/// A component that is text, and so can be asked for what it starts with.
+/// A text component, which a query can ask for a prefix.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` written as `{X}` is not text, so it has no `starts_with`",
     label = "not text"
 )]
 pub trait TextPart<X = Plain>: KeyPart<X> {
-    /// The text to look for when a caller asks for values that start with `prefix`.
+    /// The prefix of the stored text of values that start with `prefix`.
     fn prefix(prefix: &str) -> String;
 }

@@ -1,23 +1,23 @@
-//! A stored key, split back into its components.
+//! Splits a stored key back into its components.
 //!
-//! Invariant: a component is read from the text that it is written as, and from no other.
+//! Invariant: a component is read only from the text that its encoder writes for the value.
 
 use super::{Escape, KeyError, KeyFault, KeyPart, KeyText, Width};
 use std::borrow::Cow;
 
-/// Reads a stored key from left to right, as its template says.
+/// A reader of a stored key, from left to right along its template.
 #[derive(Debug)]
 pub struct KeyReader<'a> {
     entity: &'static str,
     key: &'a str,
     rest: &'a str,
     escape: Escape,
-    /// What is written of the value read last, to compare: one text for all of the key.
+    /// A buffer in which each value is written again, to compare it with the stored text.
     written: KeyText,
 }
 
 impl<'a> KeyReader<'a> {
-    /// At the start of that key of that entity.
+    /// A reader at the start of a key of that entity.
     #[must_use]
     pub const fn new(entity: &'static str, escape: Escape, key: &'a str) -> Self {
         Self { entity, key, rest: key, escape, written: KeyText::empty(entity, escape) }
@@ -26,7 +26,7 @@ impl<'a> KeyReader<'a> {
     /// Reads a literal of the template.
     ///
     /// # Errors
-    /// When the key goes on otherwise.
+    /// When the key continues with other text: [`KeyFault::Malformed`].
     pub fn literal(&mut self, literal: &str) -> Result<(), KeyError> {
         self.rest = self.rest.strip_prefix(literal).ok_or_else(|| self.malformed("", self.key))?;
         Ok(())
@@ -35,7 +35,7 @@ impl<'a> KeyReader<'a> {
     /// Reads a component that ends before the literal `until`, or with the key when that is empty.
     ///
     /// # Errors
-    /// When the text is not one that the component writes.
+    /// When the component does not write such text: [`KeyFault::Malformed`].
     pub fn part<X, T: KeyPart<X>>(
         &mut self,
         component: &'static str,
@@ -70,12 +70,12 @@ impl<'a> KeyReader<'a> {
     /// Ends the key.
     ///
     /// # Errors
-    /// When there is more text.
+    /// When there is more text: [`KeyFault::Malformed`].
     pub fn finish(self) -> Result<(), KeyError> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.malformed("", self.key)) }
     }
 
-    /// The error of a component whose end is not where it should be.
+    /// The error of a component without an end.
     fn malformed_part(&self, component: &'static str, until: &str) -> KeyError {
         let end = self.rest.find(until).filter(|_| !until.is_empty());
         self.malformed(component, &self.rest[..end.unwrap_or(self.rest.len())])
@@ -89,6 +89,15 @@ impl<'a> KeyReader<'a> {
             fault: KeyFault::Malformed,
         }
     }
+}
+
+/// The two keys of a row, and the template of its entity that the RowKey was written from.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct StoredKeys<'a> {
+    pub(crate) row: usize,
+    pub(crate) partition_key: &'a str,
+    pub(crate) row_key: &'a str,
 }
 
 fn unescape(text: &str) -> Option<String> {

@@ -1,14 +1,21 @@
-//! Shards: a PartitionKey's share of a load that one partition could not bear.
+//! Shards: they spread a load that is too much for one partition over several PartitionKeys.
 //!
-//! Invariant: the shard of a value never changes, for stored keys hold it: it is the 64-bit FNV-1a
-//! hash of the value's own key text, which of a signed integer is the one of `biased(f)`, mixed once
-//! more (the finalizer of SplitMix64), modulo the number of shards.
+//! Invariant: the shard of a value never changes, because stored keys contain it. It is the 64-bit
+//! FNV-1a hash of the value's own key text (for a signed integer the text of `biased(f)`), mixed by
+//! the finalizer of SplitMix64, modulo the number of shards.
 
 use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Width};
-use crate::key::fnv;
 
-/// One of `N` shards, as the component `shard(f, N)` writes it: its number, in as many digits as the
-/// largest has. Does not give the value back.
+/// The 64-bit FNV-1a hash. Stored values depend on it: it is the same in every version and on every
+/// machine.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// One of `N` shards, as the component `shard(f, N)` writes it: its number, with the digits of the
+/// largest. The value cannot be read back from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard<const N: u32>(u32);
 
@@ -22,7 +29,7 @@ impl<const N: u32> Shard<N> {
     pub fn of<T: Sharded>(value: &T) -> Self {
         // The value's own text is not stored here, so all of it can be hashed.
         let mut text = KeyText::new("", Escape::Encode);
-        // Where it has none, this has none either: the field's own property is refused.
+        // A value without key text hashes what it wrote: its own field or key rejects it.
         let _ = value.write(&mut text);
         let shard = hash(text.as_str()) % u64::from(N.max(1));
         Self(shard as u32)
@@ -37,13 +44,13 @@ impl<const N: u32> Shard<N> {
 /// A type whose values spread over shards.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no text that a shard could be found by",
+    message = "`{Self}` has no key text to compute a shard from",
     label = "cannot be spread over shards",
     note = "shard by an integer, text, a `Uuid`, or a type with `#[derive(KeyPart)]` that is not a \
             newtype of a signed integer or a float"
 )]
 pub trait Sharded {
-    /// Writes the text that tells the shard.
+    /// Writes the text that the shard is computed from.
     fn write(&self, text: &mut KeyText) -> Result<(), KeyFault>;
 }
 
@@ -143,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_no_key_could_hold_has_a_shard() {
+    fn text_that_a_key_cannot_hold_has_a_shard() {
         assert!(Shard::<16>::of(&"a/b?#".to_owned()).0 < 16);
     }
 }

@@ -27,7 +27,7 @@ fn decodes_back<X, T: KeyPart<X> + PartialEq + Debug>(value: T) {
     }
 }
 
-/// Text order is value order, and no text is the start of another's where that is promised.
+/// Text order is value order, and no text is a prefix of another's where the type promises that.
 fn sorts<X, T: SortedLast<X>>(left: &T, right: &T, values: Ordering) {
     let (a, b) = (text::<X, T>(left).unwrap(), text::<X, T>(right).unwrap());
     let expected = if T::REVERSED { values.reverse() } else { values };
@@ -143,7 +143,7 @@ fn refused<X, T: KeyPart<X>>(value: &T, shown: &str) {
 
 #[cfg(all(feature = "chrono", feature = "jiff"))]
 #[test]
-fn dates_and_times_of_other_crates_that_cannot_be_stored_are_refused() {
+fn dates_and_times_of_other_crates_outside_the_service_years_are_rejected() {
     use chrono::{NaiveDate, NaiveTime};
     let early = NaiveDate::from_ymd_opt(1600, 12, 31).unwrap();
     refused::<Plain, _>(&early, "1600-12-31");
@@ -225,7 +225,7 @@ proptest! {
         }
     }
 
-    /// A component that cannot be read is shown alone, not with the rest of its key.
+    /// The error of an unreadable component shows its text without the rest of the key.
     #[test]
     fn a_component_that_cannot_be_read_is_shown_alone(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
         let key = format!("T:{text}__{more}");
@@ -238,7 +238,7 @@ proptest! {
         prop_assert_eq!(read(""), &key[2..]);
     }
 
-    /// What a query's bounds hold is what has the given values, no more and no less.
+    /// A query's bounds hold exactly the keys with the given values.
     #[test]
     fn queries_hold_exactly_the_rows_asked_for(
         rows in prop::collection::vec((narrow_text(), 0_u32..40, narrow_text()), 1..12),
@@ -307,7 +307,7 @@ proptest! {
         }
     }
 
-    /// A descending component is asked in value order; the bounds turn around by themselves.
+    /// A range of a descending component is given in value order; the query reverses the bounds.
     #[test]
     fn descending_ranges_are_given_in_value_order(
         values in prop::collection::vec(0_u32..50, 1..10),
@@ -348,7 +348,7 @@ fn row_key(
 }
 
 #[test]
-fn a_number_that_does_not_fit_its_width_is_refused() {
+fn a_number_that_does_not_fit_its_width_is_rejected() {
     let error = text::<Padded<5>, _>(&100_000_u32).unwrap_err();
     assert_eq!(error.fault, KeyFault::Width(5));
     assert_eq!(error.value, "100000");
@@ -357,7 +357,7 @@ fn a_number_that_does_not_fit_its_width_is_refused() {
 }
 
 #[test]
-fn a_key_of_more_than_512_units_is_refused() {
+fn a_key_of_more_than_512_units_is_rejected() {
     assert!(text::<Plain, _>(&"é".repeat(512)).is_ok());
     let error = text::<Plain, _>(&"é".repeat(513)).unwrap_err();
     assert_eq!(error.fault, KeyFault::TooLong(513));
@@ -365,7 +365,7 @@ fn a_key_of_more_than_512_units_is_refused() {
 }
 
 #[test]
-fn an_inverted_range_is_refused() {
+fn an_inverted_range_is_rejected() {
     let start = || KeyBuilder::new("Test", Escape::Reject, Ok("p".to_owned()), "N:");
     let inverted =
         start().range::<Padded<3>, u32>("n", (Bound::Included(2_u32), Bound::Excluded(1)));
@@ -377,7 +377,7 @@ fn an_inverted_range_is_refused() {
 }
 
 #[test]
-fn an_instant_the_service_cannot_store_is_refused() {
+fn an_instant_the_service_cannot_store_is_rejected() {
     let early = OffsetDateTime::UNIX_EPOCH.replace_year(1600).unwrap();
     assert_eq!(text::<Plain, _>(&early).unwrap_err().fault, KeyFault::OutOfRange);
     assert_eq!(text::<Descending, _>(&early).unwrap_err().fault, KeyFault::OutOfRange);

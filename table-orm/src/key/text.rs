@@ -1,6 +1,6 @@
-//! Text in keys.
+//! Text, single characters and truth values in keys.
 
-use super::{KeyFault, KeyPart, KeyText, Lower, Plain, SortedLast, TextPart, Width};
+use super::{KeyFault, KeyPart, KeyText, Lower, Plain, Sorted, SortedLast, TextPart, Width};
 use std::borrow::Cow;
 
 macro_rules! text {
@@ -49,10 +49,46 @@ macro_rules! text {
     )*};
 }
 
-/// Lower case, character by character. `str::to_lowercase` would write a sigma at the end of a word
-/// in another way than within it, and a prefix would then miss longer text.
+/// Lower case, character by character. `str::to_lowercase` writes a sigma at the end of a word
+/// differently, so that a prefix would miss longer text.
 fn lower_case(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
 text!([] String, ['a] Cow<'a, str>, [] Box<str>);
+
+/// `false` before `true`.
+impl KeyPart<Plain> for bool {
+    const WIDTH: Width = Width::UpTo(5);
+    const PREFIX_FREE: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        key.push_plain(if *self { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        text.parse().map_err(|_| KeyFault::Malformed)
+    }
+}
+
+impl SortedLast<Plain> for bool {}
+impl Sorted<Plain> for bool {}
+
+/// One character; sorted by UTF-16 code unit as the last component.
+impl KeyPart<Plain> for char {
+    const WIDTH: Width = Width::UpTo(2);
+    // The first unit shows whether a second one follows.
+    const PREFIX_FREE: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        key.push_text(self.encode_utf8(&mut [0; 4]))
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        text.parse().map_err(|_| KeyFault::Malformed)
+    }
+}
+
+// Not `Sorted`: an escaped character does not sort where the character does.
+impl SortedLast<Plain> for char {}

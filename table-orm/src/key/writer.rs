@@ -1,17 +1,17 @@
 //! The text of a key under construction.
 //!
-//! Invariants: no component brings a character that the service forbids, and the derive lets no
-//! literal bring one; a component's text is followed by the first occurrence of the literal behind
-//! it, so that the key splits back in one way.
+//! Invariants: a key has no character that the service forbids (components are checked here,
+//! literals by the derive). The literal behind a component occurs first where the component ends,
+//! so that the key splits back in one way only.
 
 use super::chars::{check_length, forbidden_in, is_forbidden};
-use super::{KeyError, KeyFault, KeyPart};
+use super::{KeyError, KeyFault};
 use std::mem;
 
 /// What happens to a text value with characters that a key cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {
-    /// It is a typed error.
+    /// The value is rejected with a typed error.
     Reject,
     /// The characters are written as `~` and their UTF-8 bytes in hexadecimal, as is `~` itself and
     /// the first character of the separator that follows.
@@ -24,7 +24,7 @@ pub struct KeyText {
     text: String,
     entity: &'static str,
     escape: Escape,
-    /// The literal behind the component being written; empty when nothing has to be found.
+    /// The literal behind the component being written; empty when the component's end is known.
     until: &'static str,
 }
 
@@ -36,7 +36,7 @@ impl KeyText {
         Self { text: String::with_capacity(64), entity, escape, until: "" }
     }
 
-    /// One without text yet, and without room for it.
+    /// An empty key without an allocation.
     pub(super) const fn empty(entity: &'static str, escape: Escape) -> Self {
         Self { text: String::new(), entity, escape, until: "" }
     }
@@ -45,26 +45,23 @@ impl KeyText {
         self.text.clear();
     }
 
-    /// Appends a literal of the template, as it is.
+    /// Appends a literal of the template, unchanged.
     pub fn literal(&mut self, literal: &str) {
         self.text.push_str(literal);
     }
 
-    /// Appends a component's value. `until` is the literal behind it, or empty.
-    ///
-    /// # Errors
-    /// When the value cannot stand there; the key is not to be used then.
-    pub fn part<X, T: KeyPart<X>>(
+    /// Appends the text that `write` appends, as a component's value before the literal `until`.
+    #[inline]
+    pub(super) fn component(
         &mut self,
         component: &'static str,
-        value: &T,
         until: &'static str,
+        write: impl FnOnce(&mut Self) -> Result<(), KeyFault>,
     ) -> Result<(), KeyError> {
         let start = self.text.len();
-        let until = if T::WIDTH.is_fixed() { "" } else { until };
-        // A value may be written in parts of its own.
+        // A value may write components of its own.
         let outer = mem::replace(&mut self.until, until);
-        let written = value.encode(self).and_then(|()| self.check_separator(start, until));
+        let written = write(self).and_then(|()| self.check_separator(start, until));
         self.until = outer;
         written.map_err(|fault| self.error(component, start, fault))
     }
@@ -72,7 +69,8 @@ impl KeyText {
     /// Appends text as a component's value, checked and escaped.
     ///
     /// # Errors
-    /// When it holds a forbidden character and the entity rejects them.
+    /// When the text has a forbidden character and the entity rejects them:
+    /// [`KeyFault::Forbidden`].
     pub fn push_text(&mut self, text: &str) -> Result<(), KeyFault> {
         match self.escape {
             Escape::Reject => {
@@ -101,7 +99,7 @@ impl KeyText {
         }
     }
 
-    /// Appends the start of a text component: escaped as the whole is, not checked to its end.
+    /// Appends the start of a text component: escaped, but not compared with the separator.
     pub(crate) fn text_prefix(
         &mut self,
         component: &'static str,
@@ -113,7 +111,7 @@ impl KeyText {
         self.push_text(prefix).map_err(|fault| self.error(component, start, fault))
     }
 
-    /// Appends text that needs no check: ASCII letters, digits and signs that keys can hold.
+    /// Appends text that needs no check: ASCII characters that keys can hold.
     pub(super) fn push_plain(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -122,7 +120,7 @@ impl KeyText {
         self.text.push(char::from(b"0123456789ABCDEF"[usize::from(digit & 15)]));
     }
 
-    /// The separator must be found where the value ends, not before.
+    /// Checks that the separator does not occur before the value ends.
     fn check_separator(&self, start: usize, literal: &'static str) -> Result<(), KeyFault> {
         let until = literal.as_bytes();
         let value = &self.text.as_bytes()[start..];
@@ -132,7 +130,8 @@ impl KeyText {
             if tail.len() >= until.len() {
                 tail.starts_with(until)
             } else {
-                // The value ends within the match: the separator that follows must complete it.
+                // The value ends inside a possible match, which the separator behind it may
+                // complete.
                 until.starts_with(tail) && until.starts_with(&until[tail.len()..])
             }
         };
@@ -150,7 +149,7 @@ impl KeyText {
     /// The finished text.
     ///
     /// # Errors
-    /// When it is longer than 512 UTF-16 units.
+    /// When the key is longer than 512 UTF-16 units: [`KeyFault::TooLong`].
     pub fn finish(self) -> Result<String, KeyError> {
         match check_length(&self.text) {
             Ok(()) => Ok(self.text),

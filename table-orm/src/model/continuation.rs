@@ -1,6 +1,7 @@
 //! Where the next page of a query starts.
 
-/// Where the next page starts: the two continuation headers, each opaque and on its own optional.
+/// Where the next page starts: the two continuation headers. Each is opaque and independently
+/// optional.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Continuation {
     /// `x-ms-continuation-NextPartitionKey`.

@@ -17,12 +17,12 @@ const EPOCH_JULIAN_DAY: i64 = 1_721_426;
 
 /// An instant in UTC at 100 ns, from 1601-01-01 to 9999-12-31: `Edm.DateTime`.
 ///
-/// Counted in ticks since 0001-01-01, as .NET does, so that reversed ticks
-/// (`9999-12-31T23:59:59.9999999Z` minus the instant) agree with keys other tools wrote.
+/// Counts ticks since 0001-01-01, as .NET does, so that reversed ticks
+/// (`9999-12-31T23:59:59.9999999Z` minus the instant) are the same as in keys of other tools.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
-/// An instant outside the years 1601 to 9999, or text that is not an instant.
+/// The error of an instant outside the years 1601 to 9999, or of a text that is not an instant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an instant between 1601-01-01 and 9999-12-31 (UTC)")]
 pub struct DateTimeRangeError(pub(crate) String);
@@ -47,10 +47,10 @@ impl DateTime {
         self.0
     }
 
-    /// The instant of that many ticks.
+    /// The instant of that many ticks of 100 ns since 0001-01-01T00:00:00Z.
     ///
     /// # Errors
-    /// When it lies before 1601 or after 9999.
+    /// When the instant is before 1601 or after 9999: [`DateTimeRangeError`].
     pub fn from_ticks(ticks: i64) -> Result<Self, DateTimeRangeError> {
         let value = Self(ticks);
         if (Self::MIN..=Self::MAX).contains(&value) {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_an_instant_is_refused() {
+    fn text_that_is_not_an_instant_is_rejected() {
         for text in [
             "",
             "Z",

@@ -42,7 +42,7 @@ impl EdmType {
         }
     }
 
-    /// The type of that name, if the service has one.
+    /// The type of that name; `None` when the service has no such type.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [
@@ -68,8 +68,8 @@ impl fmt::Display for EdmType {
 
 /// A property value with its EDM type.
 ///
-/// Entities have fields of Rust types instead; values of any type are taken by a map of all that no
-/// other field has, `#[table(flatten)] rest: BTreeMap<String, Edm>`.
+/// Fields of entities have Rust types instead. A map takes the properties that no other field has,
+/// of any type: `#[table(flatten)] rest: BTreeMap<String, Edm>`.
 ///
 /// `Display` writes the literal that a `$filter` expression needs, already escaped:
 ///

@@ -7,14 +7,14 @@ use std::fmt;
 pub struct ETag(String);
 
 impl ETag {
-    /// The text of an `ETag` header.
+    /// The ETag with the text of an `ETag` header.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The ETag of a row whose `Timestamp` member is `timestamp`: the service derives the one
-    /// from the other, and leaves the ETag out of rows sent without metadata.
+    /// The ETag of a row whose `Timestamp` member is `timestamp`. The service derives the ETag from
+    /// the timestamp, and omits it from rows without metadata.
     #[must_use]
     pub fn from_timestamp(timestamp: &str) -> Self {
         const COLON: &str = "%3A";

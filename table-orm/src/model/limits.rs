@@ -5,21 +5,23 @@ use super::order;
 /// The most UTF-16 units of a PartitionKey or RowKey: 1 KiB (service documentation,
 /// "Understanding the Table service data model").
 pub const MAX_KEY_UNITS: usize = 512;
-/// The most properties of an entity besides its keys and timestamp (service documentation).
+/// The most properties of an entity besides its keys and timestamp (same page).
 pub const MAX_PROPERTIES: usize = 252;
-/// The most UTF-16 units of a string property: 64 KiB.
+/// The most UTF-16 units of a string property: 64 KiB (service documentation, "Understanding the
+/// Table service data model").
 pub const MAX_STRING_UNITS: usize = 32 * 1024;
-/// The most bytes of a binary property: 64 KiB.
+/// The most bytes of a binary property: 64 KiB (same page).
 pub const MAX_BINARY_BYTES: usize = 64 * 1024;
-/// The most bytes of an entity: 1 MiB, as the service counts them.
+/// The most bytes of an entity: 1 MiB, as the service counts them (same page).
 pub const MAX_ENTITY_BYTES: usize = 1024 * 1024;
-/// The most UTF-16 units of a property name.
+/// The most UTF-16 units of a property name (same page).
 pub const MAX_NAME_CHARS: usize = 255;
 /// The most rows one page can hold (service documentation, "Query timeout and pagination").
 pub const MAX_PAGE_ROWS: u16 = 1000;
-/// The most operations of one entity group transaction.
+/// The most operations of one entity group transaction (service documentation, "Performing entity
+/// group transactions").
 pub const MAX_TRANSACTION_OPERATIONS: usize = 100;
-/// The most bytes of one entity group transaction: 4 MiB.
+/// The most bytes of one entity group transaction: 4 MiB (same page).
 pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// The most comparisons one `$filter` may hold, key comparisons included (service documentation,
 /// "Querying tables and entities").

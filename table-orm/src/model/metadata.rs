@@ -1,14 +1,14 @@
-//! How much a row says about its properties' types.
+//! How much type information a row carries.
 
-/// How much a row says about its properties' types.
+/// How much type information a row carries.
 ///
-/// A store may always send more than was asked for.
+/// A store may always send more than a query asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Metadata {
-    /// Nothing: the reader knows the types. The least bytes.
+    /// None: the reader knows the types. This takes the fewest bytes.
     #[default]
     None,
-    /// An `@odata.type` annotation on every property whose JSON form does not tell its type, and
+    /// An `@odata.type` annotation on every property whose JSON form does not show its type, and
     /// the row's ETag.
     Minimal,
 }

@@ -1,8 +1,9 @@
-//! The service's data model: the values every other module speaks of.
+//! The service's data model: the values that every other module uses.
 //!
-//! [`Edm`] is a property's value with its type, [`DateTime`] an instant at the service's resolution,
-//! [`ETag`] a row's version, [`TableName`] the name of a table, and [`Continuation`] the place where
-//! a query's next page starts. The service's limits are constants here, each with its source.
+//! [`Edm`] is a property's value with its type, [`DateTime`] an instant at the service's
+//! resolution, [`ETag`] a row's version, [`TableName`] the name of a table, and [`Continuation`]
+//! the place where the next page of a query starts. The service's limits are constants here, each
+//! with its source.
 
 mod continuation;
 mod datetime;

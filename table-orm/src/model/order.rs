@@ -5,13 +5,13 @@
 
 use std::cmp::Ordering;
 
-/// Compares as the service orders keys: by UTF-16 code unit.
+/// Compares two keys in the service's order: by UTF-16 code unit.
 #[must_use]
 pub fn compare(left: &str, right: &str) -> Ordering {
     left.encode_utf16().cmp(right.encode_utf16())
 }
 
-/// Length as the service counts it: in UTF-16 code units.
+/// The length as the service counts it: in UTF-16 code units.
 #[must_use]
 pub fn len(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
@@ -20,7 +20,7 @@ pub fn len(text: &str) -> usize {
 /// The smallest text above every text that starts with `prefix`, or `None` when there is none
 /// (an empty prefix, or U+FFFF throughout).
 ///
-/// It may hold characters that keys cannot, for it only ever bounds a range.
+/// The text may have characters that keys cannot hold: it only bounds a range.
 #[must_use]
 pub fn successor(prefix: &str) -> Option<String> {
     let mut text = prefix.to_owned();

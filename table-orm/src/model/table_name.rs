@@ -4,13 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A table name the service accepts: 3 to 63 ASCII letters and digits, the first a letter, and not
-/// `tables`. The service compares names without regard to case, Cosmos DB with; two of these are equal
-/// when they are spelled alike.
+/// A valid table name: 3 to 63 ASCII letters and digits, the first a letter, and not `tables`
+/// (service documentation, "Understanding the Table service data model"). The service ignores case
+/// in names, and Cosmos DB does not. Two values of this type are equal when their spelling is the
+/// same, case included.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableName(Arc<str>);
 
-/// Text that cannot name a table.
+/// The error of a text that cannot name a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot name a table: use 3 to 63 ASCII letters and digits, starting with a letter; \
@@ -22,7 +23,7 @@ impl TableName {
     /// Checks a name.
     ///
     /// # Errors
-    /// When the service would refuse it.
+    /// When the service would reject the name: [`TableNameError`].
     pub fn new(name: &str) -> Result<Self, TableNameError> {
         let valid = (3..=63).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_the_service_refuses_are_refused() {
+    fn invalid_names_are_rejected() {
         for name in ["", "ab", "1abc", "a-b", "a b", "Tables", "é23", &"a".repeat(64)] {
             assert!(TableName::new(name).is_err(), "{name}");
         }

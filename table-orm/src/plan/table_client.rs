@@ -235,7 +235,7 @@ impl TableClient {
         operation: Option<(usize, &'static str)>,
         cause: StoreError,
     ) -> Error {
-        self.context.attribute(Error::refused(Rejection {
+        self.context.attribute(Error::rejected(Rejection {
             entity: self.context.entity,
             table: self.table.as_str().to_owned(),
             partition_key: partition_key.to_owned(),

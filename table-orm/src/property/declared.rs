@@ -1,7 +1,8 @@
-//! The properties a type is stored as, as far as its declaration tells: checked where it compiles,
-//! through the groups it flattens, and where open properties are written beside them.
+//! The properties that a type declares, with those of the groups it flattens: checked at compile
+//! time, and compared with the open properties that are written beside them.
 
-use super::series::digits;
+use super::slots::{Slots, is_extended, is_slot};
+use super::{PropertiesWriter, PropertyError, PropertyFault};
 use crate::model::{MAX_PROPERTIES, Metadata};
 
 /// The properties of one field.
@@ -13,39 +14,36 @@ pub enum Declared {
     Series(&'static str, Slots),
     /// Those of a flattened struct.
     Group(&'static [Self]),
-    /// Any that no other field has, of types that only their annotations tell.
+    /// Any that no other field has. Only annotations give their types.
     Open,
 }
 
-/// How many values a series has.
-#[derive(Debug, Clone, Copy)]
-pub enum Slots {
-    /// As many, which may be empty.
-    Fixed(usize),
-    /// As many or fewer.
-    UpTo(usize),
-}
-
-impl Slots {
-    /// The most.
-    const fn most(self) -> usize {
-        match self {
-            Self::Fixed(slots) | Self::UpTo(slots) => slots,
-        }
-    }
-}
-
-/// Whether a property belongs to one of those, be there a value or not.
-pub(super) fn declares(declared: &[Declared], property: &str) -> bool {
+/// Whether one of these declares that property, whether or not it has a value.
+fn declares(declared: &[Declared], property: &str) -> bool {
     declared.iter().any(|declared| match declared {
         Declared::One(name) => *name == property,
-        Declared::Series(series, slots) => is_slot(property, series, slots.most()),
+        Declared::Series(series, slots) => is_slot(property, series, *slots),
         Declared::Group(group) => declares(group, property),
         Declared::Open => false,
     })
 }
 
-/// What must be asked for so that values of those keep their types.
+impl PropertiesWriter {
+    /// Checks that no open property has the name of a declared one: a reader would take it for that
+    /// one.
+    ///
+    /// # Errors
+    /// When one has: [`PropertyFault::Duplicate`].
+    #[doc(hidden)]
+    pub fn check_open(&self, declared: &[Declared]) -> Result<(), PropertyError> {
+        match self.open_names().find(|name| declares(declared, name)) {
+            Some(name) => Err(self.error(name, PropertyFault::Duplicate)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The metadata that a query must ask for, so that values of these properties keep their types.
 pub const fn metadata(declared: &[Declared]) -> Metadata {
     let mut at = 0;
     while at < declared.len() {
@@ -67,8 +65,8 @@ pub const fn metadata(declared: &[Declared]) -> Metadata {
 pub const fn assert_properties(declared: &[Declared]) {
     assert!(
         count(declared) <= MAX_PROPERTIES,
-        "with those of its groups and series, a row has more than 252 properties; store some as \
-         one: `#[table(json)]`, or in an entity of their own"
+        "a row has more than 252 properties, counting those of its groups and series; store some \
+         as one `#[table(json)]` property, or in another entity"
     );
     let repeated = repeated(declared, declared);
     let name = if let Some(name) = repeated { name } else { "" };
@@ -92,7 +90,7 @@ const fn count(declared: &[Declared]) -> usize {
     properties
 }
 
-/// The name of the first of `some` that stands in `all` a second time.
+/// The first name of `some` that `all` has twice.
 const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
     let mut at = 0;
     while at < some.len() {
@@ -115,20 +113,20 @@ const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
     None
 }
 
-/// How often a field's properties stand in `all`, itself included.
+/// How often `all` has a field's properties, the field itself included.
 const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     let mut times = 0;
     let mut at = 0;
     while at < all.len() {
         times += match (own, &all[at]) {
             (_, Declared::Group(group)) => clashes(own, group),
-            (Declared::One(left), Declared::One(right)) => same(left, right, 0) as usize,
+            (Declared::One(left), Declared::One(right)) => is_extended(left, right, 0) as usize,
             (Declared::One(one), Declared::Series(series, slots))
             | (Declared::Series(series, slots), Declared::One(one)) => {
-                is_slot(one, series, slots.most()) as usize
+                is_slot(one, series, *slots) as usize
             }
             (Declared::Series(left, some), Declared::Series(right, others)) => {
-                (same(left, right, 0) && digits(some.most()) == digits(others.most())) as usize
+                (is_extended(left, right, 0) && some.digits() == others.digits()) as usize
             }
             (Declared::Group(_) | Declared::Open, _) | (_, Declared::Open) => 0,
         };
@@ -137,34 +135,7 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     times
 }
 
-/// Whether the texts are the same but for so many bytes at the end of the first.
-const fn same(left: &str, right: &str, more: usize) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < right.len() && at < left.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == right.len() && left.len() == right.len() + more
-}
-
-/// Whether a name is that of one of the series' properties.
-const fn is_slot(name: &str, series: &str, slots: usize) -> bool {
-    if !same(name, series, digits(slots)) {
-        return false;
-    }
-    let name = name.as_bytes();
-    let (mut number, mut at) = (0, series.len());
-    while at < name.len() {
-        if !name[at].is_ascii_digit() {
-            return false;
-        }
-        number = number * 10 + (name[at] - b'0') as usize;
-        at += 1;
-    }
-    number < slots
-}
-
-/// Text put together where constants are.
+/// Text that a constant puts together.
 struct Message {
     bytes: [u8; 1024],
     len: usize,
@@ -214,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_found_twice_wherever_it_stands() {
+    fn a_repeated_name_is_found_in_groups_and_series() {
         use Declared::{Group, One, Series};
         assert_eq!(clash(&[One("City"), Group(ADDRESS)]), Some("City"));
         assert_eq!(clash(&[Group(ADDRESS), Group(ADDRESS)]), Some("Street"));

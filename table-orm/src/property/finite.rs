@@ -1,6 +1,6 @@
-//! Numbers that JSON has no text for.
+//! Finds numbers that JSON has no text for.
 //!
-//! `serde_json` writes NaN and the infinities as `null`, which no number is read from.
+//! `serde_json` writes NaN and the infinities as `null`, which cannot be read back as a number.
 
 use serde::ser::{self, Serialize, Serializer};
 use std::fmt;
@@ -10,13 +10,13 @@ pub(super) fn is_finite<T: Serialize + ?Sized>(value: &T) -> bool {
     !matches!(value.serialize(Finite), Err(Stopped::NotFinite))
 }
 
-/// Walks through a value and stops at a number that is not finite.
+/// A serializer that stops at a number that is not finite.
 struct Finite;
 
 #[derive(Debug)]
 enum Stopped {
     NotFinite,
-    /// For a reason of the value's own, which its serialization tells.
+    /// The value's own serialization failed.
     Other,
 }
 

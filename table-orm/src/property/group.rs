@@ -11,15 +11,15 @@ use crate::codec::Members;
             the properties no other field has; an array or a `Vec` is a `#[table(series)]`"
 )]
 pub trait Properties: Sized {
-    /// The properties, as far as the type tells: checked together with those of the entity that it
-    /// is flattened into.
+    /// The properties that the type declares: checked together with those of the entity that it is
+    /// flattened into.
     #[doc(hidden)]
     const PROPERTIES: &'static [Declared] = &[];
 
-    /// What has been read of the group so far.
+    /// The values of the group that were read so far.
     type Slots: Default;
 
-    /// What has been read of the group at first: nothing.
+    /// No values.
     #[must_use]
     fn empty() -> Self::Slots {
         Self::Slots::default()
@@ -28,10 +28,10 @@ pub trait Properties: Sized {
     /// Writes every property of the group. `name` is the stored name of the field that holds it.
     ///
     /// # Errors
-    /// When the service could not store one of them.
+    /// When the service cannot store one of them.
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError>;
 
-    /// Reads the value of `property` if it belongs to the group, and says whether it did.
+    /// Reads the value of `property` if it belongs to the group, and returns whether it does.
     ///
     /// # Errors
     /// When the value is not one of this group's.
@@ -42,11 +42,21 @@ pub trait Properties: Sized {
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault>;
 
-    /// The group, from what was read.
+    /// The group of the values that were read.
     ///
     /// # Errors
-    /// The property that is missing or wrong.
+    /// When a property is missing or wrong: [`RowFault`].
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
+}
+
+impl PropertiesWriter {
+    /// Writes the properties of a flattened field.
+    ///
+    /// # Errors
+    /// When the service cannot store one of them.
+    pub fn flatten<T: Properties>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(name, self)
+    }
 }
 
 #[diagnostic::do_not_recommend]

@@ -1,14 +1,14 @@
 //! A value stored as JSON text in one `Edm.String` property: `#[table(json)]`.
 
 use super::finite::is_finite;
-use super::{Property, PropertyFault, PropertyWriter};
+use super::{PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter};
 use crate::model::Edm;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 
-/// Any serde type as JSON text, at most 64 KiB of it. JSON has no NaN and no infinities: they are
-/// refused.
+/// Any serde type as JSON text, at most 64 KiB of it. Rejects NaN and the infinities, which JSON
+/// has no text for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
@@ -21,6 +21,17 @@ pub(super) fn text<T: Serialize>(value: &T) -> Result<String, PropertyFault> {
         return Err(PropertyFault::Json("it holds a NaN or an infinity".to_owned()));
     }
     Ok(text)
+}
+
+impl PropertiesWriter {
+    /// Writes any serde value as JSON text in one property.
+    ///
+    /// # Errors
+    /// When the value has no JSON text, or more than 64 KiB of it.
+    pub fn json<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        let text = text(value).map_err(|fault| self.error(name, fault))?;
+        self.property(name, &text)
+    }
 }
 
 impl<T: Serialize + DeserializeOwned> Property for Json<T> {

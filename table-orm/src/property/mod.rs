@@ -1,11 +1,12 @@
 //! Properties: how a field's value is written into a row's JSON object, and read back.
 //!
-//! [`Property`] is one value under one name; a field of many is a flattened group
+//! [`Property`] is one value under one name. A field with several properties is a flattened group
 //! ([`Properties`]) or a numbered [`Series`].
 //!
-//! Invariants: every value is written with its exact EDM type, annotated where JSON alone would
-//! lose it; reading back what was written gives the same value (instants at 100 ns); a value the
-//! service would refuse is a typed error before anything is sent.
+//! Invariants:
+//! - Every value is written with its exact EDM type, annotated where JSON alone would lose it.
+//! - A written value reads back as the same value (instants at 100 ns).
+//! - A value that the service would reject is a typed error before anything is sent.
 
 mod declared;
 mod finite;
@@ -15,9 +16,9 @@ mod open;
 mod ordered;
 mod scalar;
 mod series;
+mod slots;
 #[cfg(test)]
 mod tests;
-mod write;
 #[cfg(feature = "zstd")]
 mod zstd;
 
@@ -27,10 +28,12 @@ pub use crate::codec::{
     Limit, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
 };
 #[doc(hidden)]
-pub use declared::{Declared, Slots, assert_properties, metadata};
+pub use declared::{Declared, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;
 pub use series::{Series, SeriesSlots};
+#[doc(hidden)]
+pub use slots::Slots;
 
-pub(crate) use series::series_slot;
+pub(crate) use slots::series_slot;

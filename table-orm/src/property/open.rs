@@ -1,7 +1,7 @@
-//! Open properties: those that no field declares, of types that only their annotations tell.
+//! Open properties: those that no field declares. Only annotations give their types.
 //!
-//! Invariant: what is read and written back keeps its types, as long as the store says them: rows of
-//! an entity with open properties are asked for with annotations (`ReadRow::METADATA`).
+//! Invariant: a property that is read and written back keeps its type, if the store annotates it.
+//! Queries for entities with open properties ask for annotations (`ReadRow::METADATA`).
 
 use super::scalar::{Binary, Double, arbitrary_number};
 use super::{
@@ -15,7 +15,7 @@ use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Open properties: every one that no other field of the entity has.
+/// Open properties: all that no other field of the entity has.
 #[diagnostic::do_not_recommend]
 impl Properties for BTreeMap<String, Edm> {
     const PROPERTIES: &'static [Declared] = &[Declared::Open];
@@ -77,8 +77,8 @@ impl OpenSlots {
     }
 }
 
-/// A value by its JSON form alone: text stays text, whatever type its annotation tells. No field can
-/// have this type, nor `Edm`, since a field is read without its annotation.
+/// A value read by its JSON form alone: text stays text, whatever its annotation. No field can have
+/// this type or `Edm`, because a field is read without its annotation.
 struct Unannotated(Edm);
 
 impl Property for Unannotated {
@@ -95,7 +95,7 @@ impl Property for Unannotated {
     }
 }
 
-/// A value of which only the JSON form is known.
+/// Reads a value by its JSON form.
 struct AnyForm;
 
 impl<'de> Visitor<'de> for AnyForm {
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for AnyForm {
 }
 
 impl Edm {
-    /// The value that JSON form and an `@odata.type` annotation tell together.
+    /// The value of this JSON form with that `@odata.type` annotation.
     pub(super) fn annotated(self, annotation: &str) -> Result<Self, String> {
         let mismatch = |value: &Self| format!("{value} is not an {annotation}");
         let edm = EdmType::from_name(annotation)

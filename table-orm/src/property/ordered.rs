@@ -1,4 +1,4 @@
-//! Properties that the service can ask for more or less of.
+//! Properties that a filter can compare with `gt`, `ge`, `lt` and `le`.
 
 use super::Property;
 use crate::key::{KeyPart, Plain};
@@ -7,14 +7,15 @@ use std::borrow::Cow;
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
-/// A property whose stored form the service orders as its values are: what
-/// [`Column::gt`](crate::query::Column::gt) and its like take.
+/// A property whose stored form the service orders as the values:
+/// [`Column::gt`](crate::query::Column::gt) and the like accept it.
 ///
-/// Numbers, truth values, dates and times, UUIDs and text are; `#[derive(KeyPart)]` implements it for
-/// an enum whose codes ascend, and for a newtype of one of these. A decimal number is not, for its
-/// text puts `10` before `9`, and has `1.5` and `1.50` for one number; nor are bytes, nor what is stored as JSON.
+/// Numbers, truth values, dates and times, UUIDs and text are ordered. `#[derive(KeyPart)]`
+/// implements it for an enum whose codes ascend, and for a newtype of an ordered type. Decimal
+/// numbers are not ordered: their text sorts `10` before `9`, and `1.5` and `1.50` are one number.
+/// Bytes and JSON are not either.
 pub trait Ordered: Property {
-    /// Whether what is stored is less than this value: an instant between two of the service's ticks.
+    /// Whether the stored value is rounded down: an instant between two of the service's ticks.
     fn is_rounded(&self) -> bool {
         false
     }
@@ -36,7 +37,7 @@ impl Ordered for chrono::NaiveDate {}
 #[cfg(feature = "jiff")]
 impl Ordered for jiff::civil::Date {}
 
-/// What is stored to 100 ns, as keys hold it.
+/// Types that are stored to 100 ns, as in keys.
 macro_rules! rounded {
     ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
         $($cfg)*

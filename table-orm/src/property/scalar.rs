@@ -1,4 +1,4 @@
-//! The types one property can store.
+//! The types that one property can store.
 
 use super::{Property, PropertyFault, PropertyWriter};
 use crate::key::{Escape, KeyPart, KeyText};
@@ -29,8 +29,8 @@ impl<T: FromStr> Visitor<'_> for Text<T> {
     }
 }
 
-/// A number as `serde_json` gives it where some crate of the app has turned on its feature
-/// `arbitrary_precision`. A map of anything else is refused.
+/// Reads a number in the form of `serde_json` with the feature `arbitrary_precision`, which another
+/// crate of the app may turn on. Rejects any other map.
 pub(super) fn arbitrary_number<'de, A, V>(map: A, visitor: V) -> Result<V::Value, A::Error>
 where
     A: MapAccess<'de>,

@@ -1,15 +1,16 @@
 //! A data series: many values of one kind in numbered properties of one entity.
 //!
 //! A field `splits: [Option<f64>; 9]` is stored as `Splits00` to `Splits08`, a `Vec` in three
-//! digits from `Splits000`. One request reads or writes the whole series, where a row for each
-//! value would cost one each.
+//! digits from `Splits000`. One request reads or writes the whole series; a row for each value
+//! would cost one request each.
 
-use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault, Slots};
+use super::slots::{Slots, slot, slot_name};
+use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
 use crate::model::MAX_PROPERTIES;
 
 /// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
-/// `Vec<T>`, which has none.
+/// `Vec<T>`, which has no empty slots.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a series",
     label = "not a series",
@@ -20,10 +21,10 @@ pub trait Series: Sized {
     #[doc(hidden)]
     const SLOTS: Slots;
 
-    /// What has been read of the series so far.
+    /// The values of the series that were read so far.
     type Slots: Default;
 
-    /// What has been read of the series at first: nothing.
+    /// No values.
     #[must_use]
     fn empty() -> Self::Slots {
         Self::Slots::default()
@@ -32,10 +33,10 @@ pub trait Series: Sized {
     /// Writes every property of the series. `name` is the stored name of the field that holds it.
     ///
     /// # Errors
-    /// When the service could not store one of them.
+    /// When the service cannot store one of them.
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError>;
 
-    /// Reads the value of `property` if it belongs to the series, and says whether it did.
+    /// Reads the value of `property` if it belongs to the series, and returns whether it does.
     ///
     /// # Errors
     /// When the value is not one of this series.
@@ -46,39 +47,24 @@ pub trait Series: Sized {
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault>;
 
-    /// The series, from what was read.
+    /// The series of the values that were read.
     ///
     /// # Errors
-    /// The value that is missing.
+    /// When a value is missing: [`RowFault`].
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
 }
 
-/// Digits that number the slots of a `Vec`.
-const VEC_DIGITS: usize = 3;
-
-/// Digits that number `slots` slots: at least two.
-pub(super) const fn digits(slots: usize) -> usize {
-    if slots > 100 { VEC_DIGITS } else { 2 }
+impl PropertiesWriter {
+    /// Writes the numbered properties of a series. `name` is the stored name of its field.
+    ///
+    /// # Errors
+    /// When the service cannot store one of them.
+    pub fn series<T: Series>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
+        value.write(name, self)
+    }
 }
 
-/// The name of a slot's property.
-pub(crate) fn slot_name(name: &str, index: usize, digits: usize) -> String {
-    format!("{name}{index:0digits$}")
-}
-
-/// The name of a slot's property in a series of so many.
-pub(crate) fn series_slot(name: &str, slot: usize, slots: usize) -> String {
-    slot_name(name, slot, digits(slots))
-}
-
-/// The slot that `property` numbers.
-fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
-    let number = property.strip_prefix(name)?;
-    let numbered = number.len() == digits && number.bytes().all(|byte| byte.is_ascii_digit());
-    if numbered { number.parse().ok() } else { None }
-}
-
-/// The slots of a series as far as they have been read.
+/// The slots of a series that were read so far.
 #[derive(Debug)]
 pub struct SeriesSlots<T>(Vec<Option<T>>);
 
@@ -112,7 +98,7 @@ impl<T: Property, const N: usize> Series for [Option<T>; N] {
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
         for (index, value) in self.iter().enumerate() {
             if let Some(value) = value {
-                out.property(&slot_name(name, index, digits(N)), value)?;
+                out.property(&slot_name(name, index, Self::SLOTS.digits()), value)?;
             }
         }
         Ok(())
@@ -124,7 +110,7 @@ impl<T: Property, const N: usize> Series for [Option<T>; N] {
         property: &str,
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
-        match slot(name, property, digits(N)) {
+        match slot(name, property, Self::SLOTS.digits()) {
             Some(index) if index < N => slots.read(index, property, members),
             _ => Ok(false),
         }
@@ -135,6 +121,9 @@ impl<T: Property, const N: usize> Series for [Option<T>; N] {
         Ok(std::array::from_fn(|_| values.next().flatten()))
     }
 }
+
+/// The digits that number the values of a `Vec`.
+const VEC_DIGITS: usize = Slots::UpTo(MAX_PROPERTIES).digits();
 
 #[diagnostic::do_not_recommend]
 impl<T: Property> Series for Vec<T> {
@@ -150,7 +139,7 @@ impl<T: Property> Series for Vec<T> {
         for (index, value) in self.iter().enumerate() {
             let (slot, before) = (slot_name(name, index, VEC_DIGITS), out.count());
             out.property(&slot, value)?;
-            // Such as an `Option` that is `None`: there would be a gap to read.
+            // A value that writes nothing, such as `None`, would leave a gap that cannot be read.
             if out.count() == before {
                 return Err(out.error(&slot, PropertyFault::MissingSlot));
             }

@@ -4,6 +4,7 @@ use super::*;
 use crate::__private::Stored;
 use crate::codec::Members;
 use crate::entity::{DynamicEntity, ReadRow, body, read_row};
+use crate::key::{Escape, KeyText};
 use crate::model::{DateTime, Edm, EdmType};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -61,7 +62,7 @@ fn row(write: impl FnOnce(&mut PropertiesWriter) -> Result<(), PropertyError>) -
     body("p", "r", &out).unwrap().to_vec()
 }
 
-/// The value comes back, and another reader finds it under its exact type.
+/// The value reads back, and another reader sees its exact type.
 fn stored_as<T: Property + PartialEq + Debug>(value: &T, edm: EdmType) {
     let json = row(|out| out.property("P", value));
     let One(read) = read_row::<One<T>>(0, &json).unwrap();
@@ -205,7 +206,7 @@ fn a_value_of_another_type_is_a_typed_error_that_names_the_property() {
 }
 
 #[test]
-fn an_error_names_what_there_is_and_no_place_in_the_json() {
+fn an_error_names_the_property_and_no_position_in_the_json() {
     let read = |json: &str| read_row::<One<u8>>(0, json.as_bytes()).err().unwrap().to_string();
     assert_eq!(
         read(r#"{"PartitionKey":"p","RowKey":"r","P":"1 at line 2"}"#),
@@ -224,7 +225,7 @@ fn an_error_names_what_there_is_and_no_place_in_the_json() {
 }
 
 #[test]
-fn bytes_that_are_no_row_are_a_typed_error() {
+fn bytes_that_are_not_a_row_are_a_typed_error() {
     for json in ["", "{", "[]", r#"{"P":1"#, "{\"P\":\"\u{1}\"}"] {
         assert!(read_row::<One<String>>(0, json.as_bytes()).is_err(), "{json}");
     }
@@ -274,7 +275,7 @@ fn limits_are_checked_at_the_bound() {
 }
 
 #[test]
-fn a_number_that_json_has_no_text_for_is_refused() {
+fn a_number_without_json_text_is_rejected() {
     #[derive(Clone, Default, serde::Serialize)]
     struct Shape {
         name: Option<String>,
@@ -311,7 +312,7 @@ fn a_number_that_json_has_no_text_for_is_refused() {
 }
 
 #[test]
-fn a_hole_in_a_series_says_what_may_have_one() {
+fn the_error_of_a_gap_in_a_series_names_the_type_that_may_have_gaps() {
     let json = br#"{"PartitionKey":"p","RowKey":"r","S000":1,"S002":3}"#;
     let Err(error) = read_row::<Numbered<Vec<u8>>>(0, json) else { panic!("a hole") };
     assert_eq!((error.property.as_str(), &error.fault), ("S001", &PropertyFault::MissingSlot));
@@ -328,7 +329,7 @@ fn json_text_is_checked_after_encoding() {
 }
 
 #[test]
-fn a_list_of_options_that_would_leave_a_hole_is_not_written() {
+fn a_list_of_options_that_would_leave_a_gap_is_not_written() {
     for hole in [vec![None, Some(2)], vec![Some(1), None]] {
         let mut out = PropertiesWriter::new("One");
         let refused = out.series("S", &hole).unwrap_err();
@@ -338,7 +339,7 @@ fn a_list_of_options_that_would_leave_a_hole_is_not_written() {
 }
 
 #[test]
-fn a_double_that_no_f32_comes_near_is_refused() {
+fn a_double_out_of_the_range_of_f32_is_rejected() {
     let read = |value: f64| {
         read_row::<One<f32>>(0, &row(|out| out.property("P", &value))).map(|One(value)| value)
     };
@@ -346,4 +347,32 @@ fn a_double_that_no_f32_comes_near_is_refused() {
     assert_eq!(read(f64::INFINITY).unwrap(), f32::INFINITY);
     assert!(read(f64::NAN).unwrap().is_nan());
     assert!(read(1e300).is_err() && read(-1e39).is_err());
+}
+
+/// The texts that the derive's test reads too.
+const NAMES: [(&str, &[&str], &[&str]); 3] = include!("../../../tests/fixtures/names.rs");
+
+/// Whether the runtime accepts that text in the place of the rule.
+fn accepts(rule: &str, text: &str) -> bool {
+    match rule {
+        "table name" => crate::TableName::new(text).is_ok(),
+        "property name" => {
+            let mut out = PropertiesWriter::new("Entity");
+            out.property(text, &1).and_then(|()| out.check(0)).is_ok()
+        }
+        "key" => KeyText::new("Entity", Escape::Reject).push_text(text).is_ok(),
+        other => panic!("no rule {other}"),
+    }
+}
+
+#[test]
+fn names_and_key_characters_are_those_of_the_derive() {
+    for (rule, accepted, rejected) in NAMES {
+        for text in accepted {
+            assert!(accepts(rule, text), "{rule} {text:?}");
+        }
+        for text in rejected {
+            assert!(!accepts(rule, text), "{rule} {text:?}");
+        }
+    }
 }

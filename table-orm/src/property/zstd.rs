@@ -6,14 +6,14 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserializer, Serialize};
 use std::io::Read as _;
 
-/// The most bytes of JSON text behind one compressed property: 16 MiB. Larger values are not
-/// written, and a row that unfolds to more is not read, so no row can take up all memory.
+/// The most bytes of JSON text in one compressed property: 16 MiB. A larger value is an error when
+/// it is written, and when it is read, so that no row can exhaust the memory. The number is this
+/// crate's own.
 pub const MAX_UNCOMPRESSED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Any serde type as JSON text compressed by Zstandard, at most 64 KiB of it when compressed.
 ///
-/// For a large value that is read with its entity and never filtered by. Other tools see bytes: a
-/// Zstandard frame of JSON.
+/// Use it for a large value that no filter needs. Other tools see bytes: a Zstandard frame of JSON.
 ///
 /// ```
 /// use table_orm::property::Zstd;
@@ -66,7 +66,7 @@ impl<T: Serialize + DeserializeOwned> Property for Zstd<T> {
         let frame = Vec::<u8>::read(value)?;
         let frame = zstd::Decoder::new(&*frame).map_err(D::Error::custom)?;
         let mut text = Vec::new();
-        // One byte more tells that there was more.
+        // Reading one byte more shows whether the text is too long.
         let most = MAX_UNCOMPRESSED_BYTES as u64 + 1;
         frame.take(most).read_to_end(&mut text).map_err(D::Error::custom)?;
         if text.len() > MAX_UNCOMPRESSED_BYTES {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_comes_back() {
+    fn a_compressed_value_reads_back() {
         let words: Vec<_> = (0..10_000).map(|at| format!("word {}", at % 7)).collect();
         assert_eq!(read::<Vec<String>>(&stored(words.clone()).unwrap()), Ok(words));
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_frame_are_an_error() {
+    fn bytes_that_are_not_a_frame_are_an_error() {
         assert!(read::<String>("\"AAAA\"").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The class of a query, as a type: what a call may cost is known where it compiles.
+//! The class of a query as a type, so that the compiler knows what a call may cost.
 
 use super::QueryClass;
 

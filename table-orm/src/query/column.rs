@@ -1,4 +1,4 @@
-//! A property named in a filter, with its type.
+//! A property in a filter, with its type.
 
 use super::{Comparison, Filter};
 use crate::key::IntoValue;
@@ -7,7 +7,7 @@ use crate::property::{Ordered, Property, PropertyFault};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A stored property of type `T`, to be compared with values of that type.
+/// A stored property of type `T`, which a filter compares with values of that type.
 pub struct Column<T> {
     property: &'static str,
     value: PhantomData<fn(T)>,
@@ -28,9 +28,10 @@ impl<T> fmt::Debug for Column<T> {
 }
 
 impl<T> Column<T> {
-    /// The property of that name, whatever fields the entity has: the service's own `Timestamp`,
-    /// or a property that other writers stored as another type. A comparison finds rows that store
-    /// the property as `T` is stored: `i32` finds `Edm.Int32` alone.
+    /// The property of that name, whether or not the entity has a field for it: such as the
+    /// service's own `Timestamp`, or a property that other programs store as another type. A
+    /// comparison matches only rows that store the property as `T` is stored: `i32` matches only
+    /// `Edm.Int32`.
     ///
     /// ```
     /// use table_orm::model::DateTime;
@@ -57,7 +58,8 @@ impl<T> Column<T> {
     }
 }
 
-/// A typed condition; a value that no property can store is kept as an error until it is used.
+/// A typed condition. Keeps the error of a value that no property can store; the call that uses the
+/// condition returns it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition(pub(crate) Result<Filter, (String, PropertyFault)>);
 
@@ -70,8 +72,8 @@ impl<T: Property> Column<T> {
         Condition(compared.map_err(|fault| (self.property.to_owned(), fault)))
     }
 
-    /// Equal, as stored: instants to 100 ns, and decimal numbers by their text, so that `1.5` does not
-    /// find a stored `1.50`.
+    /// Equal, as stored: instants to 100 ns, and decimal numbers by their text, so that `1.5` does
+    /// not match a stored `1.50`.
     pub fn eq(self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::Equal, &value.into_value())
     }
@@ -81,12 +83,12 @@ impl<T: Property> Column<T> {
         self.compare(Comparison::NotEqual, &value.into_value())
     }
 
-    /// Greater, in the service's order: numbers by value, `false` before `true`, instants, dates and
-    /// times of day by time, UUIDs by their text, and text by its UTF-16 code units, so that `Z`
-    /// comes before `a`. A `NaN` is neither greater nor less than anything.
+    /// Greater, in the service's order: numbers by value, `false` before `true`, instants, dates
+    /// and times of day by time, UUIDs by their text, and text by its UTF-16 code units, so that
+    /// `Z` comes before `a`. A `NaN` is neither greater nor less than anything.
     ///
-    /// For [`Ordered`](crate::property::Ordered) properties alone: others are stored in a form that
-    /// does not sort as they do.
+    /// Only for [`Ordered`](crate::property::Ordered) properties: the stored form of others does
+    /// not sort as their values do.
     pub fn gt(self, value: impl IntoValue<T>) -> Condition
     where
         T: Orders,
@@ -125,14 +127,15 @@ impl<T: Property> Column<T> {
     }
 }
 
-/// [`Ordered`], in an error that does not list every type that is.
+/// [`Ordered`], with an error message that does not list every such type.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not stored in the order of its values, so a filter cannot ask for more or \
-               less of it",
+    message = "`{Self}` is not stored in the order of its values, so a filter cannot compare it \
+               with `gt`, `ge`, `lt` or `le`",
     label = "equality only",
-    note = "filter by `eq` or `ne`, or compare what has been read; an enum is ordered where its codes \
-            ascend in the order of its variants, a type of your own where it implements `Ordered`"
+    note = "filter by `eq` or `ne`, or compare the entities after reading them; an enum is ordered \
+            if its codes ascend in the order of its variants, and a type of your own if it \
+            implements `Ordered`"
 )]
 pub trait Orders {
     fn is_rounded(&self) -> bool;
@@ -146,13 +149,13 @@ impl<T: Ordered> Orders for T {
 }
 
 impl Condition {
-    /// Both hold.
+    /// Both conditions hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.both(other, Filter::and)
     }
 
-    /// At least one holds.
+    /// At least one condition holds.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         self.both(other, Filter::or)
@@ -163,7 +166,7 @@ impl Condition {
     }
 }
 
-/// It does not hold, and every property it compares is stored.
+/// The condition does not hold, and every property it compares is stored.
 impl std::ops::Not for Condition {
     type Output = Self;
 

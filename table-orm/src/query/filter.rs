@@ -49,25 +49,25 @@ impl Comparison {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// A property against a value of the property's type.
+    /// Compares a property with a value of the property's type.
     Compare {
         /// The stored property.
         property: Cow<'static, str>,
-        /// How to compare.
+        /// The operator.
         comparison: Comparison,
-        /// What to compare with.
+        /// The value.
         value: Edm,
     },
-    /// Both hold.
+    /// Both conditions hold.
     And(Box<Self>, Box<Self>),
-    /// At least one holds.
+    /// At least one condition holds.
     Or(Box<Self>, Box<Self>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Self>),
 }
 
 impl Filter {
-    /// A property against a value.
+    /// Compares a property with a value.
     pub fn compare(
         property: impl Into<Cow<'static, str>>,
         comparison: Comparison,
@@ -76,19 +76,19 @@ impl Filter {
         Self::Compare { property: property.into(), comparison, value: value.into() }
     }
 
-    /// Both hold.
+    /// Both conditions hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::And(Box::new(self), Box::new(other))
     }
 
-    /// At least one holds.
+    /// At least one condition holds.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::Or(Box::new(self), Box::new(other))
     }
 
-    /// The number of comparisons it holds.
+    /// The number of comparisons.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         match self {
@@ -100,7 +100,7 @@ impl Filter {
         }
     }
 
-    /// How tightly the outermost operator binds: `or`, `and`, then the rest.
+    /// The precedence of the outermost operator: `or`, `and`, then the others.
     const fn precedence(&self) -> u8 {
         match self {
             Self::Or(..) => 0,
@@ -118,7 +118,7 @@ impl Filter {
     }
 }
 
-/// It does not hold.
+/// The condition does not hold.
 impl std::ops::Not for Filter {
     type Output = Self;
 

@@ -1,14 +1,19 @@
-//! A RowKey given from left to right, as far as a query knows it.
+//! The untyped key under construction: encodes components from left to right, and turns the text
+//! into the key range of a query.
 //!
-//! Invariant: the bounds it gives hold exactly the rows whose given components have the given
-//! values; never a neighbour whose text merely starts alike.
+//! Invariant: a range holds exactly the rows whose given components have the given values. It never
+//! holds a neighbour whose text merely starts with the same characters.
 
 use crate::key::{Escape, KeyError, KeyFault, KeyPart, KeyText, TextPart};
 use crate::model::order;
 use crate::query::{KeyRange, Span};
 use std::ops::Bound;
 
-/// The key of a query under construction. The first error is kept and returned at the end.
+/// The key of a query under construction, without types. Keeps the first error and returns it at
+/// the end.
+///
+/// Generated builders wrap it in a [`RowKey`](super::RowKey), which checks the order of components
+/// at compile time.
 #[derive(Debug, Clone)]
 pub struct KeyBuilder {
     partition_key: Result<String, KeyError>,
@@ -30,7 +35,7 @@ impl KeyBuilder {
         Self { partition_key, row_key, error: None }
     }
 
-    /// Gives the next component, and the literal `then` that follows it.
+    /// Appends the next component, and the literal `then` behind it.
     #[must_use]
     pub fn part<X, T: KeyPart<X>>(
         mut self,
@@ -50,7 +55,7 @@ impl KeyBuilder {
     /// The row of the complete key.
     ///
     /// # Errors
-    /// The first error of the partition or a component.
+    /// When a key cannot hold a given value: the first such error.
     pub fn exact(self) -> Result<KeyRange, KeyError> {
         self.keys(|row_key| Ok(Span::Exact(row_key.finish()?)))
     }
@@ -58,16 +63,17 @@ impl KeyBuilder {
     /// The rows whose keys start with what was given.
     ///
     /// # Errors
-    /// The first error of the partition or a component.
+    /// When a key cannot hold a given value: the first such error.
     pub fn prefix(self) -> Result<KeyRange, KeyError> {
         self.keys(|row_key| Ok(Span::prefix(row_key.finish()?)))
     }
 
-    /// The rows whose next component lies in a range of values. Numbers of more digits than the
-    /// component has lie above all its values: a range that starts there holds no row.
+    /// The rows whose next component lies in a range of values. A bound with more digits than the
+    /// component holds lies above all its values: a range that starts there holds no row.
     ///
     /// # Errors
-    /// The first error of the partition or a component; [`KeyFault::InvertedRange`].
+    /// When a key cannot hold a given value: the first such error. When the range starts after it
+    /// ends: [`KeyFault::InvertedRange`].
     pub fn range<X, T: KeyPart<X>>(
         self,
         component: &'static str,
@@ -92,8 +98,8 @@ impl KeyBuilder {
                 key.part::<X, T>(component, value, "")?;
                 key.finish()
             };
-            // A value's rows are all keys that start with its text; or, for text as the last
-            // component, the one key that is its text.
+            // The rows of a value are all keys that start with its text. Where another value's text
+            // may start the same, the component is the last one, and the row is the key itself.
             let after = |key: String| {
                 if T::PREFIX_FREE {
                     order::successor(&key).map_or(Bound::Unbounded, Bound::Included)
@@ -144,14 +150,14 @@ impl KeyBuilder {
         })
     }
 
-    /// The text of a bound above all that the component's width can hold.
+    /// The text of a bound that has more digits than the component holds.
     fn too_wide<X, T: KeyPart<X>>(&self, bound: &Bound<T>) -> Option<String> {
         let (Bound::Included(value) | Bound::Excluded(value)) = bound else { return None };
         let error = self.row_key.clone().part::<X, T>("", value, "").err()?;
         matches!(error.fault, KeyFault::Width(_)).then_some(error.value)
     }
 
-    /// The rows from `lower`, which is too wide, to `upper`: none.
+    /// The empty range from `lower`, which has too many digits, to `upper`.
     fn above<X, T: KeyPart<X>>(
         self,
         component: &'static str,
@@ -175,12 +181,12 @@ impl KeyBuilder {
         })
     }
 
-    /// The rows whose next component, which is text, starts with `prefix`. `then` is the literal
-    /// behind it.
+    /// The rows whose next component is text that starts with `prefix`. `then` is the literal
+    /// behind the component.
     ///
     /// # Errors
-    /// The first error of the partition or a component; [`KeyFault::Separator`] for a prefix that
-    /// could run into the literal behind the component.
+    /// When a key cannot hold a given value: the first such error. When the prefix could run into
+    /// the literal behind the component: [`KeyFault::Separator`].
     pub fn starts_with<X, T: TextPart<X>>(
         self,
         component: &'static str,

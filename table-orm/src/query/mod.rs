@@ -1,6 +1,8 @@
-//! What can be asked of a table: key ranges, property filters, and the five query classes.
+//! Queries: key ranges, property filters, page tokens, and the five query classes.
+//!
+//! [`RowQuery`] is one page request as a store receives it. Generated code builds its keys with the
+//! typed [`PartitionKey`] and [`RowKey`], over the untyped [`KeyBuilder`].
 
-mod builder;
 pub mod class;
 mod column;
 mod filter;
@@ -9,17 +11,18 @@ mod permit;
 mod range;
 mod state;
 mod token;
+mod typed_key;
 
-#[doc(hidden)]
-pub use builder::Part;
-pub use builder::{PartitionKey, RowKey};
 pub use column::{Column, Condition};
 pub use filter::{Comparison, Filter};
 pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
-pub use range::{IntoSpan, KeyRange, QueryClass, Span};
-pub use state::{Complete, KeyState, Needs, Open, RowRange};
+pub use range::{IntoSpan, KeyRange, QueryClass, RowRange, Span};
+pub use state::{Complete, KeyState, Needs, Open};
 pub use token::{PageToken, TokenError};
+#[doc(hidden)]
+pub use typed_key::Part;
+pub use typed_key::{PartitionKey, RowKey};
 
 pub(crate) use token::fingerprint;
 
@@ -37,16 +40,16 @@ pub struct RowQuery {
     pub filter: Option<Filter>,
     /// The properties to return; `None` returns all.
     pub select: Option<Vec<Cow<'static, str>>>,
-    /// The most rows of one page, 1 to 1000; `None` leaves it to the store.
+    /// The most rows of one page, 1 to 1000; with `None` the store decides.
     pub top: Option<u16>,
-    /// Where an earlier page ended.
+    /// Where an earlier page ended; `None` for the first page.
     pub continuation: Option<Continuation>,
-    /// What rows are to say about their properties' types.
+    /// How much the rows say about their properties' types.
     pub metadata: Metadata,
 }
 
 impl RowQuery {
-    /// All rows of the table in those keys, for a reader that knows the types.
+    /// A query of all rows of the table in those keys, for a reader that knows the types.
     #[must_use]
     pub const fn new(table: TableName, keys: KeyRange) -> Self {
         Self {
@@ -70,7 +73,7 @@ impl RowQuery {
         self
     }
 
-    /// The `$filter` expression, if any row is left out.
+    /// The `$filter` expression; `None` for a query of every row.
     #[must_use]
     pub fn filter_text(&self) -> Option<String> {
         let filter = match (self.keys.filter(), self.filter.clone()) {

@@ -1,8 +1,8 @@
-//! The visible leave to read a whole table.
+//! The permit to scan.
 
-/// Leave to read every row of a table or of a range of partitions, with the reason for it.
+/// Permission to read a whole table or a range of partitions. Records why.
 ///
-/// A scan reads, and is billed for, every row it passes, however few it returns.
+/// A scan reads every row of its range, and the service bills each, however few it returns.
 ///
 /// ```
 /// use table_orm::ScanPermit;
@@ -15,13 +15,13 @@ pub struct ScanPermit {
 }
 
 impl ScanPermit {
-    /// Leave to scan, because of `reason`.
+    /// Permits a scan, for that reason.
     #[must_use]
     pub fn because(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }
 
-    /// Why the scan is right here.
+    /// Why the scan is permitted.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason

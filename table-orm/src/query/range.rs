@@ -1,10 +1,11 @@
-//! Which keys a query reads, and what that costs: the query's class.
+//! The keys that a query reads, and the class of the query, which decides its cost.
 
 use super::filter::{Comparison, Filter};
-use crate::key::IntoRange;
+use crate::key::{IntoRange, KeyError};
 use crate::model::order;
 use std::cmp::Ordering;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Bound;
 
 /// The service's five kinds of query, from the cheapest.
@@ -41,7 +42,7 @@ pub enum Span {
     All,
     /// One key.
     Exact(String),
-    /// The keys between two bounds, at least one of which bounds.
+    /// The keys between two bounds, at least one of which is not `Unbounded`.
     Between(Bound<String>, Bound<String>),
 }
 
@@ -57,7 +58,7 @@ impl Span {
         Self::Between(Bound::Included(prefix), upper)
     }
 
-    /// The part of the range that lies within `other`, where this one has no bound of its own.
+    /// The same range, with the bounds of `other` where it has no bound of its own.
     pub(crate) fn bounded_by(self, other: &Self) -> Self {
         match (self, other) {
             (Self::All, other) => other.clone(),
@@ -135,7 +136,7 @@ impl Span {
     }
 }
 
-/// Of two bounds on one side, the one further out, which lies `outwards` of the other.
+/// The wider of two bounds on one side: the one that is `outwards` of the other.
 fn outer(left: Bound<String>, right: Bound<String>, outwards: Ordering) -> Bound<String> {
     use Bound::{Excluded, Included, Unbounded};
     match (&left, &right) {
@@ -151,7 +152,7 @@ fn outer(left: Bound<String>, right: Bound<String>, outwards: Ordering) -> Bound
     }
 }
 
-/// The keys a query reads: a range of partitions, and a range of rows in each.
+/// The keys that a query reads: a range of partitions, and a range of rows in each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange {
     /// The PartitionKeys.
@@ -164,7 +165,7 @@ impl KeyRange {
     /// Every row of the table.
     pub const ALL: Self = Self { partition: Span::All, row: Span::All };
 
-    /// What the service has to do to read it.
+    /// The class of a query of these keys.
     #[must_use]
     pub const fn class(&self) -> QueryClass {
         match (&self.partition, &self.row) {
@@ -183,6 +184,22 @@ impl KeyRange {
     }
 }
 
+/// A query of the rows of one kind in one partition whose keys lie in a range. No component can
+/// follow a range.
+#[derive(Debug, Clone)]
+pub struct RowRange<R> {
+    pub(crate) keys: Result<KeyRange, KeyError>,
+    row: PhantomData<R>,
+}
+
+impl<R> RowRange<R> {
+    /// A query of those keys, or the error of a value that a key cannot hold.
+    #[must_use]
+    pub const fn new(keys: Result<KeyRange, KeyError>) -> Self {
+        Self { keys, row: PhantomData }
+    }
+}
+
 fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.and(right)),
@@ -190,7 +207,7 @@ fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
     }
 }
 
-/// Something that names a range of stored key text: any of Rust's ranges of text.
+/// A range of stored key text: any of Rust's ranges of text.
 pub trait IntoSpan {
     /// The range.
     fn into_span(self) -> Span;
@@ -210,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hull_holds_both_ranges_and_nothing_outside_of_their_ends() {
+    fn a_hull_holds_both_ranges_and_nothing_outside_their_bounds() {
         let hull = Span::prefix("B").hull(Span::Exact("E".to_owned())).hull(Span::prefix("D"));
         let expected =
             Span::Between(Bound::Included("B".to_owned()), Bound::Included("E".to_owned()));

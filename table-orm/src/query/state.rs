@@ -1,20 +1,20 @@
-//! What is given of a row's key, as a type, and so what a query with it costs.
+//! Which components of a row's key are given, as a type. The type decides the query's class.
 
 use super::class::{self, Class};
-use super::{KeyRange, RowKey};
+use super::{KeyRange, typed_key::RowKey};
 use crate::key::KeyError;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The state of a row's key of which component `C` is to be given next.
+/// The state of a row's key whose next component is `C`.
 pub struct Needs<C>(PhantomData<C>);
 
-/// The state of a row's key of which every component is given.
+/// The state of a row's key with every component given.
 #[derive(Debug, Clone, Copy)]
 pub enum Complete {}
 
-/// The state of a row's key of which nothing is given, and that starts with no literal either.
-/// Component `C` is to be given first.
+/// The state of a row's key that is still empty: it starts with no literal, and its first component
+/// is `C`.
 pub struct Open<C>(PhantomData<C>);
 
 macro_rules! states {
@@ -37,7 +37,7 @@ macro_rules! states {
 
 states!(Needs, Open);
 
-/// What is given of a row's key, and so what a query with it costs.
+/// Which components of a row's key are given.
 pub trait KeyState: Sized {
     /// The query's class.
     type Class: Class;
@@ -45,7 +45,7 @@ pub trait KeyState: Sized {
     /// The keys it reads.
     ///
     /// # Errors
-    /// The first value given that a key cannot hold.
+    /// When a key cannot hold a given value: the first such error.
     fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError>;
 }
 
@@ -70,20 +70,5 @@ impl KeyState for Complete {
 
     fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError> {
         key.into_builder().exact()
-    }
-}
-
-/// The rows of one kind in one partition whose keys lie in a range. Nothing can follow a range.
-#[derive(Debug, Clone)]
-pub struct RowRange<R> {
-    pub(crate) keys: Result<KeyRange, KeyError>,
-    row: PhantomData<R>,
-}
-
-impl<R> RowRange<R> {
-    /// The rows in those keys.
-    #[must_use]
-    pub const fn new(keys: Result<KeyRange, KeyError>) -> Self {
-        Self { keys, row: PhantomData }
     }
 }

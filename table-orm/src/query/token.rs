@@ -1,7 +1,7 @@
-//! Where a page ended, as text to hand to a client and take back.
+//! Page tokens: where a page ended, as text for a client to send back.
 //!
-//! Invariant: a token opens only the query it came from. It carries a hash of the table, keys,
-//! filter and projection, and a checksum of itself; it hides nothing and grants nothing.
+//! Invariant: a token resumes only the query it came from. It has a hash of the table, keys, filter
+//! and projection, and a checksum of itself. It hides nothing and grants nothing.
 
 use super::RowQuery;
 use crate::key::fnv;
@@ -15,8 +15,8 @@ const VERSION: u8 = 1;
 
 /// The end of a page: URL-safe text, bound to its query.
 ///
-/// `Display` gives the text, `FromStr` reads it, and [`Pages::resume`](crate::repo::Pages::resume)
-/// goes on there:
+/// `Display` writes the text, `FromStr` reads it, and [`Pages::resume`](crate::repo::Pages::resume)
+/// continues there:
 ///
 /// ```
 /// use table_orm::query::{PageToken, TokenError};
@@ -43,19 +43,19 @@ const VERSION: u8 = 1;
 /// let page = pages.next().await?.ok_or("no page")?;
 /// assert_eq!((page.items.len(), page.token), (2, None));
 ///
-/// // With another query it is refused, before anything is sent.
+/// // Another query does not accept it. Nothing is sent.
 /// let mut pages = readings.list(Reading::partition("cellar").row()).pages(3).resume(text.parse()?);
 /// assert!(matches!(pages.next().await, Err(Error::Token(TokenError::OtherQuery))));
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// It holds the keys at which the next page starts, as the store gave them, in base64 that everybody
-/// can read: where keys are nobody's business, encrypt the text. Its checks are against accidents, a text
-/// cut short or a token of another query. It is not signed: who knows its form can make one that starts
-/// elsewhere. Such a token reaches no other rows, for the table, keys and filter of the request are those
-/// of the query that it resumes: of a query in one partition, it stays in that. An app lets a client see
-/// no more with a token than with the query.
+/// The text contains the keys at which the next page starts, as the store sent them, in base64 that
+/// everybody can read: encrypt it where keys are secret. The checks are against accidents, such as
+/// a text cut short or a token of another query. The token is not signed: a client that knows the
+/// format can make one that starts at another key. It still reads only rows of the query that it
+/// resumes, because the table, keys and filter come from the query. A token shows a client no more
+/// than the query does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     query: u64,
@@ -66,16 +66,18 @@ pub struct PageToken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// Not a page token, or not a whole one.
+    /// The text is not a page token, or is cut short.
     #[error("this text is not a page token; pass the token of a page unchanged")]
     Malformed,
-    /// A token of another version of the format.
-    #[error("this page token has format {0}; start from the first page")]
-    Version(u8),
-    /// A token of another query.
+    /// The token has another version of the format.
     #[error(
-        "this page token belongs to another query; build the query as it was, or start from \
-             the first page"
+        "this page token has format {0}, which this program cannot read; start from the first page"
+    )]
+    Version(u8),
+    /// The token is of another query.
+    #[error(
+        "this page token belongs to another query; resume the same query, or start from the first \
+         page"
     )]
     OtherQuery,
 }
@@ -95,7 +97,7 @@ impl PageToken {
     }
 }
 
-/// Of all that tells which rows and columns a query returns, and nothing else.
+/// A hash of what decides which rows and columns a query returns, and of nothing else.
 pub(crate) fn fingerprint(query: &RowQuery) -> u64 {
     let table = query.table.as_str().to_ascii_lowercase();
     let filter = query.filter_text().unwrap_or_default();
@@ -163,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_only_its_own_query() {
+    fn a_token_resumes_only_its_own_query() {
         let token = PageToken::new(&query("A"), Continuation::default());
         assert_eq!(token.clone().open(&query("A")), Ok(Continuation::default()));
         assert_eq!(token.open(&query("B")), Err(TokenError::OtherQuery));
     }
 
     #[test]
-    fn an_altered_token_is_refused() {
+    fn an_altered_token_is_rejected() {
         let text = PageToken::new(&query("A"), Continuation::default()).to_string();
         assert_eq!(text[1..].parse::<PageToken>(), Err(TokenError::Malformed));
         assert_eq!("".parse::<PageToken>(), Err(TokenError::Malformed));

@@ -53,7 +53,7 @@ pub use update::Update;
 pub use write::Write;
 
 use crate::entity::TableEntity;
-use crate::error::{Error, Result, refused};
+use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient};
 use std::marker::PhantomData;
@@ -103,7 +103,7 @@ impl<E: TableEntity> Repo<E> {
             .store()
             .create_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 
     /// Creates the table unless it is there. Says whether it was created.
@@ -128,6 +128,6 @@ impl<E: TableEntity> Repo<E> {
             .store()
             .delete_table(table)
             .await
-            .map_err(|cause| refused(table.as_str(), cause))
+            .map_err(|cause| rejected(table.as_str(), cause))
     }
 }

@@ -240,7 +240,7 @@ fn error<T>(shared: &Shared<T>, request: &RowQuery, cause: StoreError) -> Error 
         crate::query::Span::Exact(key) => key.clone(),
         _ => String::new(),
     };
-    Error::refused(Rejection {
+    Error::rejected(Rejection {
         entity: shared.entity,
         table: request.table.as_str().to_owned(),
         partition_key,

@@ -160,8 +160,8 @@ pub async fn commit_batches_whole_or_not_at_all(subject: Subject) {
     let taken = Member { email: member(2).email, ..member(3) };
     let unit = clubs.transaction(&partition).save(&mut stored).insert(&taken);
     let refused = unit.commit().await.unwrap_err();
-    let Error::UniqueViolation { refusal, .. } = &refused else { panic!("{refused}") };
-    assert_eq!((refusal.entity, refusal.operation), ("Member", Some((2, "insert"))));
+    let Error::UniqueViolation { rejection, .. } = &refused else { panic!("{refused}") };
+    assert_eq!((rejection.entity, rejection.operation), ("Member", Some((2, "insert"))));
     assert_eq!(keys(&subject).await, before);
 
     let first = members.load(Member::partition(CLUB).by_id().id(1)).await.unwrap().one().unwrap();

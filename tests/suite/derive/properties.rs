@@ -313,7 +313,7 @@ fn a_limit_that_a_value_cannot_be_held_to_is_an_error() {
     let error = EntityRows::of(&Limits { ratio: Some(1.0), ..none() }).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "property `Ratio` of `Limits` is no integer, which is what `max` limits; leave `max` out, \
+        "property `Ratio` of `Limits` is not an integer, and `max` limits nothing else; remove `max`, \
          and check the value where it is made"
     );
 }
@@ -406,8 +406,8 @@ async fn a_longer_key_of_another_program_is_no_second_entity() {
     assert_eq!(
         refused.to_string(),
         "key of `Order` in row \"A\" / \"ORD|0000000042|LINE|01\" cannot be read: \
-         \"ORD|0000000042|LINE|01\" is not text that the template writes here; the row was not \
-         written from it"
+         \"ORD|0000000042|LINE|01\" is not text that the template writes here; another template \
+         or program wrote the row"
     );
 }
 

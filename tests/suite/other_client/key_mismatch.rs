@@ -70,9 +70,9 @@ async fn a_row_whose_properties_make_another_key_is_read_as_they_say_and_not_loa
         assert_eq!(
             text,
             "row \"A\" / \"ORD|0000000002\" of `Order` has properties that make the key \"A\" / \
-             \"ORD|0000000003\", so that a write would go to another row; correct its properties, \
-             or insert it under the other key and delete it here, with the untyped calls of \
-             `Tables::table`; fields that are `key_only` are read from the key"
+             \"ORD|0000000003\", so a write would go to another row; nothing was written: correct its \
+             properties, or insert it under the other key and delete this row, with the untyped calls \
+             of `Tables::table`; `key_only` fields are read from the key"
         );
     }
     rows.merge(&DynamicEntity::new("A", "ORD|0000000002").with("N", 2_i64)).await.unwrap();
@@ -161,7 +161,7 @@ async fn a_load_through_an_index_row_of_another_key_is_refused_and_repair_mends_
     let refused = misplaced(runners.load(&key).await);
     assert_eq!((refused.index_row, &*refused.row_key), (Some("by_age"), "AGE|030|00002"));
     assert_eq!(refused.made_row_key.as_deref(), Some("AGE|030|00003"));
-    assert!(refused.to_string().ends_with("a copy is mended by `repair`, of what `verify` finds"));
+    assert!(refused.to_string().ends_with("run `verify`, then `repair` what it finds"));
     // A copy that its properties make no row for.
     let mut copy = rows.get("R", "CLUB|Harriers|00002").await.unwrap().unwrap();
     copy.properties.remove("Club");

@@ -130,7 +130,7 @@ const _: () = {
             r#type: impl _orm::Value<Cow<'a, str>>,
         ) -> MeasurePartition<'a, T, N> {
             let key = _orm::PartitionKey::new("Measure", _orm::Escape::Reject, "");
-            let key = <Cow<'a, str> as _orm::Part>::give_partition(key, "type", r#type, "");
+            let key = <Cow<'a, str> as _orm::Part>::push_partition(key, "type", r#type, "");
             MeasurePartition(key, _orm::PhantomData)
         }
     }
@@ -160,7 +160,7 @@ const _: () = {
     {
         /// Gives the `at` of `{at}`, as in `42`: a point query, one request for one row.
         pub(crate) fn at(self, at: impl _orm::Value<u16>) -> MeasureRow<'a, T, N, _orm::Complete> {
-            MeasureRow(<u16 as _orm::Part>::give(self.0, "at", at, ""), _orm::PhantomData)
+            MeasureRow(<u16 as _orm::Part>::push(self.0, "at", at, ""), _orm::PhantomData)
         }
         /// Gives a range of `at` of `{at}`, as in `42`: a row range query, in requests of up to 1,000 rows.
         pub(crate) fn at_in(self, range: impl _orm::LastRangeOf<u16>) -> _orm::Range<Self> {

@@ -181,8 +181,8 @@ const _: () = {
             distance: impl _orm::Value<Distance>,
         ) -> RegistrationPartition {
             let key = _orm::PartitionKey::new("Registration", _orm::Escape::Reject, "");
-            let key = <String as _orm::Part>::give_partition(key, "event", event, "__");
-            let key = <Distance as _orm::Part>::give_partition(key, "distance", distance, "");
+            let key = <String as _orm::Part>::push_partition(key, "event", event, "__");
+            let key = <Distance as _orm::Part>::push_partition(key, "distance", distance, "");
             RegistrationPartition(key)
         }
     }
@@ -211,7 +211,7 @@ const _: () = {
     impl RegistrationByBib<__bib> {
         /// Gives the `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<__name> {
-            RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, "__"))
+            RegistrationByBib(<u32 as _orm::Part<_orm::Padded<5>>>::push(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(self, range: impl _orm::RangeOf<u32, _orm::Padded<5>>) -> _orm::Range<Self> {
@@ -221,7 +221,7 @@ const _: () = {
     impl RegistrationByBib<__name> {
         /// Gives the `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__`: a row range query, in requests of up to 1,000 rows.
         pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByBib<__sex> {
-            RegistrationByBib(<String as _orm::Part>::give(self.0, "name", name, "__"))
+            RegistrationByBib(<String as _orm::Part>::push(self.0, "name", name, "__"))
         }
         /// Gives a range of `name` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
@@ -235,7 +235,7 @@ const _: () = {
     impl RegistrationByBib<__sex> {
         /// Gives the `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__`: a row range query, in requests of up to 1,000 rows.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByBib<__age> {
-            RegistrationByBib(<Sex as _orm::Part>::give(self.0, "sex", sex, "__"))
+            RegistrationByBib(<Sex as _orm::Part>::push(self.0, "sex", sex, "__"))
         }
         /// Gives a range of `sex` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_in(self, range: impl _orm::RangeOf<Sex>) -> _orm::Range<Self> {
@@ -249,7 +249,7 @@ const _: () = {
     impl RegistrationByBib<__age> {
         /// Gives the `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a point query, one request for one row.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByBib<_orm::Complete> {
-            RegistrationByBib(<u8 as _orm::Part>::give(self.0, "age", age, ""))
+            RegistrationByBib(<u8 as _orm::Part>::push(self.0, "age", age, ""))
         }
         /// Gives a range of `age` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn age_in(self, range: impl _orm::LastRangeOf<u8>) -> _orm::Range<Self> {
@@ -282,7 +282,7 @@ const _: () = {
     impl RegistrationByAge<__age> {
         /// Gives the `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__`: a row range query, in requests of up to 1,000 rows.
         pub fn age(self, age: impl _orm::Value<u8>) -> RegistrationByAge<__bib> {
-            RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::give(self.0, "age", age, "__"))
+            RegistrationByAge(<u8 as _orm::Part<_orm::Padded<3>>>::push(self.0, "age", age, "__"))
         }
         /// Gives a range of `age` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042`: a row range query, in requests of up to 1,000 rows.
         pub fn age_in(self, range: impl _orm::RangeOf<u8, _orm::Padded<3>>) -> _orm::Range<Self> {
@@ -292,7 +292,7 @@ const _: () = {
     impl RegistrationByAge<__bib> {
         /// Gives the `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByAge<__name> {
-            RegistrationByAge(<u32 as _orm::Part>::give(self.0, "bib", bib, "__"))
+            RegistrationByAge(<u32 as _orm::Part>::push(self.0, "bib", bib, "__"))
         }
         /// Gives a range of `bib` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(self, range: impl _orm::RangeOf<u32>) -> _orm::Range<Self> {
@@ -302,7 +302,7 @@ const _: () = {
     impl RegistrationByAge<__name> {
         /// Gives the `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__`: a row range query, in requests of up to 1,000 rows.
         pub fn name(self, name: impl _orm::Value<String>) -> RegistrationByAge<__sex> {
-            RegistrationByAge(<String as _orm::Part>::give(self.0, "name", name, "__"))
+            RegistrationByAge(<String as _orm::Part>::push(self.0, "name", name, "__"))
         }
         /// Gives a range of `name` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text`: a row range query, in requests of up to 1,000 rows.
         pub fn name_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
@@ -316,7 +316,7 @@ const _: () = {
     impl RegistrationByAge<__sex> {
         /// Gives the `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a point query, one request for one row.
         pub fn sex(self, sex: impl _orm::Value<Sex>) -> RegistrationByAge<_orm::Complete> {
-            RegistrationByAge(<Sex as _orm::Part>::give(self.0, "sex", sex, ""))
+            RegistrationByAge(<Sex as _orm::Part>::push(self.0, "sex", sex, ""))
         }
         /// Gives a range of `sex` of `AGE:{age:03}__{bib}__{name}__{sex}`, as in `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn sex_in(self, range: impl _orm::LastRangeOf<Sex>) -> _orm::Range<Self> {
@@ -344,7 +344,7 @@ const _: () = {
     impl RegistrationByTime<__newest> {
         /// Gives the `newest` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__`: a row range query, in requests of up to 1,000 rows.
         pub fn newest(self, newest: impl _orm::Value<OffsetDateTime>) -> RegistrationByTime<__bib> {
-            RegistrationByTime(<OffsetDateTime as _orm::Part<_orm::Descending>>::give(
+            RegistrationByTime(<OffsetDateTime as _orm::Part<_orm::Descending>>::push(
                 self.0, "newest", newest, "__",
             ))
         }
@@ -359,7 +359,7 @@ const _: () = {
     impl RegistrationByTime<__bib> {
         /// Gives the `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a point query, one request for one row.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByTime<_orm::Complete> {
-            RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::give(self.0, "bib", bib, ""))
+            RegistrationByTime(<u32 as _orm::Part<_orm::Padded<5>>>::push(self.0, "bib", bib, ""))
         }
         /// Gives a range of `bib` of `NEW:{newest}__{bib:05}`, as in `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn bib_in(
@@ -386,13 +386,13 @@ const _: () = {
     }
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static str = "Event";
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<String> {
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<String> {
             keys.partition::<Self, _>("", |key| <String as _orm::Part>::read(key, "event", "__"))
         }
     }
     impl _orm::Field<15956180055569954882, Distance> for Registration {
         const PROPERTY: &'static str = "Distance";
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<Distance> {
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<Distance> {
             keys.partition::<Self, _>("", |key| {
                 <String as _orm::Part>::read(key, "event", "__")?;
                 <Distance as _orm::Part>::read(key, "distance", "")
@@ -401,7 +401,7 @@ const _: () = {
     }
     impl _orm::Field<23665995974432626, u32> for Registration {
         const PROPERTY: &'static str = "Bib";
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<u32> {
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<u32> {
             keys.row::<Self, _>(2, "NEW:", |key| {
                 <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")?;
                 <u32 as _orm::Part<_orm::Padded<5>>>::read(key, "bib", "")
@@ -419,7 +419,7 @@ const _: () = {
     }
     impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
         const PROPERTY: &'static str = "RegisteredAt";
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<OffsetDateTime> {
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<OffsetDateTime> {
             keys.row::<Self, _>(2, "NEW:", |key| {
                 <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")
             })

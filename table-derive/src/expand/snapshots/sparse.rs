@@ -155,7 +155,7 @@ const _: () = {
         /// The partition `{owner}`, such as `42`, whose rows can be asked for by key. Sends nothing.
         fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
             let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
-            let key = <u64 as _orm::Part>::give_partition(key, "owner", owner, "");
+            let key = <u64 as _orm::Part>::push_partition(key, "owner", owner, "");
             FilePartition(key)
         }
     }
@@ -180,7 +180,7 @@ const _: () = {
     impl FileByPath<__path> {
         /// Gives the `path` of `P:{path}`, as in `P:text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByPath<_orm::Complete> {
-            FileByPath(<String as _orm::Part>::give(self.0, "path", path, ""))
+            FileByPath(<String as _orm::Part>::push(self.0, "path", path, ""))
         }
         /// Gives a range of `path` of `P:{path}`, as in `P:text`: a row range query, in requests of up to 1,000 rows.
         fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
@@ -208,7 +208,7 @@ const _: () = {
     impl FileByDay<__day> {
         /// Gives the `day` of `D:{day}__{path}`, as in `D:2011-11-06__`: a row range query, in requests of up to 1,000 rows.
         fn day(self, day: impl _orm::Value<Date>) -> FileByDay<__path> {
-            FileByDay(<Date as _orm::Part>::give(self.0, "day", day, "__"))
+            FileByDay(<Date as _orm::Part>::push(self.0, "day", day, "__"))
         }
         /// Gives a range of `day` of `D:{day}__{path}`, as in `D:2011-11-06`: a row range query, in requests of up to 1,000 rows.
         fn day_in(self, range: impl _orm::RangeOf<Date>) -> _orm::Range<Self> {
@@ -218,7 +218,7 @@ const _: () = {
     impl FileByDay<__path> {
         /// Gives the `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByDay<_orm::Complete> {
-            FileByDay(<String as _orm::Part>::give(self.0, "path", path, ""))
+            FileByDay(<String as _orm::Part>::push(self.0, "path", path, ""))
         }
         /// Gives a range of `path` of `D:{day}__{path}`, as in `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn path_in(self, range: impl _orm::RangeOf<String>) -> _orm::Range<Self> {
@@ -245,17 +245,17 @@ const _: () = {
     }
     impl _orm::Field<12002927925776846068, u64> for File {
         const PROPERTY: &'static str = "";
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<u64> {
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<u64> {
             keys.partition::<Self, _>("", |key| <u64 as _orm::Part>::read(key, "owner", ""))
         }
     }
     impl _orm::Field<271672890340345462, String> for File {
         const PROPERTY: &'static str = "";
-        fn told(keys: _orm::StoredKeys<'_>) -> _orm::Told<String> {
-            if let told @ _orm::Some(_) =
+        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<String> {
+            if let value @ _orm::Some(_) =
                 keys.row::<Self, _>(0, "P:", |key| <String as _orm::Part>::read(key, "path", ""))?
             {
-                return _orm::Ok(told);
+                return _orm::Ok(value);
             }
             keys.row::<Self, _>(1, "D:", |key| {
                 <Date as _orm::Part>::read(key, "day", "__")?;

@@ -280,9 +280,9 @@ async fn what_cannot_be_told_is_ambiguous_with_all_that_is_known() {
         operation: None,
         cause: error,
     };
-    let error = Error::refused(refusal);
+    let error = Error::rejected(refusal);
     assert!(matches!(error, Error::Ambiguous(_)));
-    assert!(error.refusal().unwrap().cause.ambiguity().is_some());
+    assert!(error.rejection().unwrap().cause.ambiguity().is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -232,15 +232,16 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
     assert!(matches!(error, ScanError::CheckpointQuery));
     assert_eq!(
         error.to_string(),
-        "the checkpoint is of another scan of this table; give the range, prefix, filter and \
-         selection it was started with (`count` selects no properties), or delete the checkpoint \
-         to start anew"
+        "the checkpoint is of another scan of this table; pass the range, prefix, filter and \
+         selection that it was started with (`count` selects no properties), or delete the \
+         checkpoint to start over"
     );
     assert!(matches!(refused(scan(&service).select(["N"])), ScanError::CheckpointQuery));
     let other = TableName::new("others").unwrap();
     let other = Tables::new(service.clone()).scan(other, ScanPermit::because("test"));
     let error = refused(other);
-    let text = "the checkpoint is of table `things`, not of `others`; give each table its own one";
+    let text =
+        "the checkpoint is of table `things`, not of `others`; use one checkpoint for each table";
     assert_eq!(error.to_string(), text);
     let saved = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, saved.replace("\"version\":1", "\"version\":7")).unwrap();
@@ -335,8 +336,8 @@ fn a_row_of_another_scan_is_refused_before_the_first_request() {
             .await
             .unwrap();
         let error = scan(&service).checkpoint(checkpoint).collect().await.unwrap_err();
-        let text = "the row \"export\", \"things\" is no checkpoint of a scan; give another one, or \
-                    delete it to start anew";
+        let text = "the row \"export\", \"things\" is not a checkpoint of a scan; pass another one, \
+                    or delete it to start over";
         assert_eq!(error.to_string(), text);
         assert_eq!(service.figures().requests, before);
     });

@@ -87,7 +87,7 @@ async fn delete_all(
             Error::NotFound(_) => SkipReason::NoLongerHolds,
             _ => return Err(error),
         };
-        let failed = error.refusal().and_then(|refusal| refusal.operation);
+        let failed = error.rejection().and_then(|refusal| refusal.operation);
         match failed.filter(|(index, _)| *index < left.len()) {
             Some((index, _)) => {
                 let (at, _) = left.remove(index);

@@ -114,7 +114,7 @@ fn a_missing_table_scan_or_queue_is_named() {
             assert!(matches!(&error, Error::DistributedScan(error) if *error == expected));
             assert_eq!(
                 error.to_string(),
-                "scan `test` is not in the control table; `start` it first, or give the id that it \
+                "scan `test` is not in the control table; `start` it first, or pass the id that it \
                  was started with"
             );
         }
@@ -170,7 +170,7 @@ fn a_scan_of_another_kind_under_the_same_id_is_refused() {
         assert_eq!(
             error.to_string(),
             "scan `test` was started with another range or filter: N lt 20, and here it is all; \
-             build it alike everywhere, or start another scan under another id"
+             configure it the same everywhere, or start another scan under another id"
         );
     });
 }
@@ -190,8 +190,8 @@ fn a_scan_that_was_started_with_another_queue_is_refused() {
         ] {
             assert_eq!(
                 error.to_string(),
-                "scan `test` was started with another queue: copies, and here it is others; build \
-                 it alike everywhere, or start another scan under another id"
+                "scan `test` was started with another queue: copies, and here it is others; \
+                 configure it the same everywhere, or start another scan under another id"
             );
         }
         assert_eq!(scan.status().await.unwrap().open, 1);

@@ -1,15 +1,18 @@
-//! A key given from left to right, with what is given so far as a type: what generated builders hold.
+//! Typed keys under construction: what generated builders such as `race.by_bib().bib(7)` hold.
+//!
+//! The type parameter says which components are given, so that a component out of order does not
+//! compile. The text itself is in an untyped [`KeyBuilder`].
 
 use super::KeyBuilder;
+use super::range::RowRange;
 use crate::key::{
     Escape, IntoRange, IntoValue, KeyError, KeyPart, KeyReader, KeyText, Plain, PrefixOf, Width,
 };
-use crate::query::RowRange;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A complete PartitionKey under construction. The first error is kept and returned by the call
-/// that reads.
+/// A PartitionKey under construction. Keeps the first error, which the call that sends the query
+/// returns.
 #[derive(Debug, Clone)]
 pub struct PartitionKey {
     key: Result<KeyText, KeyError>,
@@ -34,7 +37,7 @@ impl PartitionKey {
     }
 }
 
-/// A RowKey under construction, of which the state `S` says what is given.
+/// A RowKey under construction. The state `S` says which components are given.
 pub struct RowKey<S> {
     key: KeyBuilder,
     state: PhantomData<S>,
@@ -76,20 +79,20 @@ impl<S> fmt::Debug for RowKey<S> {
 
 /// What generated code does with a component and the literal `then` behind it.
 ///
-/// Named as `<T as Part<X>>` throughout, so that a type that cannot stand in a key is one error,
-/// however often it stands in one.
+/// Generated code always names it as `<T as Part<X>>`: then a type that keys cannot hold is one
+/// compile error, however many keys it is part of.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot stand in a key as `{X}`",
+    message = "`{Self}` cannot be part of a key as `{X}`",
     label = "no `{X}` key text for this type",
-    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need \
-            `#[component(x = biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and \
-            bytes have no key text"
+    note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need `#[component(x = \
+            biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and bytes have no \
+            key text"
 )]
 pub trait Part<X = Plain>: Sized {
     const WIDTH: Width;
 
-    /// Writes it into a key.
+    /// Writes the value into a key.
     fn write(
         &self,
         key: &mut KeyText,
@@ -97,40 +100,40 @@ pub trait Part<X = Plain>: Sized {
         then: &'static str,
     ) -> Result<(), KeyError>;
 
-    /// Reads it out of a key.
+    /// Reads a value from a key.
     fn read(
         key: &mut KeyReader<'_>,
         component: &'static str,
         then: &'static str,
     ) -> Result<Self, KeyError>;
 
-    /// Gives it to a PartitionKey.
-    fn give_partition(
+    /// Appends a value to a PartitionKey.
+    fn push_partition(
         key: PartitionKey,
         component: &'static str,
         value: impl IntoValue<Self>,
         then: &'static str,
     ) -> PartitionKey {
-        value.into_value().give_one(key, component, then)
+        value.into_value().push_ref(key, component, then)
     }
 
-    /// Gives it to one PartitionKey of several.
-    fn give_one(
+    /// Appends the value to a PartitionKey.
+    fn push_ref(
         &self,
         key: PartitionKey,
         component: &'static str,
         then: &'static str,
     ) -> PartitionKey;
 
-    /// Gives it to a RowKey.
-    fn give<S, N>(
+    /// Appends a value to a RowKey.
+    fn push<S, N>(
         key: RowKey<S>,
         component: &'static str,
         value: impl IntoValue<Self>,
         then: &'static str,
     ) -> RowKey<N>;
 
-    /// The rows that have it in that range.
+    /// The rows whose value lies in that range.
     fn range<S, R>(
         key: RowKey<S>,
         component: &'static str,
@@ -163,7 +166,7 @@ impl<X, T: KeyPart<X>> Part<X> for T {
         Ok(value)
     }
 
-    fn give_one(
+    fn push_ref(
         &self,
         mut key: PartitionKey,
         component: &'static str,
@@ -177,7 +180,7 @@ impl<X, T: KeyPart<X>> Part<X> for T {
         key
     }
 
-    fn give<S, N>(
+    fn push<S, N>(
         key: RowKey<S>,
         component: &'static str,
         value: impl IntoValue<Self>,

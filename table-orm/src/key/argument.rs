@@ -1,10 +1,10 @@
-//! What callers may pass where a typed value is asked for.
+//! What a caller may pass as a typed value, a range or a prefix.
 
 use super::{Plain, Sorted, SortedLast, TextPart};
 use std::borrow::Cow;
 use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-/// Something that can be passed for a value of type `T`: a `T`, a `&T`, or `&str` for text.
+/// An argument for a value of type `T`: a `T`, a `&T`, or `&str` for text.
 #[diagnostic::on_unimplemented(
     message = "expected a value of type `{T}`, found `{Self}`",
     label = "expected `{T}`",
@@ -49,7 +49,7 @@ impl<'a> IntoValue<Cow<'a, str>> for &'a str {
     }
 }
 
-/// Something that can be passed for a range of `T`: any of Rust's ranges, or a pair of bounds.
+/// An argument for a range of `T`: any of Rust's ranges, or a pair of bounds.
 #[diagnostic::on_unimplemented(
     message = "expected a range of `{T}`, found `{Self}`",
     label = "expected a range such as `a..b` of `{T}`",
@@ -100,10 +100,10 @@ impl<T, L: IntoValue<T>, U: IntoValue<T>> IntoRange<T> for (Bound<L>, Bound<U>) 
     }
 }
 
-/// A range of a component's values, where their text written by encoder `X` sorts as they do.
+/// A range of a component's values, whose text by encoder `X` sorts as the values do.
 ///
-/// The bound on the component's own type stands here, not on the builder's method, so that a
-/// component that does not sort is an error only where it is asked for a range.
+/// The bound on the component's type is here and not on the builder's method, so that a component
+/// that does not sort is an error only where a query asks for a range of it.
 #[diagnostic::on_unimplemented(
     message = "expected a range of `{T}`, found `{Self}`",
     label = "expected a range such as `a..b` of `{T}`",
@@ -123,10 +123,11 @@ pub trait LastRangeOf<T, X = Plain>: IntoRange<T> {}
 
 impl<T: SortsLast<X>, X, R: IntoRange<T>> LastRangeOf<T, X> for R {}
 
-/// [`Sorted`], in an error that does not list every type that is.
+/// [`Sorted`], with an error message that does not list every such type.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range here",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it \
+               here",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; an \
             enum where its codes ascend; text only as the last component of its key"
@@ -136,10 +137,10 @@ pub trait Sorts<X> {}
 #[diagnostic::do_not_recommend]
 impl<X, T: Sorted<X>> Sorts<X> for T {}
 
-/// [`SortedLast`], in an error that does not list every type that is.
+/// [`SortedLast`], with an error message that does not list every such type.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` written as `{X}` does not sort, so it cannot be asked for a range",
+    message = "`{Self}` written as `{X}` does not sort, so a query cannot ask for a range of it",
     label = "equality only",
     note = "an unsigned integer sorts with a width: `{{f:0N}}`; a signed one as `biased(f)`; an \
             enum where its codes ascend"
@@ -149,7 +150,7 @@ pub trait SortsLast<X> {}
 #[diagnostic::do_not_recommend]
 impl<X, T: SortedLast<X>> SortsLast<X> for T {}
 
-/// What a text component is to start with.
+/// An argument for the start of a text component.
 pub trait PrefixOf<T, X = Plain> {
     /// The text that encoder `X` writes for it.
     fn into_prefix(self) -> String;
