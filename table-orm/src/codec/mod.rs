@@ -20,4 +20,4 @@ pub(crate) use names::Names;
 pub(crate) use overlay::overlay;
 #[cfg(any(feature = "azure", fuzzing, test))]
 pub(crate) use writer::is_property_name;
-pub(crate) use writer::write_string;
+pub(crate) use writer::{write_keys, write_string};

@@ -2,13 +2,11 @@
 
 use super::members::RowContext;
 use crate::codec::{PropertyError, RowFault, write_string};
+use crate::model::TYPE_ANNOTATION;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// The annotation of a property's type.
-const TYPE: &str = "@odata.type";
 
 type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
@@ -20,7 +18,7 @@ pub(crate) fn overlay(stored: &[u8], set: &[u8]) -> Result<Bytes, PropertyError>
     };
     let (mut merged, set) = (parse(stored)?, parse(set)?);
     for name in set.keys() {
-        merged.remove(format!("{name}{TYPE}").as_str());
+        merged.remove(format!("{name}{TYPE_ANNOTATION}").as_str());
     }
     merged.extend(set);
     let mut json = Vec::with_capacity(stored.len());

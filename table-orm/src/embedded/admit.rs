@@ -3,7 +3,7 @@
 
 use super::apply::{AdmittedOperation, Request};
 use super::{key_bytes, layout, rules};
-use crate::model::TableName;
+use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, Batch, Operation, StoreError, limits};
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ pub(crate) fn write(
     operation: Operation,
 ) -> Result<Request, StoreError> {
     check_bytes(partition_key, std::slice::from_ref(&operation))?;
-    limits::check_key("PartitionKey", partition_key)?;
+    limits::check_key(PARTITION_KEY, partition_key)?;
     let operation = admit(partition_key, operation)?;
     Ok(Request::Write { table: stored_name(table), operations: vec![operation] })
 }
@@ -24,7 +24,7 @@ pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Reque
     let Batch { partition_key, operations } = transaction;
     limits::check_count(&operations)?;
     check_bytes(&partition_key, &operations)?;
-    limits::check_key("PartitionKey", &partition_key).map_err(|error| error.at(0))?;
+    limits::check_key(PARTITION_KEY, &partition_key).map_err(|error| error.at(0))?;
     limits::check_distinct(&operations)?;
     let mut admitted = Vec::with_capacity(operations.len());
     for (index, operation) in operations.into_iter().enumerate() {
@@ -35,7 +35,7 @@ pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Reque
 
 fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation, StoreError> {
     let Operation { row_key, action } = operation;
-    limits::check_key("RowKey", &row_key)?;
+    limits::check_key(ROW_KEY, &row_key)?;
     let row = |body: Bytes| rules::normalise(&body, partition_key, &row_key);
     let action = match action {
         Action::Insert(body) => Action::Insert(row(body)?),

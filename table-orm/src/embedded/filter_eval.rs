@@ -5,7 +5,7 @@
 
 use super::members::Members;
 use super::property::Property;
-use crate::model::{Edm, EdmType};
+use crate::model::{Edm, EdmType, TIMESTAMP};
 use crate::query::{Comparison, Filter};
 use std::cmp::Ordering;
 
@@ -36,7 +36,7 @@ fn verdict(filter: &Filter, row: &Members<'_>) -> Option<bool> {
 
 fn compare(row: &Members<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
     let stored = row.get(name)?;
-    let property = if name == "Timestamp" {
+    let property = if name == TIMESTAMP {
         Property::parse(stored, EdmType::DateTime)?
     } else {
         Property::read(stored, row.annotation(name)).ok()?

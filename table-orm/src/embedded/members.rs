@@ -2,13 +2,11 @@
 //!
 //! Invariant: no value tree is built. A member is its name and the text of its value.
 
+use crate::model::TYPE_ANNOTATION;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-
-/// What the name of a type annotation adds to the name of its property.
-const ANNOTATION: &str = "@odata.type";
 
 /// One member: its name, and the JSON text of its value.
 #[derive(Debug, Clone)]
@@ -20,7 +18,7 @@ pub(crate) struct Member<'a> {
 impl Member<'_> {
     /// The property a type annotation belongs to, `None` when it is none.
     pub(crate) fn annotated(&self) -> Option<&str> {
-        self.name.strip_suffix(ANNOTATION)
+        self.name.strip_suffix(TYPE_ANNOTATION)
     }
 
     /// The property this member states, or states the type of.
@@ -80,7 +78,7 @@ impl<'a> ByName<'_, 'a> {
         let order = |member: &&Member<'_>| {
             let name = member.name.as_bytes();
             let (head, tail) = name.split_at(name.len().min(property.len()));
-            head.cmp(property.as_bytes()).then_with(|| tail.cmp(ANNOTATION.as_bytes()))
+            head.cmp(property.as_bytes()).then_with(|| tail.cmp(TYPE_ANNOTATION.as_bytes()))
         };
         let at = self.0.binary_search_by(order).ok()?;
         Some(self.0[at].value)

@@ -29,7 +29,7 @@ mod tests;
 
 pub use open::OpenError;
 
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits};
 use apply::Request;
@@ -131,8 +131,8 @@ impl Store for EmbeddedStore {
         select: Option<&[&str]>,
         _metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
-        limits::check_key("PartitionKey", partition_key)?;
-        limits::check_key("RowKey", row_key)?;
+        limits::check_key(PARTITION_KEY, partition_key)?;
+        limits::check_key(ROW_KEY, row_key)?;
         let key = key_bytes::row(partition_key, row_key);
         self.inner.engine.read(|database| read::get(database, table.as_str(), &key, select))
     }

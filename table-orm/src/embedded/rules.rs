@@ -6,9 +6,11 @@
 use super::members::{ByName, Member, Members};
 use super::property::{Fault, Property};
 use super::{members, stored};
+use crate::codec::write_keys;
 use crate::model::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
-    entity_size, order, property_size,
+    METADATA_PREFIX, PARTITION_KEY, ROW_KEY, TIMESTAMP, entity_size, is_system_property, order,
+    property_size,
 };
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
@@ -55,7 +57,7 @@ pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     }
     for member in stored_members.iter() {
         let property = member.property();
-        if property != "Timestamp" && patch_by_name.get(property).is_none() {
+        if property != TIMESTAMP && patch_by_name.get(property).is_none() {
             totals.add(member, &stored_by_name)?;
             out.push(b',');
             stored::append(&mut out, member);
@@ -71,13 +73,13 @@ fn read(object: &str) -> Result<Members<'_>, StoreError> {
         .map_err(|error| invalid("The body is not a JSON object of properties.").caused_by(error))
 }
 
+/// The bytes of the members of the keys, beside the keys.
+const KEY_MEMBERS: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
+
 fn rewrite(length: usize, properties: &[&Member<'_>], partition_key: &str, row_key: &str) -> Bytes {
-    // The only character of a key that JSON escapes is the quote.
-    let escape = |key: &str| key.replace('"', "\\\"");
-    let keys =
-        format!(r#"{{"PartitionKey":"{}","RowKey":"{}""#, escape(partition_key), escape(row_key));
-    let mut out = Vec::with_capacity(keys.len() + length);
-    out.extend_from_slice(keys.as_bytes());
+    let keys = KEY_MEMBERS + partition_key.len() + row_key.len();
+    let mut out = Vec::with_capacity(keys + length);
+    write_keys(&mut out, partition_key, row_key);
     for member in properties {
         out.push(b',');
         stored::append(&mut out, member);
@@ -105,7 +107,7 @@ impl Totals {
             return Ok(());
         }
         let value = read_property(member, row)?;
-        if matches!(&*member.name, "PartitionKey" | "RowKey") {
+        if matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
             self.key_units += (value.size() - 4) / 2;
         } else {
             self.add_property(&member.name, &value);
@@ -167,10 +169,10 @@ impl<'r, 'a> Row<'r, 'a> {
 
     fn admit(&mut self, member: &'r Member<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
         match &*member.name {
-            "PartitionKey" => self.admit_key(member, self.partition_key)?,
-            "RowKey" => self.admit_key(member, self.row_key)?,
-            "Timestamp" => self.left_out += 1,
-            name if name.starts_with("odata.") => self.left_out += 1,
+            PARTITION_KEY => self.admit_key(member, self.partition_key)?,
+            ROW_KEY => self.admit_key(member, self.row_key)?,
+            TIMESTAMP => self.left_out += 1,
+            name if name.starts_with(METADATA_PREFIX) => self.left_out += 1,
             _ => match member.annotated() {
                 Some(property) => self.admit_annotation(member, property, row)?,
                 None => self.admit_property(member, row)?,
@@ -201,7 +203,7 @@ impl<'r, 'a> Row<'r, 'a> {
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
         match row.get(property) {
-            _ if matches!(property, "PartitionKey" | "RowKey" | "Timestamp") => self.left_out += 1,
+            _ if is_system_property(property) => self.left_out += 1,
             Some("null") => self.left_out += 1,
             Some(_) => self.properties.push(member),
             None => {

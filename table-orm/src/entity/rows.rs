@@ -1,6 +1,6 @@
 //! An entity as the rows it is stored in.
 
-use crate::codec::write_string;
+use crate::codec::write_keys;
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
 use crate::key::{KeyError, KeyText};
 use crate::model::order;
@@ -138,10 +138,7 @@ pub(crate) fn body(
     let frame = r#"{"PartitionKey":"","RowKey":""}"#.len();
     let size = frame + partition_key.len() + row_key.len() + properties.len();
     let mut json = Vec::with_capacity(size);
-    json.extend_from_slice(b"{\"PartitionKey\":");
-    write_string(&mut json, partition_key);
-    json.extend_from_slice(b",\"RowKey\":");
-    write_string(&mut json, row_key);
+    write_keys(&mut json, partition_key, row_key);
     json.extend_from_slice(properties);
     json.push(b'}');
     Ok(json.into())

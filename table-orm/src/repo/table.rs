@@ -5,7 +5,7 @@ use super::bulk::{BatchPolicy, Bulk};
 use super::pages::{Pages, RowStream};
 use crate::entity::{DynamicEntity, SkipUnreadable, TableEntity, read_row};
 use crate::error::Result;
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{ETag, Metadata, SYSTEM_PROPERTIES, TableName};
 use crate::plan::{CanonicalKey, Connection, Plan, Step, TableClient};
 use crate::property::PropertyError;
 use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, Span};
@@ -186,7 +186,7 @@ impl DynamicList {
         mut self,
         properties: impl IntoIterator<Item = N>,
     ) -> Self {
-        let system = ["PartitionKey", "RowKey", "Timestamp"].map(Cow::Borrowed);
+        let system = SYSTEM_PROPERTIES.map(Cow::Borrowed);
         self.query.select =
             Some(system.into_iter().chain(properties.into_iter().map(Into::into)).collect());
         self

@@ -1,6 +1,7 @@
 //! The keys in a row's body.
 
-use crate::codec::write_string;
+use crate::codec::{write_keys, write_string};
+use crate::model::{PARTITION_KEY, ROW_KEY};
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
 use serde::Deserializer as _;
@@ -20,10 +21,7 @@ pub(crate) fn addressed<'b>(
         return Ok(Cow::Borrowed(body));
     }
     let mut keys = Vec::with_capacity(body.len() + partition_key.len() + row_key.len() + 40);
-    keys.extend_from_slice(b"{\"PartitionKey\":");
-    write_string(&mut keys, partition_key);
-    keys.extend_from_slice(b",\"RowKey\":");
-    write_string(&mut keys, row_key);
+    write_keys(&mut keys, partition_key, row_key);
     let members = serde_json::Deserializer::from_slice(body)
         .deserialize_map(OtherMembers)
         .map_err(|error| {
@@ -42,7 +40,8 @@ pub(crate) fn addressed<'b>(
 
 /// Whether the body is sure to start with these keys; not for keys that JSON would escape.
 fn starts_with_keys(body: &[u8], partition_key: &str, row_key: &str) -> bool {
-    let texts = ["{\"PartitionKey\":\"", partition_key, "\",\"RowKey\":\"", row_key, "\""];
+    let texts =
+        ["{\"", PARTITION_KEY, "\":\"", partition_key, "\",\"", ROW_KEY, "\":\"", row_key, "\""];
     let rest = texts.iter().try_fold(body, |rest, text| rest.strip_prefix(text.as_bytes()));
     matches!(rest, Some([b',' | b'}', ..]))
         && !partition_key.contains(['"', '\\'])
@@ -62,7 +61,7 @@ impl<'de> Visitor<'de> for OtherMembers {
     fn visit_map<A: MapAccess<'de>>(self, mut row: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
         while let Some(member) = row.next_entry::<Cow<'de, str>, &'de RawValue>()? {
-            if !matches!(&*member.0, "PartitionKey" | "RowKey") {
+            if !matches!(&*member.0, PARTITION_KEY | ROW_KEY) {
                 members.push(member);
             }
         }

@@ -4,7 +4,7 @@ use super::encode::{percent_encode, push};
 use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
 use super::{API_VERSION, Method, Request, batch};
 use crate::codec::is_property_name;
-use crate::model::{MAX_PAGE_ROWS, Metadata, TableName};
+use crate::model::{MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::{Filter, RowQuery};
 use crate::store::{Batch, ErrorCode, Operation, StoreError, limits};
 use bytes::Bytes;
@@ -80,8 +80,8 @@ impl Service {
         select: Option<&[&str]>,
         metadata: Metadata,
     ) -> Result<Request, StoreError> {
-        limits::check_key("PartitionKey", partition_key)?;
-        limits::check_key("RowKey", row_key)?;
+        limits::check_key(PARTITION_KEY, partition_key)?;
+        limits::check_key(ROW_KEY, row_key)?;
         let mut target = String::new();
         push_row_target(&mut target, table, partition_key, row_key);
         if let Some(select) = select {
@@ -138,7 +138,7 @@ impl Service {
         partition_key: &str,
         operation: &Operation,
     ) -> Result<Request, StoreError> {
-        limits::check_key("PartitionKey", partition_key)?;
+        limits::check_key(PARTITION_KEY, partition_key)?;
         let write = Write::new(self.dialect, table, partition_key, operation)?;
         let mut target = String::new();
         write.push_target(&mut target);
@@ -162,7 +162,7 @@ impl Service {
         let Batch { partition_key, operations } = transaction;
         limits::check_count(operations)?;
         limits::check_distinct(operations)?;
-        limits::check_key("PartitionKey", partition_key).map_err(|error| error.at(0))?;
+        limits::check_key(PARTITION_KEY, partition_key).map_err(|error| error.at(0))?;
         let bytes = operations.iter().filter_map(|operation| operation.action.body());
         let bytes = bytes.map(Bytes::len).sum();
         let accept = self.accept(Metadata::None);

@@ -3,7 +3,7 @@
 use super::encode::push_quoted;
 use super::service::Dialect;
 use super::{Header, Method, row_keys};
-use crate::model::TableName;
+use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ impl<'o> Write<'o> {
         operation: &'o Operation,
     ) -> Result<Self, StoreError> {
         let Operation { row_key, action } = operation;
-        limits::check_key("RowKey", row_key)?;
+        limits::check_key(ROW_KEY, row_key)?;
         let (method, tunnelled) = verb(dialect, action);
         let if_match = action.if_match().map(if_match_text).transpose()?;
         let inserts = matches!(action, Action::Insert(_));
@@ -87,9 +87,13 @@ pub(crate) fn push_row_target(
     target.reserve(table.as_str().len() + keys + keys / 4 + 32);
     target.push('/');
     target.push_str(table.as_str());
-    target.push_str("(PartitionKey=");
+    target.push('(');
+    target.push_str(PARTITION_KEY);
+    target.push('=');
     push_quoted(target, partition_key);
-    target.push_str(",RowKey=");
+    target.push(',');
+    target.push_str(ROW_KEY);
+    target.push('=');
     push_quoted(target, row_key);
     target.push(')');
 }

@@ -1,7 +1,7 @@
 //! What the stored rows say about a write whose answer was lost.
 
 use super::write_id::WriteIdProperty;
-use crate::model::{DateTime, ETag};
+use crate::model::{DateTime, ETag, TIMESTAMP};
 use crate::store::{Action, IfMatch, Operation, StoredRow};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ fn is_hopeless(operation: &Operation, row: &StoredRow) -> bool {
 }
 
 fn timestamp(members: &BTreeMap<String, &RawValue>) -> Option<DateTime> {
-    serde_json::from_str::<String>(members.get("Timestamp")?.get()).ok()?.parse().ok()
+    serde_json::from_str::<String>(members.get(TIMESTAMP)?.get()).ok()?.parse().ok()
 }
 
 /// The ETag of a version that we wrote and another write has replaced since: well-formed, and no

@@ -1,7 +1,7 @@
 //! The id that a write leaves in its rows, to be recognised there.
 
 use crate::layer::LayerError;
-use crate::model::ETag;
+use crate::model::{ETag, TYPE_ANNOTATION, is_system_property};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError};
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -18,12 +18,11 @@ pub(super) struct WriteIdProperty(Cow<'static, str>);
 
 impl WriteIdProperty {
     pub(super) fn new(name: Cow<'static, str>) -> Result<Self, LayerError> {
-        let own = ["PartitionKey", "RowKey", "Timestamp"];
         let starts = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
         let valid = starts
             && name.len() <= 255
             && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
-            && !own.contains(&&*name);
+            && !is_system_property(&name);
         if valid { Ok(Self(name)) } else { Err(LayerError::WriteIdName(name.into_owned())) }
     }
 
@@ -76,7 +75,7 @@ impl WriteIdProperty {
             if members.remove(&**name).is_some_and(|own| !is_mark(own)) {
                 return Err(self.taken());
             }
-            members.remove(&format!("{name}@odata.type"));
+            members.remove(&format!("{name}{TYPE_ANNOTATION}"));
             members.insert(name.clone().into_owned(), &value);
             return Ok(serde_json::to_vec(&members).ok().map(Bytes::from));
         }
