@@ -4,6 +4,7 @@ mod error;
 mod json;
 mod members;
 mod names;
+mod object;
 mod overlay;
 mod property;
 mod seen_names;
@@ -17,6 +18,13 @@ pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;
 pub(crate) use names::Names;
+#[cfg(feature = "embedded")]
+pub(crate) use object::RawMember;
+#[cfg(any(feature = "azure", feature = "embedded"))]
+pub(crate) use object::visit_members;
+#[cfg(feature = "azure")]
+pub(crate) use object::write_member;
+pub(crate) use object::{MembersByName, members_by_name, write_object};
 pub(crate) use overlay::overlay;
 #[cfg(any(feature = "azure", fuzzing, test))]
 pub(crate) use writer::is_property_name;

@@ -1,45 +1,22 @@
-//! The members of a row's JSON object, as slices of its text.
-//!
-//! Invariant: no value tree is built. A member is its name and the text of its value.
+//! All members of one row, for lookup by name.
 
+use crate::codec::{RawMember, visit_members};
 use crate::model::TYPE_ANNOTATION;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
-
-/// One member: its name, and the JSON text of its value.
-#[derive(Debug, Clone)]
-pub(crate) struct Member<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) value: &'a str,
-}
-
-impl Member<'_> {
-    /// The property a type annotation belongs to, `None` when it is none.
-    pub(crate) fn annotated(&self) -> Option<&str> {
-        self.name.strip_suffix(TYPE_ANNOTATION)
-    }
-
-    /// The property this member states, or states the type of.
-    pub(crate) fn property(&self) -> &str {
-        self.annotated().unwrap_or(&self.name)
-    }
-}
 
 /// All members of one row, in the order of its text.
 #[derive(Debug)]
-pub(crate) struct Members<'a>(Vec<Member<'a>>);
+pub(crate) struct Members<'a>(Vec<RawMember<'a>>);
 
 impl<'a> Members<'a> {
     /// Reads a JSON object.
     pub(crate) fn read(object: &'a str) -> serde_json::Result<Self> {
         let mut members = Vec::with_capacity(16);
-        visit(object, |member| members.push(member))?;
+        visit_members(object, |member| members.push(member))?;
         Ok(Self(members))
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Member<'a>> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, RawMember<'a>> {
         self.0.iter()
     }
 
@@ -50,7 +27,7 @@ impl<'a> Members<'a> {
 
     /// The JSON text of a property's type annotation.
     pub(crate) fn annotation(&self, property: &str) -> Option<&'a str> {
-        let annotates = |member: &&Member<'a>| member.annotated() == Some(property);
+        let annotates = |member: &&RawMember<'a>| member.annotated() == Some(property);
         self.iter().find(annotates).map(|member| member.value)
     }
 
@@ -64,7 +41,7 @@ impl<'a> Members<'a> {
 
 /// The members of a row, sorted by name: a row may have hundreds, each with an annotation.
 #[derive(Debug)]
-pub(crate) struct ByName<'m, 'a>(Vec<&'m Member<'a>>);
+pub(crate) struct ByName<'m, 'a>(Vec<&'m RawMember<'a>>);
 
 impl<'a> ByName<'_, 'a> {
     /// The JSON text of a member.
@@ -75,7 +52,7 @@ impl<'a> ByName<'_, 'a> {
 
     /// The JSON text of a property's type annotation.
     pub(crate) fn annotation(&self, property: &str) -> Option<&'a str> {
-        let order = |member: &&Member<'_>| {
+        let order = |member: &&RawMember<'_>| {
             let name = member.name.as_bytes();
             let (head, tail) = name.split_at(name.len().min(property.len()));
             head.cmp(property.as_bytes()).then_with(|| tail.cmp(TYPE_ANNOTATION.as_bytes()))
@@ -90,13 +67,6 @@ impl<'a> ByName<'_, 'a> {
     }
 }
 
-/// Calls `each` with every member of a JSON object.
-pub(crate) fn visit<'a>(object: &'a str, each: impl FnMut(Member<'a>)) -> serde_json::Result<()> {
-    let mut deserializer = serde_json::Deserializer::from_str(object);
-    Each(each).deserialize(&mut deserializer)?;
-    deserializer.end()
-}
-
 /// The text of a JSON string; `None` when the value is not a string, or not Unicode.
 pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
@@ -104,59 +74,6 @@ pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
         serde_json::from_str(value).ok().map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
-    }
-}
-
-struct Each<F>(F);
-
-impl<'de, F: FnMut(Member<'de>)> DeserializeSeed<'de> for Each<F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, F: FnMut(Member<'de>)> Visitor<'de> for Each<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of properties")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
-            let value = map.next_value::<&'de RawValue>()?.get();
-            (self.0)(Member { name, value });
-        }
-        Ok(())
-    }
-}
-
-/// A name without escapes is a slice of the text.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a property name")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
     }
 }
 

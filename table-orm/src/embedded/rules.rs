@@ -3,10 +3,10 @@
 //! Invariant: what comes out of [`normalise`] is an object with PartitionKey, RowKey and valid
 //! properties only, ready to be stored behind a Timestamp. No database code here.
 
-use super::members::{ByName, Member, Members};
+use super::members::{ByName, Members};
 use super::property::{Fault, Property};
 use super::{members, stored};
-use crate::codec::write_keys;
+use crate::codec::{RawMember, write_keys};
 use crate::model::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
     METADATA_PREFIX, PARTITION_KEY, ROW_KEY, TIMESTAMP, entity_size, is_system_property, order,
@@ -76,7 +76,12 @@ fn read(object: &str) -> Result<Members<'_>, StoreError> {
 /// The bytes of the members of the keys, beside the keys.
 const KEY_MEMBERS: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
 
-fn rewrite(length: usize, properties: &[&Member<'_>], partition_key: &str, row_key: &str) -> Bytes {
+fn rewrite(
+    length: usize,
+    properties: &[&RawMember<'_>],
+    partition_key: &str,
+    row_key: &str,
+) -> Bytes {
     let keys = KEY_MEMBERS + partition_key.len() + row_key.len();
     let mut out = Vec::with_capacity(keys + length);
     write_keys(&mut out, partition_key, row_key);
@@ -102,7 +107,7 @@ struct Totals {
 
 impl Totals {
     /// Counts a member of a row that is known to be valid.
-    fn add(&mut self, member: &Member<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
+    fn add(&mut self, member: &RawMember<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
         if member.annotated().is_some() {
             return Ok(());
         }
@@ -145,7 +150,7 @@ impl Totals {
 struct Row<'r, 'a> {
     partition_key: &'r str,
     row_key: &'r str,
-    properties: Vec<&'r Member<'a>>,
+    properties: Vec<&'r RawMember<'a>>,
     /// Keys of the body that agree with the address.
     agreeing_keys: usize,
     /// Members that are not stored.
@@ -167,7 +172,7 @@ impl<'r, 'a> Row<'r, 'a> {
         }
     }
 
-    fn admit(&mut self, member: &'r Member<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
+    fn admit(&mut self, member: &'r RawMember<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
         match &*member.name {
             PARTITION_KEY => self.admit_key(member, self.partition_key)?,
             ROW_KEY => self.admit_key(member, self.row_key)?,
@@ -181,7 +186,7 @@ impl<'r, 'a> Row<'r, 'a> {
         Ok(())
     }
 
-    fn admit_key(&mut self, member: &Member<'_>, address: &str) -> Result<(), StoreError> {
+    fn admit_key(&mut self, member: &RawMember<'_>, address: &str) -> Result<(), StoreError> {
         if member.value == "null" {
             self.left_out += 1;
             return Ok(());
@@ -198,7 +203,7 @@ impl<'r, 'a> Row<'r, 'a> {
 
     fn admit_annotation(
         &mut self,
-        member: &'r Member<'a>,
+        member: &'r RawMember<'a>,
         property: &str,
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
@@ -215,7 +220,7 @@ impl<'r, 'a> Row<'r, 'a> {
 
     fn admit_property(
         &mut self,
-        member: &'r Member<'a>,
+        member: &'r RawMember<'a>,
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
         check_name(&member.name)?;
@@ -241,7 +246,7 @@ impl<'r, 'a> Row<'r, 'a> {
 }
 
 fn read_property<'a>(
-    member: &Member<'a>,
+    member: &RawMember<'a>,
     row: &ByName<'_, 'a>,
 ) -> Result<Property<'a>, StoreError> {
     let name = &member.name;

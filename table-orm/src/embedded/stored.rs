@@ -4,7 +4,7 @@
 //! full width, so the row's version stands at a fixed place; PartitionKey, RowKey and the
 //! properties follow as they were sent.
 
-use super::members;
+use crate::codec::{RawMember, visit_members};
 use crate::model::{DateTime, ETag};
 use crate::store::{ErrorCode, StoreError};
 use std::error::Error;
@@ -61,7 +61,7 @@ pub(crate) fn select(
 ) -> Result<(), StoreError> {
     out.push(b'{');
     let start = out.len();
-    members::visit(row, |member| {
+    visit_members(row, |member| {
         let property = member.property();
         if names.iter().any(|name| name.as_ref() == property) {
             if out.len() > start {
@@ -76,7 +76,7 @@ pub(crate) fn select(
 }
 
 /// Appends `"name":value`. Names that passed the rules need no escape.
-pub(crate) fn append(out: &mut Vec<u8>, member: &members::Member<'_>) {
+pub(crate) fn append(out: &mut Vec<u8>, member: &RawMember<'_>) {
     out.push(b'"');
     out.extend_from_slice(member.name.as_bytes());
     out.extend_from_slice(b"\":");
