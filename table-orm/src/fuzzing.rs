@@ -16,7 +16,7 @@ use uuid::Uuid;
 /// has operations.
 #[cfg(feature = "azure")]
 pub fn answer(status: u16, header: &str, body: &[u8]) {
-    use crate::azure::protocol::Response;
+    use crate::azure::protocol::WireResponse;
     use crate::store::{Action, IfMatch, Operation};
 
     let delete = |row_key: &str| Operation {
@@ -25,7 +25,7 @@ pub fn answer(status: u16, header: &str, body: &[u8]) {
     };
     let operations = [delete("a"), delete("b")];
     let headers = [("ETag", header), ("Retry-After", header), ("Date", header)];
-    let answer = || Response::new(status, headers, bytes::Bytes::copy_from_slice(body));
+    let answer = || WireResponse::new(status, headers, bytes::Bytes::copy_from_slice(body));
     let _ = answer().table_names();
     let _ = answer().row();
     let _ = answer().page();
@@ -150,12 +150,12 @@ fn tokens(filter: &str) -> Vec<String> {
 /// The filter that a server reads from the request, if one is sent.
 #[cfg(feature = "azure")]
 fn sent(filter: crate::query::Filter) -> Option<String> {
-    use crate::azure::protocol::{Dialect, Service};
+    use crate::azure::protocol::{Dialect, TableService};
     use crate::query::{KeyRange, RowQuery};
 
     let table = crate::model::TableName::new("Fuzzed").expect("a table name");
     let query = RowQuery { filter: Some(filter), ..RowQuery::new(table, KeyRange::ALL) };
-    let service = Service::new("https://fuzzed", Dialect::Storage);
+    let service = TableService::new("https://fuzzed", Dialect::Storage);
     let target = service.query(&query).ok()?.target;
     let url = azure_core::http::Url::parse(&format!("https://fuzzed{target}")).expect("a URL");
     let parameters: Vec<_> = url.query_pairs().into_owned().collect();

@@ -1,9 +1,8 @@
 //! Connection strings, as the Azure portal shows them.
 
-use super::account_service::AccountService;
-use super::auth::{Kind, is_account_name};
-use super::endpoint::parse_endpoint;
-use super::{ConnectError, Credential, SharedKey};
+use super::auth::{Credential, CredentialKind, SharedKey, is_account_name};
+use super::endpoint::{AccountService, parse_endpoint};
+use super::error::{ConnectError, ConnectionStringError};
 use std::str::FromStr;
 
 /// The account of Azurite, the same everywhere and no secret (Azurite documentation, "Well-known
@@ -28,38 +27,6 @@ pub struct ConnectionString {
     pub endpoint: String,
     /// The account key or shared access signature.
     pub credential: Credential,
-}
-
-/// A connection string that cannot be read. Shows none of its values.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectionStringError {
-    /// A part without `=`, or with no name before it, by its place from 1.
-    #[error("part {0} of the connection string is not `Name=value`")]
-    NoSetting(usize),
-    /// A setting that connection strings of Azure Storage do not have.
-    #[error(
-        "`{0}` is no setting of Azure Storage's connection strings; correct its name or leave it out"
-    )]
-    Unknown(String),
-    /// A setting given twice.
-    #[error("the connection string gives `{0}` twice")]
-    Twice(&'static str),
-    /// A setting that is needed and not there.
-    #[error("the connection string does not give {0}")]
-    Missing(&'static str),
-    /// A setting whose value is to be base64 text.
-    #[error("the connection string gives `{0}` a value that is not base64")]
-    NotBase64(&'static str),
-    /// A setting whose value cannot be used.
-    #[error("the connection string gives `{0}` a value that cannot be used")]
-    Invalid(&'static str),
-    /// A setting whose value is no endpoint.
-    #[error(
-        "the connection string gives `{0}` a value that is not an http or https URL without user, \
-         query and fragment; a signature has a setting of its own, `SharedAccessSignature`"
-    )]
-    Endpoint(&'static str),
 }
 
 /// The settings that are passed over.
@@ -116,8 +83,8 @@ impl ConnectionString {
     #[must_use]
     pub const fn shared_key(&self) -> Option<&SharedKey> {
         match &self.credential.0 {
-            Kind::SharedKey(key) => Some(key),
-            Kind::Sas(_) | Kind::Token(_) => None,
+            CredentialKind::SharedKey(key) => Some(key),
+            CredentialKind::Sas(_) | CredentialKind::Token(_) => None,
         }
     }
 
@@ -245,7 +212,7 @@ fn checked(endpoint: String, setting: &'static str) -> Result<String, Connection
 
 fn shared_key(account: &str, key: &str) -> Result<Credential, ConnectionStringError> {
     match SharedKey::new(account, key) {
-        Ok(key) => Ok(Credential(Kind::SharedKey(key))),
+        Ok(key) => Ok(Credential(CredentialKind::SharedKey(key))),
         Err(ConnectError::AccountName) => Err(ConnectionStringError::Invalid("AccountName")),
         Err(_) => Err(ConnectionStringError::NotBase64("AccountKey")),
     }

@@ -15,15 +15,18 @@
 //! # Ok::<(), table_orm::Error>(())
 //! ```
 
-pub(crate) mod account_service;
 mod auth;
 pub(crate) mod connect;
 mod connection_string;
 pub(crate) mod endpoint;
+mod error;
+mod options;
 pub mod protocol;
 #[cfg(feature = "azure-queue")]
 mod queues;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod transport;
 
 pub use auth::{Credential, Permissions, SasError, SharedKey, TableSas};
@@ -57,8 +60,9 @@ pub use azure_core::http::policies::Policy;
 /// What [`Policy::send`] returns: the answer, or a [`CoreError`].
 #[doc(inline)]
 pub use azure_core::http::policies::PolicyResult;
-pub use connect::{ConnectError, ConnectOptions};
-pub use connection_string::{ConnectionString, ConnectionStringError};
+pub use connection_string::ConnectionString;
+pub use error::{ConnectError, ConnectionStringError};
+pub use options::ConnectOptions;
 pub use protocol::{CorsMethod, CorsRule};
 #[cfg(feature = "azure-queue")]
 pub use queues::AzureQueues;

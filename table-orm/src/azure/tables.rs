@@ -1,10 +1,12 @@
 //! Tables of an account: a [`Store`] over HTTP.
 
 use super::auth::Credential;
-use super::connect::{self, ConnectError, ConnectOptions};
+use super::connect;
 use super::connection_string::ConnectionString;
-use super::protocol::CorsRule;
-use crate::azure::protocol::{Method, Request, Response, Service};
+use super::endpoint::{AccountService, dialect, parse_endpoint};
+use super::error::ConnectError;
+use super::options::ConnectOptions;
+use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
@@ -25,11 +27,11 @@ use std::sync::Arc;
 /// themselves: it may be used in several.
 #[derive(Clone)]
 pub struct AzureStore {
-    pub(super) endpoint: Url,
-    pub(super) service: Service,
-    pub(super) pipeline: Pipeline,
+    endpoint: Url,
+    service: TableService,
+    pipeline: Pipeline,
     /// What to look at when a request is not authorized; empty where the credential is not known.
-    pub(super) advice: Arc<str>,
+    help: Arc<str>,
 }
 
 impl AzureStore {
@@ -61,7 +63,18 @@ impl AzureStore {
         credential: impl Into<Credential>,
         options: ConnectOptions,
     ) -> Result<Self, ConnectError> {
-        connect::connect(endpoint, credential.into(), options)
+        let (url, credential) = (parse_endpoint(endpoint)?, credential.into());
+        let (help, limit) = (credential.help(), options.request_timeout);
+        let authorize = connect::authorization(limit, AccountService::Tables, &url, credential)?;
+        let pipeline = connect::pipeline(&url, vec![authorize], options)?;
+        Ok(Self::through(url, pipeline, &help))
+    }
+
+    /// Returns the store at an endpoint whose requests go through a pipeline. `help` says what to
+    /// check when a request is not authorized.
+    pub(crate) fn through(endpoint: Url, pipeline: Pipeline, help: &str) -> Self {
+        let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
+        Self { endpoint, service, pipeline, help: help.into() }
     }
 
     /// The rules for browsers of the account's table service. Cosmos DB has none.
@@ -82,7 +95,7 @@ impl AzureStore {
         self.send(self.service.set_cors_rules(rules)?).await?.done()
     }
 
-    async fn send(&self, request: Request) -> Result<Response, StoreError> {
+    async fn send(&self, request: WireRequest) -> Result<WireResponse, StoreError> {
         let (path, query) = request.target.split_once('?').unzip();
         let path = path.unwrap_or(&request.target);
         let mut url = self.endpoint.clone();
@@ -113,18 +126,18 @@ impl AzureStore {
         let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
         let body = whole(body).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let response = Response::new(status.into(), headers, body);
+        let response = WireResponse::new(status.into(), headers, body);
         match status.into() {
-            401 | 403 => Err(self.advised(response.fault())),
+            401 | 403 => Err(self.with_help(response.fault())),
             _ => Ok(response),
         }
     }
 
     /// The service's error, and where it is that of a request without authorization, what to check.
-    fn advised(&self, mut error: StoreError) -> StoreError {
-        if error.is_unauthorized() && !self.advice.is_empty() {
-            let told = error.message.trim_end_matches('.');
-            error.message = format!("{told}; {}", self.advice);
+    fn with_help(&self, mut error: StoreError) -> StoreError {
+        if error.is_unauthorized() && !self.help.is_empty() {
+            let message = error.message.trim_end_matches('.');
+            error.message = format!("{message}; {}", self.help);
         }
         error
     }
@@ -234,6 +247,6 @@ impl Store for AzureStore {
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
         let response = self.send(request).await?;
-        response.committed(&transaction.operations).map_err(|error| self.advised(error))
+        response.committed(&transaction.operations).map_err(|error| self.with_help(error))
     }
 }

@@ -4,6 +4,7 @@
 //! is written back byte for byte as it was read.
 
 use super::write_string;
+#[cfg(feature = "embedded")]
 use crate::model::TYPE_ANNOTATION;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -18,6 +19,7 @@ pub(crate) struct RawMember<'a> {
     pub(crate) value: &'a str,
 }
 
+#[cfg(feature = "embedded")]
 impl RawMember<'_> {
     /// Returns the property that the member annotates; `None` for a member that is no annotation.
     pub(crate) fn annotated(&self) -> Option<&str> {

@@ -20,18 +20,17 @@
 //! # }
 //! ```
 
-mod passage;
+mod pipeline;
 
-use crate::azure::connect::{ConnectError, ConnectOptions};
 use crate::azure::endpoint::parse_endpoint;
-use crate::azure::{AzureStore, ClientOptions, connect};
+use crate::azure::{AzureStore, ClientOptions, ConnectError, ConnectOptions, connect};
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use azure_core::http::Transport;
 use azure_data_tables::clients::TableServiceClient;
-use passage::Passage;
+use pipeline::PipelineTransport;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,8 +63,8 @@ impl DataTablesStore {
         let transport = azure_core_0_21::TransportOptions::new(Arc::new(client));
         let mut options = azure_core_0_21::ClientOptions::new(transport)
             .retry(azure_core_0_21::RetryOptions::none());
-        options.per_call_policies_mut().push(Arc::new(passage::Enter));
-        options.per_retry_policies_mut().push(Arc::new(passage::Leave));
+        options.per_call_policies_mut().push(Arc::new(pipeline::InjectPolicy));
+        options.per_retry_policies_mut().push(Arc::new(pipeline::CapturePolicy));
         Ok(options)
     }
 
@@ -75,14 +74,15 @@ impl DataTablesStore {
     /// [`ConnectError::ClientOptions`] for a client that was not built with
     /// [`options`](Self::options); a query of one row may have been sent then.
     pub async fn new(client: TableServiceClient) -> Result<Self, ConnectError> {
-        let passage = Passage::new(client);
-        let endpoint = passage.endpoint().await.ok_or(ConnectError::ClientOptions)?;
+        let transport = PipelineTransport::new(client);
+        let endpoint = transport.endpoint().await.ok_or(ConnectError::ClientOptions)?;
         let url = parse_endpoint(&endpoint)?;
-        let transport = Some(Transport::new(Arc::new(passage)));
+        let transport = Some(Transport::new(Arc::new(transport)));
         let client = ClientOptions { transport, ..ClientOptions::default() };
         let options = ConnectOptions { client, ..ConnectOptions::default() };
         // The client authorizes the requests.
-        Ok(Self(connect::start(&url, Vec::new(), options)?))
+        let pipeline = connect::pipeline(&url, Vec::new(), options)?;
+        Ok(Self(AzureStore::through(url, pipeline, "")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns the writes of a caller into a request: everything that can be checked without the
 //! database is checked here, on the caller's task.
 
-use super::apply::{AdmittedOperation, Request};
+use super::apply::{AdmittedOperation, Change};
 use super::{key_bytes, layout, rules};
 use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, Batch, Operation, StoreError, limits};
@@ -12,15 +12,15 @@ pub(crate) fn write(
     table: &TableName,
     partition_key: &str,
     operation: Operation,
-) -> Result<Request, StoreError> {
+) -> Result<Change, StoreError> {
     check_bytes(partition_key, std::slice::from_ref(&operation))?;
     limits::check_key(PARTITION_KEY, partition_key)?;
     let operation = admit(partition_key, operation)?;
-    Ok(Request::Write { table: stored_name(table), operations: vec![operation] })
+    Ok(Change::Write { table: stored_name(table), operations: vec![operation] })
 }
 
 /// An entity group transaction.
-pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Request, StoreError> {
+pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Change, StoreError> {
     let Batch { partition_key, operations } = transaction;
     limits::check_count(&operations)?;
     check_bytes(&partition_key, &operations)?;
@@ -30,7 +30,7 @@ pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Reque
     for (index, operation) in operations.into_iter().enumerate() {
         admitted.push(admit(&partition_key, operation).map_err(|error| error.at(index))?);
     }
-    Ok(Request::Write { table: stored_name(table), operations: admitted })
+    Ok(Change::Write { table: stored_name(table), operations: admitted })
 }
 
 fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation, StoreError> {

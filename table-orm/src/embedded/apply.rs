@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 /// A change of the database.
 #[derive(Debug)]
-pub(crate) enum Request {
+pub(crate) enum Change {
     /// Operations on different rows of one table.
     Write {
         /// The table's lower-case name.
@@ -39,17 +39,17 @@ pub(crate) struct AdmittedOperation {
 }
 
 /// What a request brought about: the new ETag of each row it wrote, `None` for a delete.
-pub(crate) type Answer = Result<Vec<Option<ETag>>, StoreError>;
+pub(crate) type ChangeResult = Result<Vec<Option<ETag>>, StoreError>;
 
 /// The one writer of a database: what it keeps in memory between transactions.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct DatabaseWriter {
     /// The lower-case names of all tables.
     tables: BTreeSet<String>,
     clock: Clock,
 }
 
-impl Writer {
+impl DatabaseWriter {
     /// Reads, or creates, our own tables of the database.
     pub(crate) fn start(database: &Database) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
@@ -84,22 +84,22 @@ impl Writer {
     pub(crate) fn apply<'r>(
         &mut self,
         database: &Database,
-        requests: impl Iterator<Item = &'r Request>,
-    ) -> Result<Vec<Answer>, redb::Error> {
+        requests: impl Iterator<Item = &'r Change>,
+    ) -> Result<Vec<ChangeResult>, redb::Error> {
         let transaction = database.begin_write()?;
         let mut answers = Vec::with_capacity(requests.size_hint().0);
         let mut open = OpenTable::none(&transaction);
         for request in requests {
             answers.push(match request {
-                Request::Write { table, operations } if self.tables.contains(table) => {
+                Change::Write { table, operations } if self.tables.contains(table) => {
                     write_rows(open.get(table)?, operations, &mut self.clock)?
                 }
-                Request::Write { table, .. } => Err(table_not_found(table)),
-                Request::CreateTable(name) => {
+                Change::Write { table, .. } => Err(table_not_found(table)),
+                Change::CreateTable(name) => {
                     open.close();
                     self.create_table(&transaction, name)?
                 }
-                Request::DeleteTable(name) => {
+                Change::DeleteTable(name) => {
                     open.close();
                     self.delete_table(&transaction, name)?
                 }
@@ -125,7 +125,7 @@ impl Writer {
         &mut self,
         transaction: &WriteTransaction,
         name: &TableName,
-    ) -> Result<Answer, redb::Error> {
+    ) -> Result<ChangeResult, redb::Error> {
         let key = layout::lower_case(name.as_str()).into_owned();
         if self.tables.contains(&key) {
             return Ok(Err(StoreError::new(
@@ -143,7 +143,7 @@ impl Writer {
         &mut self,
         transaction: &WriteTransaction,
         name: &TableName,
-    ) -> Result<Answer, redb::Error> {
+    ) -> Result<ChangeResult, redb::Error> {
         let key = layout::lower_case(name.as_str());
         if !self.tables.remove(&*key) {
             return Ok(Err(StoreError::new(
@@ -196,7 +196,7 @@ fn write_rows(
     rows: &mut RowsTable<'_>,
     operations: &[AdmittedOperation],
     clock: &mut Clock,
-) -> Result<Answer, redb::Error> {
+) -> Result<ChangeResult, redb::Error> {
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let stored = rows.get(&*operation.key)?;

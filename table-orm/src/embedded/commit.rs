@@ -5,7 +5,7 @@
 //! goes on until none waits. Requests belong to the leader, not to the writers' futures, so a
 //! dropped future loses nothing but its answer.
 
-use super::apply::{Answer, Request};
+use super::apply::{Change, ChangeResult};
 use super::engine::Failure;
 use super::{Inner, open};
 use crate::store::{ErrorCode, StoreError};
@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 /// A request and where its answer goes.
 #[derive(Debug)]
 struct Submission {
-    request: Request,
-    answer: oneshot::Sender<Answer>,
+    request: Change,
+    answer: oneshot::Sender<ChangeResult>,
 }
 
 /// Requests that are carried out together.
@@ -25,7 +25,7 @@ type Group = Vec<Submission>;
 
 /// The requests that wait for the leader.
 #[derive(Debug, Default)]
-pub(crate) struct Queue(Mutex<Waiting>);
+pub(crate) struct CommitQueue(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -33,7 +33,7 @@ struct Waiting {
     led: bool,
 }
 
-impl Queue {
+impl CommitQueue {
     /// Locks, also after a panic: the requests are whole between statements.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -67,7 +67,7 @@ impl Queue {
 }
 
 /// Carries out one request, in a group with those that other tasks submit meanwhile.
-pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Answer {
+pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult {
     let (sender, answer) = oneshot::channel();
     if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {
         let leader = Leader { inner: Arc::clone(inner), group, resigned: false };
@@ -132,7 +132,7 @@ impl Leader {
         leader
     }
 
-    fn apply(&self) -> Result<Vec<Answer>, Failure> {
+    fn apply(&self) -> Result<Vec<ChangeResult>, Failure> {
         self.inner.engine.apply(self.group.iter().map(|submission| &submission.request))
     }
 }
@@ -152,7 +152,7 @@ impl Drop for Leader {
 /// What became of a group.
 struct Outcome {
     group: Group,
-    result: Result<Vec<Answer>, Failure>,
+    result: Result<Vec<ChangeResult>, Failure>,
 }
 
 impl Outcome {

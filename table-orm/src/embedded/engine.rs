@@ -6,7 +6,7 @@
 //!
 //! Locks are taken in the order writer, database.
 
-use super::apply::{Answer, Request, Writer};
+use super::apply::{Change, ChangeResult, DatabaseWriter};
 use super::open::OpenError;
 use crate::store::{ErrorCode, StoreError};
 use redb::Database;
@@ -14,12 +14,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 use std::{fmt, io};
 
 /// Opens the database again.
-pub(crate) type Reopen = Box<dyn Fn() -> Result<(Database, Writer), OpenError> + Send + Sync>;
+pub(crate) type Reopen =
+    Box<dyn Fn() -> Result<(Database, DatabaseWriter), OpenError> + Send + Sync>;
 
 pub(crate) struct Engine {
     database: RwLock<Opened>,
     /// `None` after a failure, which may have left it ahead of the database.
-    writer: Mutex<Option<Writer>>,
+    writer: Mutex<Option<DatabaseWriter>>,
     /// `None` in memory, where nothing fails.
     reopen: Option<Reopen>,
 }
@@ -52,7 +53,10 @@ impl From<redb::Error> for Failure {
 }
 
 impl Engine {
-    pub(crate) fn new((database, writer): (Database, Writer), reopen: Option<Reopen>) -> Self {
+    pub(crate) fn new(
+        (database, writer): (Database, DatabaseWriter),
+        reopen: Option<Reopen>,
+    ) -> Self {
         let opened = Opened { database: Some(database), times: 1 };
         let (database, writer) = (RwLock::new(opened), Mutex::new(Some(writer)));
         Self { database, writer, reopen }
@@ -81,8 +85,8 @@ impl Engine {
     /// Carries out requests in one transaction.
     pub(crate) fn apply<'r>(
         &self,
-        requests: impl Iterator<Item = &'r Request>,
-    ) -> Result<Vec<Answer>, Failure> {
+        requests: impl Iterator<Item = &'r Change>,
+    ) -> Result<Vec<ChangeResult>, Failure> {
         let mut current = self.writer();
         if current.is_none() {
             let times = self.opened().times;
@@ -98,14 +102,14 @@ impl Engine {
 
     fn transact<'r>(
         &self,
-        current: &mut Option<Writer>,
-        requests: impl Iterator<Item = &'r Request>,
-    ) -> Result<Vec<Answer>, redb::Error> {
+        current: &mut Option<DatabaseWriter>,
+        requests: impl Iterator<Item = &'r Change>,
+    ) -> Result<Vec<ChangeResult>, redb::Error> {
         let opened = self.opened();
         let database = opened.database.as_ref().ok_or(redb::Error::DatabaseClosed)?;
         let mut writer = match current.take() {
             Some(writer) => writer,
-            None => Writer::start(database)?,
+            None => DatabaseWriter::start(database)?,
         };
         let answers = writer.apply(database, requests)?;
         *current = Some(writer);
@@ -113,7 +117,7 @@ impl Engine {
     }
 
     /// Closes the database that was opened as the so-manieth, and opens it again.
-    fn reopen(&self, writer: &mut Option<Writer>, times: u64) -> Result<(), OpenError> {
+    fn reopen(&self, writer: &mut Option<DatabaseWriter>, times: u64) -> Result<(), OpenError> {
         let Some(reopen) = &self.reopen else { return Ok(()) };
         let mut opened = self.opened_mut();
         if opened.times != times {
@@ -136,7 +140,7 @@ impl Engine {
     }
 
     /// Locks, also after a panic: the writer is absent while it works.
-    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+    fn writer(&self) -> MutexGuard<'_, Option<DatabaseWriter>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,19 +3,19 @@
 //! Invariant: three-valued logic. A comparison with a property that the row lacks, or that has
 //! another type, is unknown; a row is returned only where the filter is true.
 
-use super::members::Members;
-use super::property::Property;
+use super::members::RowMembers;
+use super::value::StoredValue;
 use crate::model::{Edm, EdmType, TIMESTAMP};
 use crate::query::{Comparison, Filter};
 use std::cmp::Ordering;
 
 /// Whether the row is to be returned.
-pub(crate) fn matches(filter: &Filter, row: &Members<'_>) -> bool {
+pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
     verdict(filter, row) == Some(true)
 }
 
 /// `None` stands for unknown.
-fn verdict(filter: &Filter, row: &Members<'_>) -> Option<bool> {
+fn verdict(filter: &Filter, row: &RowMembers<'_>) -> Option<bool> {
     match filter {
         Filter::Compare { property, comparison, value } => {
             compare(row, property, *comparison, value)
@@ -34,12 +34,12 @@ fn verdict(filter: &Filter, row: &Members<'_>) -> Option<bool> {
     }
 }
 
-fn compare(row: &Members<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
+fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
     let stored = row.get(name)?;
     let property = if name == TIMESTAMP {
-        Property::parse(stored, EdmType::DateTime)?
+        StoredValue::parse(stored, EdmType::DateTime)?
     } else {
-        Property::read(stored, row.annotation(name)).ok()?
+        StoredValue::read(stored, row.annotation(name)).ok()?
     };
     if property.edm_type() != value.edm_type() {
         return None;
@@ -71,7 +71,7 @@ mod tests {
         "B":"AAE=","B@odata.type":"Edm.Binary"}"#;
 
     fn holds(name: &'static str, comparison: Comparison, value: impl Into<Edm>) -> Option<bool> {
-        let members = Members::read(ROW).unwrap();
+        let members = RowMembers::read(ROW).unwrap();
         verdict(&Filter::compare(name, comparison, value), &members)
     }
 
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_absent_or_differently_typed_property_is_unknown() {
-        let members = Members::read(ROW).unwrap();
+        let members = RowMembers::read(ROW).unwrap();
         for (name, value) in [
             ("Absent", Edm::from(5)),
             ("I", Edm::from(5_i64)),

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 /// All members of one row, in the order of its text.
 #[derive(Debug)]
-pub(crate) struct Members<'a>(Vec<RawMember<'a>>);
+pub(crate) struct RowMembers<'a>(Vec<RawMember<'a>>);
 
-impl<'a> Members<'a> {
+impl<'a> RowMembers<'a> {
     /// Reads a JSON object.
     pub(crate) fn read(object: &'a str) -> serde_json::Result<Self> {
         let mut members = Vec::with_capacity(16);
@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn values_keep_their_text_and_names_are_read() {
         let members =
-            Members::read(r#" {"A":1.50 , "\u0042":"x\n","B@odata.type":"Edm.String"} "#).unwrap();
+            RowMembers::read(r#" {"A":1.50 , "\u0042":"x\n","B@odata.type":"Edm.String"} "#)
+                .unwrap();
         assert_eq!(members.get("A"), Some("1.50"));
         assert_eq!(members.get("B"), Some(r#""x\n""#));
         assert_eq!(members.annotation("B"), Some(r#""Edm.String""#));
@@ -102,9 +103,9 @@ mod tests {
     #[test]
     fn only_one_object_is_a_row() {
         for text in ["", "1", "[]", "{", "{}x", "{\"A\"}", "{} {}", "{\"A\":}"] {
-            assert!(Members::read(text).is_err(), "{text}");
+            assert!(RowMembers::read(text).is_err(), "{text}");
         }
-        let members = Members::read(r#"{"A":1,"B":2,"A":3}"#).unwrap();
+        let members = RowMembers::read(r#"{"A":1,"B":2,"A":3}"#).unwrap();
         assert_eq!(members.by_name().duplicate(), Some("A"));
     }
 

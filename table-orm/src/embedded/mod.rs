@@ -19,22 +19,22 @@ mod key_bytes;
 mod layout;
 mod members;
 mod open;
-mod property;
 mod read;
 mod rules;
 mod seek;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use open::OpenError;
 
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits};
-use apply::Request;
+use apply::Change;
 use async_trait::async_trait;
-use commit::Queue;
+use commit::CommitQueue;
 use engine::{Engine, Reopen};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct EmbeddedStore {
 #[derive(Debug)]
 struct Inner {
     engine: Engine,
-    queue: Queue,
+    queue: CommitQueue,
     /// The database file; `None` in memory.
     path: Option<PathBuf>,
 }
@@ -98,7 +98,7 @@ impl EmbeddedStore {
     }
 
     fn new(engine: Engine, path: Option<PathBuf>) -> Self {
-        Self { inner: Arc::new(Inner { engine, queue: Queue::default(), path }) }
+        Self { inner: Arc::new(Inner { engine, queue: CommitQueue::default(), path }) }
     }
 }
 
@@ -109,11 +109,11 @@ impl Store for EmbeddedStore {
     }
 
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        commit::submit(&self.inner, Request::CreateTable(table.clone())).await.map(drop)
+        commit::submit(&self.inner, Change::CreateTable(table.clone())).await.map(drop)
     }
 
     async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        commit::submit(&self.inner, Request::DeleteTable(table.clone())).await.map(drop)
+        commit::submit(&self.inner, Change::DeleteTable(table.clone())).await.map(drop)
     }
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {

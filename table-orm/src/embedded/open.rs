@@ -4,7 +4,7 @@
 //! database that was not closed, which redb makes before it lets anyone look. A file is first read
 //! without write access; an absent or empty one becomes a database.
 
-use super::apply::Writer;
+use super::apply::DatabaseWriter;
 use super::layout;
 use redb::backends::InMemoryBackend;
 use redb::{
@@ -107,7 +107,7 @@ const IN_MEMORY: &str = "(in memory)";
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Opens or creates a database file.
-pub(crate) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
+pub(crate) fn file(path: &Path) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         inspect(path)?;
         let database = builder().create(path).map_err(|error| database_error(path, error))?;
@@ -116,7 +116,7 @@ pub(crate) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
 }
 
 /// Opens a database file that was open before, also after a crash; creates none.
-pub(crate) fn existing(path: &Path) -> Result<(Database, Writer), OpenError> {
+pub(crate) fn existing(path: &Path) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         let database = builder().open(path).map_err(|error| database_error(path, error))?;
         start(path, database)
@@ -141,7 +141,7 @@ fn builder() -> Builder {
 }
 
 /// Creates a database in memory.
-pub(crate) fn in_memory() -> Result<(Database, Writer), OpenError> {
+pub(crate) fn in_memory() -> Result<(Database, DatabaseWriter), OpenError> {
     let path = Path::new(IN_MEMORY);
     let database = builder()
         .create_with_backend(InMemoryBackend::new())
@@ -149,9 +149,9 @@ pub(crate) fn in_memory() -> Result<(Database, Writer), OpenError> {
     start(path, database)
 }
 
-fn start(path: &Path, database: Database) -> Result<(Database, Writer), OpenError> {
+fn start(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {
     check_owner(path, &database)?;
-    let writer = Writer::start(&database).map_err(|error| redb_error(path, error))?;
+    let writer = DatabaseWriter::start(&database).map_err(|error| redb_error(path, error))?;
     Ok((database, writer))
 }
 

@@ -4,8 +4,8 @@
 //! [`MAX_SCANNED_ROWS`], whichever comes first, so no request runs for long.
 
 use super::apply::table_not_found;
-use super::members::Members;
-use super::seek::{Place, Seek};
+use super::members::RowMembers;
+use super::seek::{Seek, SeekBound};
 use super::{MAX_SCANNED_ROWS, filter_eval, layout, seek, stored};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
@@ -140,8 +140,8 @@ impl<'q> PageRows<'q> {
             if self.scanned == MAX_SCANNED_ROWS {
                 return Ok(Step::End(Some(seek::token(key.value()))));
             }
-            if let Some(Place::Beside(lower)) =
-                seek.rows.as_ref().map(|rows| rows.place(key.value()))
+            if let Some(SeekBound::SkipTo(lower)) =
+                seek.rows.as_ref().map(|rows| rows.locate(key.value()))
             {
                 self.scanned += 1;
                 return Ok(Step::Resume(lower));
@@ -157,7 +157,7 @@ impl<'q> PageRows<'q> {
 
     fn take(&mut self, row: &[u8]) -> Result<(), StoreError> {
         if let Some(filter) = self.filter {
-            let members = Members::read(stored::text(row)?).map_err(stored::corrupt)?;
+            let members = RowMembers::read(stored::text(row)?).map_err(stored::corrupt)?;
             if !filter_eval::matches(filter, &members) {
                 return Ok(());
             }

@@ -3,8 +3,8 @@
 //! Invariant: what comes out of [`normalise`] is an object with PartitionKey, RowKey and valid
 //! properties only, ready to be stored behind a Timestamp. No database code here.
 
-use super::members::{ByName, Members};
-use super::property::{Fault, Property};
+use super::members::{ByName, RowMembers};
+use super::value::{StoredValue, ValueFault};
 use super::{members, stored};
 use crate::codec::{RawMember, write_keys};
 use crate::model::{
@@ -46,7 +46,7 @@ pub(crate) fn normalise(
 
 /// The stored row with the properties of `patch`, a normalised row, in place of its own.
 pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
-    let stored_members = Members::read(stored).map_err(stored::corrupt)?;
+    let stored_members = RowMembers::read(stored).map_err(stored::corrupt)?;
     let patch_members = read(patch)?;
     let (stored_by_name, patch_by_name) = (stored_members.by_name(), patch_members.by_name());
     let mut out = Vec::with_capacity(stored.len() + patch.len());
@@ -68,8 +68,8 @@ pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     Ok(out.into())
 }
 
-fn read(object: &str) -> Result<Members<'_>, StoreError> {
-    Members::read(object)
+fn read(object: &str) -> Result<RowMembers<'_>, StoreError> {
+    RowMembers::read(object)
         .map_err(|error| invalid("The body is not a JSON object of properties.").caused_by(error))
 }
 
@@ -120,7 +120,7 @@ impl Totals {
         Ok(())
     }
 
-    fn add_property(&mut self, name: &str, value: &Property<'_>) {
+    fn add_property(&mut self, name: &str, value: &StoredValue<'_>) {
         self.properties += 1;
         self.property_bytes += property_size(name, value.size());
     }
@@ -153,7 +153,7 @@ struct Row<'r, 'a> {
     properties: Vec<&'r RawMember<'a>>,
     /// Keys of the body that agree with the address.
     agreeing_keys: usize,
-    /// Members that are not stored.
+    /// RowMembers that are not stored.
     left_out: usize,
     totals: Totals,
 }
@@ -248,15 +248,17 @@ impl<'r, 'a> Row<'r, 'a> {
 fn read_property<'a>(
     member: &RawMember<'a>,
     row: &ByName<'_, 'a>,
-) -> Result<Property<'a>, StoreError> {
+) -> Result<StoredValue<'a>, StoreError> {
     let name = &member.name;
-    Property::read(member.value, row.annotation(name)).map_err(|fault| match fault {
-        Fault::UnknownType => StoreError::new(
+    StoredValue::read(member.value, row.annotation(name)).map_err(|fault| match fault {
+        ValueFault::UnknownType => StoreError::new(
             ErrorCode::INVALID_VALUE_TYPE,
             format!("The type of the property `{name}` is not an EDM type."),
         ),
-        Fault::Nested => invalid(format!("The property `{name}` is an array or an object.")),
-        Fault::NotA(edm) => invalid(format!("The value of the property `{name}` is not an {edm}.")),
+        ValueFault::Nested => invalid(format!("The property `{name}` is an array or an object.")),
+        ValueFault::NotA(edm) => {
+            invalid(format!("The value of the property `{name}` is not an {edm}."))
+        }
     })
 }
 
@@ -277,10 +279,10 @@ fn check_name(name: &str) -> Result<(), StoreError> {
     ))
 }
 
-fn check_length(name: &str, value: &Property<'_>) -> Result<(), StoreError> {
+fn check_length(name: &str, value: &StoredValue<'_>) -> Result<(), StoreError> {
     let (length, limit, unit) = match value {
-        Property::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
-        Property::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
+        StoredValue::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
+        StoredValue::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
         _ => return Ok(()),
     };
     if length <= limit {

@@ -1,7 +1,7 @@
 //! Where a query starts and stops: key ranges as bounds over row keys, and continuations.
 //!
 //! Invariant: the bounds hold exactly the partitions of the range, and in a single partition
-//! exactly its rows; over several partitions [`RowBounds`] tells the rest.
+//! exactly its rows; over several partitions [`RowBounds`] decides the rest.
 
 use super::key_bytes;
 use super::key_bytes::{PARTITION_END, SEPARATOR};
@@ -73,13 +73,13 @@ impl Seek {
     }
 }
 
-/// Where a row stands to the RowKeys asked for.
+/// Where a row lies relative to the RowKeys asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SeekBound {
     /// Among them.
     Within,
-    /// Beside them: the next row that can be among them is not before this bound.
-    Beside(KeyBound),
+    /// Outside: the next row among them does not lie before this bound.
+    SkipTo(KeyBound),
 }
 
 /// A range of RowKeys that applies to every partition of a scan.
@@ -90,10 +90,10 @@ pub(crate) struct RowBounds {
 }
 
 impl RowBounds {
-    /// Places a row by its key.
-    pub(crate) fn place(&self, key: &[u8]) -> Place {
+    /// Locates a row by its key.
+    pub(crate) fn locate(&self, key: &[u8]) -> SeekBound {
         let Some((partition_key, row_key)) = key_bytes::split(key) else {
-            return Place::Within;
+            return SeekBound::Within;
         };
         let partition = &key[..=partition_key.len()];
         let below = match &self.lower {
@@ -102,14 +102,14 @@ impl RowBounds {
             Bound::Unbounded => false,
         };
         if below && let Some(lower) = within(partition, self.lower.clone()) {
-            return Place::Beside(lower);
+            return SeekBound::SkipTo(lower);
         }
         let above = match &self.upper {
             Bound::Included(upper) => row_key > &upper[..],
             Bound::Excluded(upper) => row_key >= &upper[..],
             Bound::Unbounded => false,
         };
-        if above { Place::Beside(included(end(partition.to_vec()))) } else { Place::Within }
+        if above { SeekBound::SkipTo(included(end(partition.to_vec()))) } else { SeekBound::Within }
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
             let seek = Seek::new(&KeyRange { partition, row }, None).unwrap();
             let stored = key_bytes::row(&partition_key, &row_key);
             let bounded = above(&stored, &seek.lower) && below(&stored, &seek.upper);
-            let placed = seek.rows.as_ref().is_none_or(|rows| rows.place(&stored) == Place::Within);
+            let placed = seek.rows.as_ref().is_none_or(|rows| rows.locate(&stored) == SeekBound::Within);
             prop_assert_eq!(bounded && placed, expected);
             prop_assert!(!(seek.is_empty() && expected));
         }
@@ -280,7 +280,7 @@ mod tests {
             let keys = KeyRange { partition: Span::All, row };
             let seek = Seek::new(&keys, None).unwrap();
             let stored = key_bytes::row(&from.0, &from.1);
-            if let Some(Place::Beside(next)) = seek.rows.as_ref().map(|rows| rows.place(&stored)) {
+            if let Some(SeekBound::SkipTo(next)) = seek.rows.as_ref().map(|rows| rows.locate(&stored)) {
                 prop_assert!(!above(&stored, &next), "moves forward");
                 let later = key_bytes::row(&other.0, &other.1);
                 if later > stored && keys.row.contains(&other.1) {

@@ -3,8 +3,10 @@
 //! Invariant: the latest pop receipt of a message is the only one that renews or deletes it. The
 //! clock is tokio's, so a paused one makes time-outs pass in no time.
 
-use super::rules::{check_most, check_name, check_text, check_time};
-use super::{Message, QueueError, QueueErrorKind, Queues, Receipt};
+use super::{
+    Message, QueueError, QueueErrorKind, Queues, Receipt, check_most, check_name, check_text,
+    check_time,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Authorizes each try of a request: the last policies before the transport.
 
-use super::super::SharedKey;
-use super::super::account_service::AccountService;
+use super::credential::SharedKey;
+use crate::azure::endpoint::AccountService;
 use crate::azure::protocol::http_date;
 use async_trait::async_trait;
 use azure_core::credentials::{Secret, TokenRequestOptions};
@@ -10,10 +10,9 @@ use azure_core::http::headers::{AUTHORIZATION, CONTENT_TYPE, HeaderName, MS_DATE
 use azure_core::http::policies::auth::{Authorizer, OnRequest};
 use azure_core::http::policies::{Policy, PolicyResult};
 use azure_core::http::{ClientMethodOptions, Context, Request};
-use azure_core::time::OffsetDateTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
 /// Signs with the account's key: `SharedKeyLite` (service documentation, "Authorize with Shared
@@ -33,7 +32,7 @@ impl Policy for SignSharedKey {
         next: &[Arc<dyn Policy>],
     ) -> PolicyResult {
         let account = self.key.account();
-        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(SystemTime::now()));
         let signature = self.key.sign(&string_to_sign(self.service, account, request))?;
         request.insert_header(AUTHORIZATION, format!("SharedKeyLite {account}:{signature}"));
         next[0].send(context, request, &next[1..]).await
@@ -91,7 +90,7 @@ impl Policy for AppendSas {
         if query.is_some() {
             request.url_mut().set_query(query.as_deref());
         }
-        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(SystemTime::now()));
         next[0].send(context, request, &next[1..]).await.map_err(without_signature)
     }
 }

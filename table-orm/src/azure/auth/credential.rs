@@ -1,7 +1,7 @@
 //! What a request is authorized with.
 
-use super::super::ConnectError;
-use super::super::endpoint::parse_endpoint;
+use crate::azure::endpoint::parse_endpoint;
+use crate::azure::error::ConnectError;
 use azure_core::credentials::{Secret, TokenCredential};
 use azure_core::hmac::hmac_sha256;
 use azure_core::http::Url;
@@ -55,10 +55,10 @@ pub(crate) fn is_account_name(text: &str) -> bool {
 
 /// What a request is authorized with. `Debug` shows which kind it is, and no secret.
 #[derive(Clone)]
-pub struct Credential(pub(crate) Kind);
+pub struct Credential(pub(crate) CredentialKind);
 
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(crate) enum CredentialKind {
     SharedKey(SharedKey),
     Sas(Secret),
     Token(Arc<dyn TokenCredential>),
@@ -92,7 +92,7 @@ impl Credential {
         let signed = |text: &str| text.strip_prefix("sig=").is_some_and(|value| !value.is_empty());
         let parameters = || query.split('&');
         if query.bytes().all(in_query) && parameters().all(parameter) && parameters().any(signed) {
-            Ok(Self(Kind::Sas(Secret::new(query.to_owned()))))
+            Ok(Self(CredentialKind::Sas(Secret::new(query.to_owned()))))
         } else {
             Err(ConnectError::SharedAccessSignature)
         }
@@ -101,21 +101,23 @@ impl Credential {
 
 impl Credential {
     /// What to look at when the service does not accept it; no secret.
-    pub(crate) fn advice(&self) -> String {
+    pub(crate) fn help(&self) -> String {
         match &self.0 {
-            Kind::SharedKey(key) => format!(
+            CredentialKind::SharedKey(key) => format!(
                 "check the name `{}` and the key of the account, this machine's clock, and the \
                  account's network rules",
                 key.account
             ),
-            Kind::Sas(signature) => format!(
+            CredentialKind::Sas(signature) => format!(
                 "check what the shared access signature grants ({}), this machine's clock, and \
                  whether the key that signed it was renewed",
                 granted(signature.secret())
             ),
-            Kind::Token(_) => "check that the identity has a role for data of tables, such as \
+            CredentialKind::Token(_) => {
+                "check that the identity has a role for data of tables, such as \
                                Storage Table Data Contributor, and the account's network rules"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 }
@@ -143,30 +145,30 @@ fn parameters(signature: &str) -> Vec<(String, String)> {
 
 impl From<SharedKey> for Credential {
     fn from(key: SharedKey) -> Self {
-        Self(Kind::SharedKey(key))
+        Self(CredentialKind::SharedKey(key))
     }
 }
 
 /// A credential of Entra ID, such as those of the crate `azure_identity`.
 impl From<Arc<dyn TokenCredential>> for Credential {
     fn from(credential: Arc<dyn TokenCredential>) -> Self {
-        Self(Kind::Token(credential))
+        Self(CredentialKind::Token(credential))
     }
 }
 
 /// A credential of Entra ID, such as those of the crate `azure_identity`.
 impl<T: TokenCredential + 'static> From<Arc<T>> for Credential {
     fn from(credential: Arc<T>) -> Self {
-        Self(Kind::Token(credential))
+        Self(CredentialKind::Token(credential))
     }
 }
 
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::SharedKey(key) => key.fmt(f),
-            Kind::Sas(_) => f.write_str("SharedAccessSignature"),
-            Kind::Token(_) => f.write_str("TokenCredential"),
+            CredentialKind::SharedKey(key) => key.fmt(f),
+            CredentialKind::Sas(_) => f.write_str("SharedAccessSignature"),
+            CredentialKind::Token(_) => f.write_str("TokenCredential"),
         }
     }
 }
@@ -192,7 +194,7 @@ mod tests {
             " HTTPS://acc.table.core.windows.net/results?sv=1&sig=c2ln%3D\n",
             "http://127.0.0.1:10002/devstoreaccount1?sv=1&sig=c2ln%3D",
         ] {
-            let Ok(Credential(Kind::Sas(signature))) = Credential::sas(text) else {
+            let Ok(Credential(CredentialKind::Sas(signature))) = Credential::sas(text) else {
                 panic!("{text} is refused");
             };
             assert_eq!(signature.secret(), "sv=1&sig=c2ln%3D", "{text}");

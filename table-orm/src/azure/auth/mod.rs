@@ -8,4 +8,4 @@ pub use credential::{Credential, SharedKey};
 pub use sas::{Permissions, SasError, TableSas};
 
 pub(super) use authorize::{AppendSas, SignSharedKey, TokenInTime};
-pub(super) use credential::{Kind, allows_http, is_account_name};
+pub(super) use credential::{CredentialKind, allows_http, is_account_name};

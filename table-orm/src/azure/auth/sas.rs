@@ -1,6 +1,6 @@
 //! Shared access signatures of a table: narrow access to hand to a client.
 
-use super::super::{Credential, SharedKey};
+use super::credential::{Credential, CredentialKind, SharedKey};
 use crate::azure::protocol::{API_VERSION, percent_encode};
 use crate::key::{KeyFault, check_key};
 use crate::model::{TableName, order};
@@ -209,7 +209,7 @@ impl TableSas {
     /// [`SasError`].
     pub fn credential(&self, key: &SharedKey) -> Result<Credential, SasError> {
         let signed = self.sign(key)?;
-        Ok(Credential(super::credential::Kind::Sas(signed.into())))
+        Ok(Credential(CredentialKind::Sas(signed.into())))
     }
 
     fn check(&self) -> Result<(), SasError> {

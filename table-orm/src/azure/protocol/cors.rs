@@ -3,8 +3,9 @@
 //! The service keeps them among its properties, as XML. A request that has no other property leaves
 //! the others as they are ("Set Table Service Properties").
 
-use super::service::Service;
-use super::{API_VERSION, Method, Request, Response, xml};
+use super::message::{Method, WireRequest, WireResponse};
+use super::service::TableService;
+use super::{API_VERSION, xml};
 use crate::store::{ErrorCode, StoreError};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -196,11 +197,11 @@ impl CorsMethod {
     }
 }
 
-impl Service {
+impl TableService {
     /// Reads the service's properties, of which the rules for browsers are one.
     #[must_use]
-    pub fn cors_rules(&self) -> Request {
-        Request {
+    pub fn cors_rules(&self) -> WireRequest {
+        WireRequest {
             method: Method::Get,
             target: TARGET.to_owned(),
             headers: vec![
@@ -216,7 +217,7 @@ impl Service {
     ///
     /// # Errors
     /// Rules over a limit of the service, or a name that would be read as two.
-    pub fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<Request, StoreError> {
+    pub fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<WireRequest, StoreError> {
         let mut body =
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Cors>".to_owned();
         let mut bytes = 0;
@@ -235,14 +236,14 @@ impl Service {
                 format!("A service has {MAX_RULES} CORS rules of {MAX_BYTES} bytes at most.");
             return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         }
-        let mut request = Request { method: Method::Put, ..self.cors_rules() };
+        let mut request = WireRequest { method: Method::Put, ..self.cors_rules() };
         request.headers.push(("content-type", Cow::Borrowed("application/xml")));
         request.body = body.into();
         Ok(request)
     }
 }
 
-impl Response {
+impl WireResponse {
     /// To the query for the rules.
     ///
     /// # Errors
@@ -269,8 +270,8 @@ mod tests {
     use crate::azure::protocol::Dialect;
     use proptest::prelude::*;
 
-    fn service() -> Service {
-        Service::new("https://acc.table.core.windows.net", Dialect::Storage)
+    fn service() -> TableService {
+        TableService::new("https://acc.table.core.windows.net", Dialect::Storage)
     }
 
     fn rule() -> CorsRule {
@@ -280,7 +281,7 @@ mod tests {
     }
 
     fn read(body: &str) -> Result<Vec<CorsRule>, StoreError> {
-        Response::new(200, [], bytes::Bytes::copy_from_slice(body.as_bytes())).cors_rules()
+        WireResponse::new(200, [], bytes::Bytes::copy_from_slice(body.as_bytes())).cors_rules()
     }
 
     #[test]
@@ -325,7 +326,7 @@ mod tests {
         let unknown = properties(&rules.replace("GET", "GET,BREW"));
         assert_eq!(read(&unknown).unwrap_err().code.as_str(), "UnreadableAnswer");
         let refused =
-            Response::new(403, [], "<Error><Code>AuthorizationFailure</Code></Error>".into());
+            WireResponse::new(403, [], "<Error><Code>AuthorizationFailure</Code></Error>".into());
         assert_eq!(refused.cors_rules().unwrap_err().code.as_str(), "AuthorizationFailure");
     }
 

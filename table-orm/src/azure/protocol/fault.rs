@@ -3,14 +3,15 @@
 //! The code stands in the body, as JSON, or as XML where the request got no further than
 //! authentication. Azurite alone repeats it in a header.
 
-use super::{Response, xml};
+use super::message::WireResponse;
+use super::xml;
 use crate::store::{ErrorCode, StoreError};
 use serde_json::Value;
 
 /// The code of an answer that cannot be read.
 const UNREADABLE: &str = "UnreadableAnswer";
 
-impl Response {
+impl WireResponse {
     /// The error that the response tells.
     #[must_use]
     pub fn fault(&self) -> StoreError {
@@ -124,7 +125,8 @@ mod tests {
     use std::time::Duration;
 
     fn fault(status: u16, headers: &[(&str, &str)], body: &'static str) -> StoreError {
-        Response::new(status, headers.iter().copied(), Bytes::from_static(body.as_bytes())).fault()
+        WireResponse::new(status, headers.iter().copied(), Bytes::from_static(body.as_bytes()))
+            .fault()
     }
 
     #[test]
@@ -218,7 +220,7 @@ mod tests {
         let part = |value: &str| {
             let body =
                 format!(r#"{{"odata.error":{{"code":"C","message":{{"value":"{value}"}}}}}}"#);
-            let error = Response::new(400, [], Bytes::from(body)).operation_fault();
+            let error = WireResponse::new(400, [], Bytes::from(body)).operation_fault();
             (error.operation, error.message)
         };
         assert_eq!(part("17:It exists."), (Some(17), "It exists.".to_owned()));

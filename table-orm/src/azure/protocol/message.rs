@@ -43,7 +43,7 @@ pub(crate) type Header = (&'static str, Cow<'static, str>);
 
 /// A request, complete but for its date and authorization.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct WireRequest {
     /// The method.
     pub method: Method,
     /// Path and query as they stand on the wire, to be put behind the service's endpoint.
@@ -56,7 +56,7 @@ pub struct Request {
 
 /// A response whose body is read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Response {
+pub struct WireResponse {
     /// The HTTP status.
     pub status: u16,
     /// The body.
@@ -70,7 +70,7 @@ pub struct Response {
     pub(crate) next_table_name: Option<String>,
 }
 
-impl Response {
+impl WireResponse {
     /// A response with the headers that matter here; names in any case.
     pub fn new<'h>(
         status: u16,
@@ -90,7 +90,7 @@ impl Response {
         let wait = retry_at.and_then(|at| {
             // By the clock that both dates are of.
             let now = now.and_then(http_date::parse)?;
-            Some((at - now).try_into().unwrap_or_default())
+            Some(at.duration_since(now).unwrap_or_default())
         });
         response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
         response

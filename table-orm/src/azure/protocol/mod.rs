@@ -1,6 +1,6 @@
 //! The Table service's wire protocol without I/O: requests as bytes, responses from bytes.
 //!
-//! A [`Service`] builds the [`Request`] of each operation; the [`Response`] to it, read into
+//! A [`TableService`] builds the [`WireRequest`] of each operation; the [`WireResponse`] to it, read into
 //! memory, gives back what a [`Store`](crate::store::Store) returns. No sockets, clocks or
 //! credentials here: a transport adds the date and the signature and moves the bytes.
 //!
@@ -9,6 +9,7 @@
 
 mod batch;
 mod cors;
+mod dialect;
 mod encode;
 mod fault;
 pub(crate) mod http_date;
@@ -20,10 +21,9 @@ mod write;
 mod xml;
 
 pub use cors::{CorsMethod, CorsRule};
-pub use message::{Method, Request, Response};
-pub use service::{Dialect, Service};
-
-use message::Header;
+pub use dialect::Dialect;
+pub use message::{Method, WireRequest, WireResponse};
+pub use service::TableService;
 
 pub(crate) use encode::percent_encode;
 

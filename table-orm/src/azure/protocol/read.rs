@@ -3,12 +3,13 @@
 //! Invariant: only the statuses that the protocol gives an operation say that it was done. Something
 //! on the way that answers anything with a page of its own, and 200, is not taken for the service.
 
-use super::{Response, batch};
+use super::batch;
+use super::message::WireResponse;
 use crate::model::{Continuation, ETag, TableName};
 use crate::store::{Action, Operation, Page, StoreError, StoredRow};
 use serde_json::Value;
 
-impl Response {
+impl WireResponse {
     /// To the creation or deletion of a table, or to new CORS rules.
     ///
     /// # Errors
@@ -130,8 +131,8 @@ mod tests {
     use crate::store::{ErrorCode, IfMatch};
     use bytes::Bytes;
 
-    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
-        Response::new(status, headers.iter().copied(), Bytes::copy_from_slice(body.as_bytes()))
+    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> WireResponse {
+        WireResponse::new(status, headers.iter().copied(), Bytes::copy_from_slice(body.as_bytes()))
     }
 
     fn error(code: &str, message: &str) -> String {

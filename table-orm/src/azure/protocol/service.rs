@@ -1,8 +1,10 @@
 //! The request of each operation.
 
+use super::dialect::Dialect;
 use super::encode::{percent_encode, push};
+use super::message::{Method, WireRequest};
 use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
-use super::{API_VERSION, Method, Request, batch};
+use super::{API_VERSION, batch};
 use crate::codec::is_property_name;
 use crate::model::{MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::{Filter, RowQuery};
@@ -11,25 +13,14 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// Which implementation of the service answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// Azure Storage, and Azurite.
-    #[default]
-    Storage,
-    /// Azure Cosmos DB for Table: merge is a tunnelled verb, and ETags cannot be told from
-    /// timestamps, so rows always come with minimal metadata.
-    Cosmos,
-}
-
 /// A service at an endpoint: builds the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct TableService {
     endpoint: String,
     dialect: Dialect,
 }
 
-impl Service {
+impl TableService {
     /// The service at `endpoint`, a URL without query, such as
     /// `https://account.table.core.windows.net` or `http://127.0.0.1:10002/devstoreaccount1`.
     #[must_use]
@@ -45,7 +36,7 @@ impl Service {
 
     /// Creates a table.
     #[must_use]
-    pub fn create_table(&self, table: &TableName) -> Request {
+    pub fn create_table(&self, table: &TableName) -> WireRequest {
         let body = format!(r#"{{"TableName":"{table}"}}"#);
         let mut request = self.request(Method::Post, "/Tables".to_owned(), Metadata::None);
         request.headers.push(PREFER_NO_CONTENT);
@@ -54,13 +45,13 @@ impl Service {
 
     /// Deletes a table.
     #[must_use]
-    pub fn delete_table(&self, table: &TableName) -> Request {
+    pub fn delete_table(&self, table: &TableName) -> WireRequest {
         self.request(Method::Delete, format!("/Tables('{table}')"), Metadata::None)
     }
 
     /// One page of table names, from `next` on, a token of the page before.
     #[must_use]
-    pub fn list_tables(&self, next: Option<&str>) -> Request {
+    pub fn list_tables(&self, next: Option<&str>) -> WireRequest {
         let target = match next {
             Some(next) => format!("/Tables?NextTableName={}", percent_encode(next)),
             None => "/Tables".to_owned(),
@@ -79,7 +70,7 @@ impl Service {
         row_key: &str,
         select: Option<&[&str]>,
         metadata: Metadata,
-    ) -> Result<Request, StoreError> {
+    ) -> Result<WireRequest, StoreError> {
         limits::check_key(PARTITION_KEY, partition_key)?;
         limits::check_key(ROW_KEY, row_key)?;
         let mut target = String::new();
@@ -96,7 +87,7 @@ impl Service {
     /// # Errors
     /// A property name or page size that the service would refuse, or a continuation that is not
     /// one of its.
-    pub fn query(&self, query: &RowQuery) -> Result<Request, StoreError> {
+    pub fn query(&self, query: &RowQuery) -> Result<WireRequest, StoreError> {
         let mut target = format!("/{}()", query.table);
         let mut parameter = Parameters { target: &mut target, separator: '?' };
         if let Some(filter) = &query.filter {
@@ -137,7 +128,7 @@ impl Service {
         table: &TableName,
         partition_key: &str,
         operation: &Operation,
-    ) -> Result<Request, StoreError> {
+    ) -> Result<WireRequest, StoreError> {
         limits::check_key(PARTITION_KEY, partition_key)?;
         let write = Write::new(self.dialect, table, partition_key, operation)?;
         let mut target = String::new();
@@ -158,7 +149,7 @@ impl Service {
         table: &TableName,
         transaction: &Batch,
         boundary: Uuid,
-    ) -> Result<Request, StoreError> {
+    ) -> Result<WireRequest, StoreError> {
         let Batch { partition_key, operations } = transaction;
         limits::check_count(operations)?;
         limits::check_distinct(operations)?;
@@ -167,7 +158,7 @@ impl Service {
         let bytes = bytes.map(Bytes::len).sum();
         let accept = self.accept(Metadata::None);
         let mut body =
-            batch::Writer::new(&self.endpoint, accept, boundary, operations.len(), bytes);
+            batch::BatchWriter::new(&self.endpoint, accept, boundary, operations.len(), bytes);
         for (index, operation) in operations.iter().enumerate() {
             let write = Write::new(self.dialect, table, partition_key, operation);
             body.push(&write.map_err(|error| error.at(index))?);
@@ -181,13 +172,13 @@ impl Service {
         Ok(request)
     }
 
-    fn request(&self, method: Method, target: String, metadata: Metadata) -> Request {
+    fn request(&self, method: Method, target: String, metadata: Metadata) -> WireRequest {
         let headers = vec![
             ("accept", Cow::Borrowed(self.accept(metadata))),
             ("dataserviceversion", Cow::Borrowed("3.0")),
             ("x-ms-version", Cow::Borrowed(API_VERSION)),
         ];
-        Request { method, target, headers, body: Bytes::new() }
+        WireRequest { method, target, headers, body: Bytes::new() }
     }
 
     const fn accept(&self, metadata: Metadata) -> &'static str {
@@ -198,7 +189,7 @@ impl Service {
     }
 }
 
-fn with_body(mut request: Request, body: Bytes) -> Request {
+fn with_body(mut request: WireRequest, body: Bytes) -> WireRequest {
     request.headers.push(JSON);
     request.body = body;
     request
@@ -262,15 +253,15 @@ mod tests {
     use crate::store::{Action, IfMatch};
     use proptest::prelude::*;
 
-    fn service() -> Service {
-        Service::new("https://acc.table.core.windows.net/", Dialect::Storage)
+    fn service() -> TableService {
+        TableService::new("https://acc.table.core.windows.net/", Dialect::Storage)
     }
 
     fn people() -> TableName {
         TableName::new("People").unwrap()
     }
 
-    fn header<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+    fn header<'r>(request: &'r WireRequest, name: &str) -> Option<&'r str> {
         request.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
@@ -305,7 +296,7 @@ mod tests {
 
     #[test]
     fn cosmos_merges_are_tunnelled_and_its_rows_carry_metadata() {
-        let cosmos = Service::new("https://acc.table.cosmos.azure.com", Dialect::Cosmos);
+        let cosmos = TableService::new("https://acc.table.cosmos.azure.com", Dialect::Cosmos);
         let merge = operation("r", Action::InsertOrMerge(Bytes::from_static(b"{}")));
         let request = cosmos.write(&people(), "p", &merge).unwrap();
         assert_eq!(request.method, Method::Post);

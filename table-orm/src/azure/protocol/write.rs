@@ -1,8 +1,9 @@
 //! One write on its way: in a request of its own, or as one part of a transaction's.
 
+use super::dialect::Dialect;
 use super::encode::push_quoted;
-use super::service::Dialect;
-use super::{Header, Method, row_keys};
+use super::message::{Header, Method};
+use super::row_keys;
 use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError, limits};
 use bytes::Bytes;

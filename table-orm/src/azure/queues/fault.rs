@@ -1,6 +1,6 @@
 //! What the client or the service tells, as an error of a queue.
 
-use crate::azure::protocol::Response;
+use crate::azure::protocol::WireResponse;
 use crate::azure::tables::unanswered;
 use crate::queue::{QueueError, QueueErrorKind};
 use crate::store::StoreError;
@@ -12,7 +12,7 @@ pub(crate) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
             let headers = answer.headers().iter();
             let headers = headers.map(|(name, value)| (name.as_str(), value.as_str()));
             let body = answer.body().clone().into();
-            refused(queue, &Response::new(answer.status().into(), headers, body).fault())
+            refused(queue, &WireResponse::new(answer.status().into(), headers, body).fault())
         }
         ErrorKind::DataConversion => unreadable(queue).caused_by(error),
         _ => {
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_queue_that_is_not_there_is_to_be_created() {
         let told = |status, body: &'static str| {
-            refused("jobs", &Response::new(status, [], body.into()).fault())
+            refused("jobs", &WireResponse::new(status, [], body.into()).fault())
         };
         let absent = "<Error><Code>QueueNotFound</Code><Message>No queue.</Message></Error>";
         let error = told(404, absent);

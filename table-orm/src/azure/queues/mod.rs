@@ -7,12 +7,15 @@
 //! tokens are in no error, log or `Debug` output.
 
 mod fault;
-mod text;
+mod message;
 
-use crate::azure::account_service::AccountService;
-use crate::azure::endpoint::parse_endpoint;
-use crate::azure::protocol::API_VERSION;
-use crate::azure::{ConnectError, ConnectOptions, ConnectionString, Credential, connect};
+use super::auth::Credential;
+use super::connect;
+use super::connection_string::ConnectionString;
+use super::endpoint::{AccountService, parse_endpoint};
+use super::error::ConnectError;
+use super::options::ConnectOptions;
+use super::protocol::API_VERSION;
 use crate::queue::{
     Message, QueueError, QueueErrorKind, Queues, Receipt, check_most, check_name, check_text,
     check_time,
@@ -22,7 +25,7 @@ use azure_core::error::ErrorKind;
 use azure_core::http::headers::HeaderName;
 use azure_storage_queue::models::{
     QueueClientPeekMessagesOptions, QueueClientReceiveMessagesOptions,
-    QueueClientSendMessageOptions, QueueMessage, ReceivedMessage,
+    QueueClientSendMessageOptions, QueueMessage,
 };
 use azure_storage_queue::{QueueClient, QueueServiceClient, QueueServiceClientOptions};
 use fault::{fault, unreadable};
@@ -154,7 +157,7 @@ impl Queues for AzureQueues {
         let client = self.queue(queue)?;
         check_text(queue, text)?;
         check_time(queue, delay, Duration::ZERO)?;
-        let message = QueueMessage { message_text: Some(text::encode(text)) };
+        let message = QueueMessage { message_text: Some(message::encode(text)) };
         let message = message.try_into().map_err(|error| fault(queue, error))?;
         let options = QueueClientSendMessageOptions {
             message_time_to_live: Some(FOREVER),
@@ -182,7 +185,7 @@ impl Queues for AzureQueues {
         let answer = client.receive_messages(Some(options)).await;
         let answer = answer.and_then(|answer| answer.into_model());
         let received = answer.map_err(|error| fault(queue, error))?.items.unwrap_or_default();
-        let messages: Option<_> = received.into_iter().map(message).collect();
+        let messages: Option<_> = received.into_iter().map(message::read).collect();
         messages.ok_or_else(|| unreadable(queue))
     }
 
@@ -227,12 +230,6 @@ fn check_id(queue: &str, id: &str) -> Result<(), QueueError> {
         return Ok(());
     }
     Err(QueueError::new(QueueErrorKind::MessageLost, queue, "no message has such an id"))
-}
-
-fn message(received: ReceivedMessage) -> Option<Message> {
-    let text = text::decode(received.message_text.unwrap_or_default());
-    let receipt = Receipt::new(received.message_id?, received.pop_receipt?);
-    Some(Message::new(text, received.dequeue_count?.try_into().ok()?, receipt))
 }
 
 /// Whole seconds, of a time that is not over a limit.

@@ -1,7 +1,8 @@
 //! How a connection is made: to the host or through a proxy's tunnel, secured or not, in a time.
 
 use super::{Late, tls};
-use crate::azure::{ConnectError, ConnectOptions};
+use crate::azure::error::ConnectError;
+use crate::azure::options::ConnectOptions;
 use azure_core::http::Url;
 use futures_util::future::{BoxFuture, TryFutureExt as _};
 use hyper::Uri;

@@ -6,7 +6,8 @@ mod runtimes;
 mod tls;
 
 use super::endpoint::is_this_machine;
-use super::{ConnectError, ConnectOptions};
+use super::error::ConnectError;
+use super::options::ConnectOptions;
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
 use azure_core::http::{AsyncRawResponse, HttpClient, Request, Url};

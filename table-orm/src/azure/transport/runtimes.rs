@@ -51,7 +51,7 @@ impl Runtimes {
 
 #[cfg(test)]
 mod tests {
-    use crate::azure::ConnectOptions;
+    use crate::azure::options::ConnectOptions;
     use crate::azure::transport::Http;
     use azure_core::http::{HttpClient as _, Method, Request, Url};
     use std::io::{Read as _, Write as _};

@@ -1,6 +1,6 @@
 //! Whom TLS trusts.
 
-use crate::azure::ConnectError;
+use crate::azure::error::ConnectError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};

@@ -151,18 +151,18 @@ async fn requests_of_one_group_see_each_other() {
     let write = |row_key: &str, action: Action| {
         super::super::admit::write(&table, "p", operation(row_key, action)).unwrap()
     };
-    use super::super::apply::Request;
+    use super::super::apply::Change;
     let body = || json("{}");
     let requests = [
         write("r", Action::Insert(body())),
-        Request::CreateTable(table.clone()),
+        Change::CreateTable(table.clone()),
         write("r", Action::Insert(body())),
         write("r", Action::Insert(body())),
         write("r", Action::Delete(IfMatch::Any)),
-        Request::CreateTable(table.clone()),
-        Request::DeleteTable(table.clone()),
+        Change::CreateTable(table.clone()),
+        Change::DeleteTable(table.clone()),
         write("r", Action::Insert(body())),
-        Request::CreateTable(table.clone()),
+        Change::CreateTable(table.clone()),
         write("s", Action::Insert(body())),
     ];
     let answers = writer.apply(&database, requests.iter()).unwrap();

@@ -5,8 +5,7 @@
 //! status line or no blank line before a body. JSON has no line that starts like a boundary or a
 //! status.
 
-use crate::azure::protocol::Response;
-use crate::azure::protocol::message::is_success;
+use crate::azure::protocol::message::{WireResponse, is_success};
 use bytes::Bytes;
 use memchr::{memchr, memmem};
 
@@ -58,7 +57,7 @@ impl<'b> Part<'b> {
         None
     }
 
-    pub(in crate::azure::protocol) fn response(self) -> Response {
+    pub(in crate::azure::protocol) fn response(self) -> WireResponse {
         let (mut headers, mut text) = (Vec::new(), self.rest);
         while let Some((header, rest)) =
             first_line(text).and_then(|(line, rest)| Some((header(line)?, rest)))
@@ -68,7 +67,7 @@ impl<'b> Part<'b> {
         }
         // The blank line before it too, if there is one.
         let body = text.trim_matches(['\r', '\n']);
-        Response::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
+        WireResponse::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
     }
 }
 
@@ -98,7 +97,7 @@ mod tests {
     fn read(text: &str) -> Vec<(u16, Option<String>, String)> {
         parts(text.as_bytes())
             .map(|part| {
-                let Response { status, etag, body, .. } = part.response();
+                let WireResponse { status, etag, body, .. } = part.response();
                 assert_eq!((part.status, part.etag()), (status, etag.as_deref()));
                 (status, etag, String::from_utf8(body.to_vec()).unwrap())
             })

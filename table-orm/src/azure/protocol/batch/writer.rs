@@ -5,7 +5,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 /// The body of a `$batch` request under construction: one change set.
-pub(in crate::azure::protocol) struct Writer<'e> {
+pub(in crate::azure::protocol) struct BatchWriter<'e> {
     endpoint: &'e str,
     boundary: String,
     /// What stands before the method of each operation.
@@ -20,7 +20,7 @@ pub(in crate::azure::protocol) struct Writer<'e> {
 /// The bytes of an operation beside its URL and body, roughly.
 const FRAME: usize = 360;
 
-impl<'e> Writer<'e> {
+impl<'e> BatchWriter<'e> {
     /// A change set of about that many operations with about that many bytes in their bodies.
     pub(in crate::azure::protocol) fn new(
         endpoint: &'e str,

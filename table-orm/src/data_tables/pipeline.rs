@@ -1,7 +1,7 @@
 //! The way of a request through the client's pipeline.
 //!
 //! The client has no call that sends any request. So it is asked for a page of rows, which is never
-//! sent: at the pipeline's start [`Enter`] puts our request in its place, at its end [`Leave`] takes
+//! sent: at the pipeline's start [`InjectPolicy`] puts our request in its place, at its end [`CapturePolicy`] takes
 //! the answer. Between them are the client's own policies, its signature and its transport.
 //!
 //! Invariant: a call of the app on the same client passes both as if they were not there.
@@ -21,47 +21,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 const NO_TABLE: &str = "none";
 
 /// A transport that is a client's pipeline.
-pub(crate) struct Passage(TableServiceClient);
+pub(crate) struct PipelineTransport(TableServiceClient);
 
 /// One request under way.
 struct Exchange {
     /// `None` to learn the endpoint only.
     request: Option<old::Request>,
-    found: Mutex<Option<Found>>,
+    observed: Mutex<Option<Observed>>,
 }
 
 /// What an exchange found out.
-enum Found {
+enum Observed {
     /// The address of the page that was asked for.
     Address(String),
     Answer(AsyncRawResponse),
 }
 
 impl Exchange {
-    fn set(&self, found: Found) {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+    fn set(&self, observed: Observed) {
+        *self.observed.lock().unwrap_or_else(PoisonError::into_inner) = Some(observed);
     }
 
-    fn take(&self) -> Option<Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take(&self) -> Option<Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl Passage {
+impl PipelineTransport {
     pub(crate) const fn new(client: TableServiceClient) -> Self {
         Self(client)
     }
 
     /// The client's endpoint, if its pipeline has our policies.
     pub(crate) async fn endpoint(&self) -> Option<String> {
-        let (found, _) = self.pass(None).await;
-        let Some(Found::Address(address)) = found else { return None };
+        let (observed, _) = self.exchange(None).await;
+        let Some(Observed::Address(address)) = observed else { return None };
         let page = address.find(&format!("/{NO_TABLE}()"))?;
         Some(address[..page].to_owned())
     }
 
-    async fn pass(&self, request: Option<old::Request>) -> (Option<Found>, Option<old::Error>) {
-        let exchange = Arc::new(Exchange { request, found: Mutex::new(None) });
+    async fn exchange(
+        &self,
+        request: Option<old::Request>,
+    ) -> (Option<Observed>, Option<old::Error>) {
+        let exchange = Arc::new(Exchange { request, observed: Mutex::new(None) });
         let mut context = Context::new();
         context.insert(Arc::clone(&exchange));
         let query = self.0.table_client(NO_TABLE).query().top(1).context(context);
@@ -71,10 +74,10 @@ impl Passage {
 }
 
 #[async_trait]
-impl HttpClient for Passage {
+impl HttpClient for PipelineTransport {
     async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
-        match self.pass(Some(old_request(request)?)).await {
-            (Some(Found::Answer(answer)), _) => Ok(answer),
+        match self.exchange(Some(old_request(request)?)).await {
+            (Some(Observed::Answer(answer)), _) => Ok(answer),
             (_, Some(error)) => Err(failed(&error)),
             _ => Err(Error::with_message(ErrorKind::Other, "the client has sent nothing")),
         }
@@ -126,10 +129,10 @@ fn failed(error: &old::Error) -> Error {
 
 /// At the pipeline's start: our request in place of the client's.
 #[derive(Debug)]
-pub(crate) struct Enter;
+pub(crate) struct InjectPolicy;
 
 #[async_trait]
-impl Policy for Enter {
+impl Policy for InjectPolicy {
     async fn send(
         &self,
         context: &Context,
@@ -140,7 +143,7 @@ impl Policy for Enter {
             return send_on(context, request, next).await;
         };
         let Some(ours) = &exchange.request else {
-            exchange.set(Found::Address(request.url().to_string()));
+            exchange.set(Observed::Address(request.url().to_string()));
             return Ok(nothing());
         };
         let mut ours = ours.clone();
@@ -154,10 +157,10 @@ impl Policy for Enter {
 
 /// At the pipeline's end: the answer, whatever its status, before the client judges it.
 #[derive(Debug)]
-pub(crate) struct Leave;
+pub(crate) struct CapturePolicy;
 
 #[async_trait]
-impl Policy for Leave {
+impl Policy for CapturePolicy {
     async fn send(
         &self,
         context: &Context,
@@ -179,7 +182,7 @@ impl Policy for Leave {
         }
         let body = body.collect().await?;
         let answer = AsyncRawResponse::from_bytes(u16::from(status).into(), headers, body);
-        exchange.set(Found::Answer(answer));
+        exchange.set(Observed::Answer(answer));
         Ok(nothing())
     }
 }
@@ -208,8 +211,8 @@ fn nothing() -> old::Response {
 }
 
 /// Shows nothing: what the client shows of its credential is not known.
-impl fmt::Debug for Passage {
+impl fmt::Debug for PipelineTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Passage")
+        f.write_str("PipelineTransport")
     }
 }
