@@ -1,5 +1,7 @@
-//! From an endpoint and a credential to the parts of a client: what authorizes its requests, and what
-//! sends them.
+//! The parts of a client: a policy that authorizes its requests, and a pipeline that sends them.
+//!
+//! Invariants: a pipeline sends each request once; a secret that whoever sees it can use goes over plain
+//! http to this machine only, unless a signature allows http itself.
 
 use super::auth::{AppendSas, Credential, CredentialKind, SignSharedKey, TokenInTime, allows_http};
 use super::endpoint::{AccountService, dialect, is_this_machine};
@@ -24,7 +26,7 @@ pub(crate) fn pipeline(
     Ok(Pipeline::new(name, version, client, Vec::new(), authorize, None))
 }
 
-/// The options of a client that sends each request once, over connections of its own.
+/// Builds the options of a client that sends each request once, over connections of its own.
 pub(crate) fn client_options(
     url: &Url,
     options: ConnectOptions,
@@ -46,14 +48,14 @@ pub(crate) fn client_options(
     Ok(client)
 }
 
-/// Whether the pipeline takes it, which panics otherwise.
+/// Returns whether the pipeline accepts an application id. It panics at others.
 fn is_application_id(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     (1..=24).contains(&text.len()) && text.bytes().all(token)
 }
 
-/// The policy that authorizes each try of a request to that service, with tokens that come in that
-/// time.
+/// Builds the policy that authorizes each try of a request to a service. It waits for a token of Entra
+/// ID no longer than `limit`.
 pub(crate) fn authorization(
     limit: Duration,
     service: AccountService,

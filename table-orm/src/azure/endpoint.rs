@@ -13,7 +13,7 @@ pub(crate) enum AccountService {
 }
 
 impl AccountService {
-    /// The label after the account's name in the host's name.
+    /// Returns the label after the account's name in the host's name.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Tables => "table",
@@ -21,7 +21,7 @@ impl AccountService {
         }
     }
 
-    /// The setting of a connection string that gives its endpoint.
+    /// Returns the setting of a connection string that holds its endpoint.
     pub(crate) const fn endpoint_setting(self) -> &'static str {
         match self {
             Self::Tables => "TableEndpoint",
@@ -29,7 +29,7 @@ impl AccountService {
         }
     }
 
-    /// Azurite's port (Azurite documentation, "Listening port configuration").
+    /// Returns Azurite's port (Azurite documentation, "Listening port configuration").
     pub(crate) const fn azurite_port(self) -> u16 {
         match self {
             Self::Tables => 10002,
@@ -50,7 +50,7 @@ pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     if plain { Ok(url) } else { Err(ConnectError::Endpoint) }
 }
 
-/// Whether what is sent there stays on this machine.
+/// Returns whether requests to the endpoint stay on this machine.
 pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
     let host = endpoint.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -62,8 +62,9 @@ pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
 /// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
 const COSMOS_EMULATOR_PORT: u16 = 8902;
 
-/// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, those of old accounts
-/// `{account}.table.cosmosdb.azure.com`, and other last labels in other clouds.
+/// Determines which implementation answers. Hosts of Cosmos DB are
+/// `{account}.table.cosmos.azure.com`, `{account}.table.cosmosdb.azure.com` for old accounts, with other
+/// last labels in other clouds.
 pub(crate) fn dialect(endpoint: &Url) -> Dialect {
     let host = endpoint.host_str().unwrap_or_default();
     let is_account = host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.");
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn cosmos_is_known_by_its_host_and_its_emulator_by_its_port() {
+    fn cosmos_is_recognised_by_its_host_and_its_emulator_by_its_port() {
         let dialect = |endpoint: &str| dialect(&parse_endpoint(endpoint).unwrap());
         assert_eq!(dialect("https://a.table.cosmos.azure.com:443/"), Dialect::Cosmos);
         assert_eq!(dialect("https://a.table.cosmosdb.azure.com:443/"), Dialect::Cosmos);

@@ -4,92 +4,92 @@
 
 use std::error::Error;
 
-/// Why a store cannot be made. No variant shows a secret.
+/// The reason why a store or queues cannot be opened. No variant shows a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// A connection string that cannot be read.
+    /// The connection string cannot be read.
     #[error(transparent)]
     ConnectionString(#[from] ConnectionStringError),
-    /// Not an endpoint.
+    /// The endpoint is not the URL of a service.
     #[error(
-        "the endpoint is not an http or https URL without query, such as \
+        "the endpoint is not an http or https URL without a query; use one such as \
          `https://account.table.core.windows.net`"
     )]
     Endpoint,
-    /// Not an account name: 3 to 24 letters and digits, or more for Cosmos DB.
-    #[error("the account name is empty or holds other characters than letters, digits and `-`")]
+    /// The account name is empty, or has other characters than letters, digits and `-`.
+    #[error("the account name is empty or has characters other than letters, digits and `-`")]
     AccountName,
-    /// Not an account key.
+    /// The account key is not base64 text.
     #[error("the account key is not base64 text")]
     AccountKey,
-    /// Not a shared access signature.
+    /// The text is not a shared access signature.
     #[error(
-        "the shared access signature is not a query string such as `sv=..&sig=..`, with a `sig` that \
-         is not empty, or an http or https URL with one"
+        "the shared access signature has no `sig`; use a query string such as `sv=..&sig=..`, or an \
+         http or https URL with one"
     )]
     SharedAccessSignature,
-    /// A token, which whoever sees it could use, over a connection that anybody can read.
-    #[error("tokens are sent over https only, and this endpoint is http")]
+    /// A token would travel over plain http, where anybody can read and use it.
+    #[error("the endpoint is http, and tokens are sent over https only; use the https endpoint")]
     TokenOverHttp,
-    /// No time at all for each request, by the option's name.
-    #[error("the option `{0}` is zero, in which no request can be answered; give it some seconds")]
+    /// A time limit is zero; holds the option's name.
+    #[error("the option `{0}` is zero, so every request would time out; set it to some seconds")]
     Timeout(&'static str),
-    /// A shared access signature for https only, over a connection that anybody can read.
+    /// A signature for https only would travel over plain http, where anybody can read and use it.
     #[error(
-        "a shared access signature goes to other hosts than this machine over https only, and this \
-         endpoint is http; use https, or a signature that allows http itself: `spr=https,http`"
+        "the endpoint is http and on another machine, and the shared access signature allows https \
+         only; use https, or a signature with `spr=https,http`"
     )]
     SignatureOverHttp,
-    /// Text that holds no certificate, or one that cannot be read.
+    /// The root certificates are not PEM text with at least one certificate.
     #[error("the root certificates are not PEM text with at least one certificate")]
     RootCertificates,
-    /// A proxy of another kind, such as SOCKS, in `HTTPS_PROXY` or `ALL_PROXY`.
-    #[error("the proxy that the environment names is not an http or https URL")]
+    /// `HTTPS_PROXY` or `ALL_PROXY` names a proxy of another kind, such as SOCKS.
+    #[error("the proxy in `HTTPS_PROXY` or `ALL_PROXY` is not an http or https URL")]
     Proxy,
-    /// An id of the app, of the options' `client.user_agent`, that cannot stand in `User-Agent`.
+    /// The option `client.user_agent` has an application id that the header `User-Agent` cannot hold.
     #[error(
-        "the `application_id` of the user agent is not 1 to 24 letters, digits and characters of \
-         !#$%&'*+-.^_`|~; a `/` is none of them"
+        "the `application_id` of the user agent is invalid; use 1 to 24 letters, digits and \
+         characters of !#$%&'*+-.^_`|~"
     )]
     ApplicationId,
-    /// A client of the `azure_data_tables` crate whose requests cannot be repaired.
+    /// The client of the `azure_data_tables` crate lacks the policies that repair its requests.
     #[cfg(feature = "azure-data-tables")]
     #[error("the client was not built with the options of `DataTablesStore::options`")]
     ClientOptions,
-    /// The HTTP client cannot start, as when the system has no root certificates.
+    /// The HTTP client cannot start, for example on a system without root certificates.
     #[error("the HTTP client cannot start")]
     Transport(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// A connection string that cannot be read. Shows none of its values.
+/// The reason why a connection string cannot be read. Shows no value of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionStringError {
-    /// A part without `=`, or with no name before it, by its place from 1.
+    /// A part has no `=`, or no name before it; holds its place from 1.
     #[error("part {0} of the connection string is not `Name=value`")]
     NoSetting(usize),
-    /// A setting that connection strings of Azure Storage do not have.
+    /// Connection strings of Azure Storage have no setting of this name.
     #[error(
-        "`{0}` is no setting of Azure Storage's connection strings; correct its name or leave it out"
+        "connection strings of Azure Storage have no setting `{0}`; correct its name or remove it"
     )]
     Unknown(String),
-    /// A setting given twice.
-    #[error("the connection string gives `{0}` twice")]
+    /// A setting occurs twice.
+    #[error("the connection string has `{0}` twice")]
     Twice(&'static str),
-    /// A setting that is needed and not there.
-    #[error("the connection string does not give {0}")]
+    /// A required setting is missing.
+    #[error("the connection string lacks {0}")]
     Missing(&'static str),
-    /// A setting whose value is to be base64 text.
-    #[error("the connection string gives `{0}` a value that is not base64")]
+    /// The value of a setting is not base64 text.
+    #[error("the value of `{0}` in the connection string is not base64 text")]
     NotBase64(&'static str),
-    /// A setting whose value cannot be used.
-    #[error("the connection string gives `{0}` a value that cannot be used")]
+    /// The value of a setting is invalid.
+    #[error("the value of `{0}` in the connection string is invalid")]
     Invalid(&'static str),
-    /// A setting whose value is no endpoint.
+    /// The value of a setting is not an endpoint.
     #[error(
-        "the connection string gives `{0}` a value that is not an http or https URL without user, \
-         query and fragment; a signature has a setting of its own, `SharedAccessSignature`"
+        "the value of `{0}` in the connection string is not an http or https URL without user, query \
+         and fragment; put a signature into `SharedAccessSignature`"
     )]
     Endpoint(&'static str),
 }

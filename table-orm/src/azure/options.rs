@@ -3,23 +3,24 @@
 use azure_core::http::ClientOptions;
 use std::time::Duration;
 
-/// How an Azure store connects: directly, or to an https endpoint through the tunnel of the proxy
-/// that the environment names in `HTTPS_PROXY` or `ALL_PROXY`, where `NO_PROXY` does not exempt it.
+/// Settings of the connections to a service.
+///
+/// Connections to an https endpoint go through the proxy that `HTTPS_PROXY` or `ALL_PROXY` names,
+/// unless `NO_PROXY` exempts the endpoint. All others are direct.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// How long to wait for a connection. 10 s unless told, never zero.
+    /// The longest wait for a connection. 10 s by default, never zero.
     pub connect_timeout: Duration,
-    /// How long to wait for a complete answer. 60 s unless told, twice what the service takes at
-    /// most for one request; never zero. As long at most is waited for a token of Entra ID, where
-    /// one is needed first.
+    /// The longest wait for a complete answer, and for a token of Entra ID where a request needs
+    /// one first. 60 s by default, twice what the service takes for one request; never zero.
     pub request_timeout: Duration,
-    /// The most idle connections that are kept for later requests of a runtime. 64 unless told.
+    /// The most idle connections that each runtime keeps for later requests. 64 by default.
     pub max_idle_connections: usize,
-    /// Certificates, as PEM text, of authorities that are trusted beside the system's, such as that
-    /// of a company's proxy or of an Azurite with `--cert`. Empty unless told.
+    /// PEM text with certificates to trust beside the system's, such as that of a company's proxy or
+    /// of an Azurite with `--cert`. Empty by default.
     pub root_certificates: String,
-    /// Logging, tracing, more policies, or another HTTP client, for which the four settings above
-    /// do nothing, but for the wait for a token. Its retry options are not used.
+    /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the four
+    /// settings above have no effect, except on the wait for a token. The retry options are ignored.
     pub client: ClientOptions,
 }
 

@@ -1,4 +1,4 @@
-//! Tables of an account: a [`Store`] over HTTP.
+//! The tables of an account: a [`Store`] over HTTP.
 
 use super::auth::Credential;
 use super::connect;
@@ -23,41 +23,44 @@ use std::fmt;
 use std::iter::successors;
 use std::sync::Arc;
 
-/// A [`Store`] in an Azure account. Clones share its connections, those of each runtime by
-/// themselves: it may be used in several.
+/// A [`Store`] in an Azure account.
+///
+/// Clones share its connections. It may be used from several runtimes, each of which has connections of
+/// its own.
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
     service: TableService,
     pipeline: Pipeline,
-    /// What to look at when a request is not authorized; empty where the credential is not known.
+    /// What to check when a request is not authorized; empty for an unknown credential.
     help: Arc<str>,
 }
 
 impl AzureStore {
-    /// The store at `endpoint`, such as `https://account.table.core.windows.net`, with a key, a
-    /// shared access signature, or a credential of Entra ID.
+    /// Opens the store at `endpoint`, such as `https://account.table.core.windows.net`, with a key, a
+    /// shared access signature, or a credential of Entra ID. Sends nothing yet.
     ///
     /// # Errors
-    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, a signature over the
-    /// network's plain `http` that does not allow it, or an HTTP client that cannot start.
+    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or a
+    /// signature for https only would go over plain `http`, or when the HTTP client cannot start.
     pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
         Self::with_options(endpoint, credential, ConnectOptions::default())
     }
 
-    /// The store that a connection string names.
+    /// Opens the store that a connection string names. Sends nothing yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new), or a connection string that cannot be read.
+    /// Returns [`ConnectError`] when the connection string cannot be read, and as [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
         let ConnectionString { endpoint, credential } = text.parse()?;
         Self::new(&endpoint, credential)
     }
 
-    /// The store at `endpoint`, with other timeouts or another HTTP client.
+    /// Opens the store at `endpoint`, with other timeouts or another HTTP client. Sends nothing yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new), or options that no request could be sent with.
+    /// Returns [`ConnectError`] when no request could be sent with these options, and as
+    /// [`new`](Self::new).
     pub fn with_options(
         endpoint: &str,
         credential: impl Into<Credential>,
@@ -77,20 +80,22 @@ impl AzureStore {
         Self { endpoint, service, pipeline, help: help.into() }
     }
 
-    /// The rules for browsers of the account's table service. Cosmos DB has none.
+    /// Reads the rules for browsers of the account's table service. Cosmos DB does not support them.
     ///
     /// # Errors
-    /// When the service cannot be reached or refuses; a signature of one table may not ask.
+    /// Returns [`StoreError`] when the service cannot be reached or refuses. A signature of one table
+    /// does not suffice.
     pub async fn cors_rules(&self) -> Result<Vec<CorsRule>, StoreError> {
         self.send(self.service.cors_rules()).await?.cors_rules()
     }
 
-    /// Replaces the rules for browsers of the account's table service, for all of its tables; no
-    /// rules turn them off. Its other properties stay as they are.
+    /// Replaces the rules for browsers of the account's table service, for all of its tables. No rules
+    /// turn them off. The service's other properties are unchanged.
     ///
     /// # Errors
-    /// `InvalidInput`, and nothing is sent, for more than 5 rules, more than 2 KiB of them, or one
-    /// over a limit of [`CorsRule`]. Else as [`cors_rules`](Self::cors_rules).
+    /// Fails with `InvalidInput` before anything is sent when there are more than 5 rules, more than
+    /// 2 KiB of them, or a rule exceeds a limit of [`CorsRule`]; and as
+    /// [`cors_rules`](Self::cors_rules).
     pub async fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<(), StoreError> {
         self.send(self.service.set_cors_rules(rules)?).await?.done()
     }
@@ -114,8 +119,8 @@ impl AzureStore {
         for (name, value) in request.headers {
             headers.insert(HeaderName::from(name), HeaderValue::from_cow(value));
         }
-        // The pipeline adds one too, but on its way makes an error with a backtrace, which costs
-        // more than all the rest where `RUST_BACKTRACE` is set.
+        // The pipeline would add one too, but first builds an error with a backtrace, which costs more
+        // than all the rest when `RUST_BACKTRACE` is set.
         headers.insert(CLIENT_REQUEST_ID, HeaderValue::from(Uuid::new_v4().to_string()));
         *sent.headers_mut() = headers.into();
         sent.set_body(request.body);
@@ -133,7 +138,7 @@ impl AzureStore {
         }
     }
 
-    /// The service's error, and where it is that of a request without authorization, what to check.
+    /// Adds to the error of a request that was not authorized what to check.
     fn with_help(&self, mut error: StoreError) -> StoreError {
         if error.is_unauthorized() && !self.help.is_empty() {
             let message = error.message.trim_end_matches('.');
@@ -143,15 +148,15 @@ impl AzureStore {
     }
 }
 
-/// A body read to its end. One that comes in one piece, as from this store's own HTTP client, is
-/// not copied, which the pipeline's `send` does twice.
+/// Reads a body to its end. A body in one piece, as from this store's own HTTP client, is not copied;
+/// the pipeline's `send` would copy it twice.
 async fn whole(mut body: AsyncResponseBody) -> azure_core::Result<Bytes> {
     let first = body.try_next().await?.unwrap_or_default();
     let rest = body.collect().await?;
     Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
 }
 
-/// Shows the endpoint only: what a caller's credential or HTTP client shows of itself is not known.
+/// Shows the endpoint only, because a caller's credential or HTTP client may show secrets.
 impl fmt::Debug for AzureStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AzureStore")
@@ -160,23 +165,23 @@ impl fmt::Debug for AzureStore {
     }
 }
 
-/// The error of a request to `service` to which no answer came.
+/// Builds the error of a request to `service` that was not answered.
 pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
         ErrorKind::Connection => {
             (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
         }
         ErrorKind::Credential => {
-            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token could be had".to_owned())
+            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token is available".to_owned())
         }
-        _ => (ErrorCode::NO_ANSWER, format!("no answer of {service}")),
+        _ => (ErrorCode::NO_ANSWER, format!("no answer from {service}")),
     };
-    // Without the pipeline's own error around it, whose `Debug` may be pages of backtrace.
+    // Without the pipeline's error around it, whose `Debug` output may be pages of backtrace.
     let error = error.into_inner().unwrap_or_else(Into::into);
     let first: &(dyn Error + 'static) = &*error;
     let reasons = successors(Some(first), |&error| error.source());
     let mut reasons: Vec<_> = reasons.map(ToString::to_string).collect();
-    // Some errors repeat what lies below them.
+    // Some errors repeat the text of their source.
     reasons.dedup();
     let message = format!("{message}: {}", reasons.join(": "));
     let error = StoreError::new(code, message).caused_by(error);
@@ -209,7 +214,7 @@ impl Store for AzureStore {
             }
             next = token;
         }
-        // Azurite lists tables as they were created.
+        // Azurite lists tables in the order of their creation.
         tables.sort_by_cached_key(|name| name.as_str().to_ascii_lowercase());
         Ok(tables)
     }

@@ -14,7 +14,7 @@ fn connected(options: ConnectOptions) -> Result<AzureStore, ConnectError> {
 }
 
 #[test]
-fn an_application_id_that_no_user_agent_can_hold_is_refused() {
+fn an_application_id_that_the_user_agent_header_cannot_hold_is_refused() {
     let connected = |id: &str| {
         let mut options = ConnectOptions::default();
         options.client.user_agent.application_id = Some(id.to_owned());
@@ -31,7 +31,7 @@ fn an_application_id_that_no_user_agent_can_hold_is_refused() {
 }
 
 #[test]
-fn timeouts_in_which_no_request_can_be_answered_are_refused() {
+fn zero_timeouts_are_refused() {
     let (zero, default) = (Duration::ZERO, ConnectOptions::default());
     let refused = |options| connected(options).err();
     let request = ConnectOptions { request_timeout: zero, ..default.clone() };
@@ -41,7 +41,7 @@ fn timeouts_in_which_no_request_can_be_answered_are_refused() {
 }
 
 #[test]
-fn a_signature_for_https_only_is_not_sent_over_a_network_in_the_clear() {
+fn a_signature_for_https_only_is_not_sent_unencrypted_over_a_network() {
     let connected = |endpoint: &str, signature: &str| {
         let credential = Credential::sas(signature).unwrap();
         AzureStore::with_options(endpoint, credential, ConnectOptions::default())
@@ -70,12 +70,12 @@ fn a_signature_for_https_only_is_not_sent_over_a_network_in_the_clear() {
     }
 }
 
-/// A credential that gives that token, or none ever.
+/// A credential that returns a token, or never answers.
 #[derive(Debug)]
-struct Gives(Option<&'static str>);
+struct FixedToken(Option<&'static str>);
 
 #[async_trait::async_trait]
-impl TokenCredential for Gives {
+impl TokenCredential for FixedToken {
     async fn get_token(
         &self,
         _: &[&str],
@@ -87,8 +87,8 @@ impl TokenCredential for Gives {
     }
 }
 
-/// What two requests at once, to a host that is not met, tell of the credential.
-async fn told(credential: Gives) -> [String; 2] {
+/// The errors of two concurrent requests to a host that is never contacted.
+async fn errors(credential: FixedToken) -> [String; 2] {
     let limit = Duration::from_secs(5);
     let options = ConnectOptions { request_timeout: limit, ..ConnectOptions::default() };
     let credential = Arc::new(credential);
@@ -105,18 +105,18 @@ async fn told(credential: Gives) -> [String; 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_request_waits_for_a_token_longer_than_for_an_answer() {
-    for told in told(Gives(None)).await {
-        assert!(told.contains("the credential gave none within 5s"), "{told}");
+async fn no_request_waits_longer_for_a_token_than_for_an_answer() {
+    for error in errors(FixedToken(None)).await {
+        assert!(error.contains("the credential returned none within 5s"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_token_that_no_header_can_hold_is_told_of_and_not_shown() {
+async fn a_token_that_no_header_can_hold_is_reported_and_not_shown() {
     for token in ["SeCrEt\n", "Bearer SeCrEt", "SeCr\u{e9}t", ""] {
-        for told in told(Gives(Some(token))).await {
-            assert!(told.contains("the credential gave one that is empty or holds"), "{told}");
-            assert!(!told.contains("SeCr"), "{told}");
+        for error in errors(FixedToken(Some(token))).await {
+            assert!(error.contains("the credential returned one that is empty or has"), "{error}");
+            assert!(!error.contains("SeCr"), "{error}");
         }
     }
 }

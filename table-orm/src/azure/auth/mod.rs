@@ -1,4 +1,6 @@
-//! Who a request comes from: account keys, shared access signatures and tokens of Entra ID.
+//! Authorization of requests: account keys, shared access signatures and tokens of Entra ID.
+//!
+//! Invariant: no `Debug` output and no error shows a key, a signature or a token.
 
 mod authorize;
 mod credential;

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// A service at an endpoint: builds the requests to it.
+/// The Table service at an endpoint. Builds the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableService {
     endpoint: String,
@@ -21,20 +21,20 @@ pub struct TableService {
 }
 
 impl TableService {
-    /// The service at `endpoint`, a URL without query, such as
+    /// Takes the service's endpoint, a URL without query, such as
     /// `https://account.table.core.windows.net` or `http://127.0.0.1:10002/devstoreaccount1`.
     #[must_use]
     pub fn new(endpoint: &str, dialect: Dialect) -> Self {
         Self { endpoint: endpoint.trim_end_matches('/').to_owned(), dialect }
     }
 
-    /// The endpoint, without a slash at its end.
+    /// Returns the endpoint, without a slash at its end.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Creates a table.
+    /// Builds the request to create a table.
     #[must_use]
     pub fn create_table(&self, table: &TableName) -> WireRequest {
         let body = format!(r#"{{"TableName":"{table}"}}"#);
@@ -43,13 +43,13 @@ impl TableService {
         with_body(request, body.into())
     }
 
-    /// Deletes a table.
+    /// Builds the request to delete a table.
     #[must_use]
     pub fn delete_table(&self, table: &TableName) -> WireRequest {
         self.request(Method::Delete, format!("/Tables('{table}')"), Metadata::None)
     }
 
-    /// One page of table names, from `next` on, a token of the page before.
+    /// Builds the request for one page of table names, from `next` on, the token of the page before.
     #[must_use]
     pub fn list_tables(&self, next: Option<&str>) -> WireRequest {
         let target = match next {
@@ -59,10 +59,10 @@ impl TableService {
         self.request(Method::Get, target, Metadata::None)
     }
 
-    /// A point query.
+    /// Builds a point query.
     ///
     /// # Errors
-    /// A key or name that the service would refuse.
+    /// Fails when the service would refuse a key or name.
     pub fn get(
         &self,
         table: &TableName,
@@ -82,11 +82,11 @@ impl TableService {
         Ok(self.request(Method::Get, target, metadata))
     }
 
-    /// One page of a query.
+    /// Builds the request for one page of a query.
     ///
     /// # Errors
-    /// A property name or page size that the service would refuse, or a continuation that is not
-    /// one of its.
+    /// Fails when the service would refuse a property name or the page size, or when the continuation
+    /// is not from this service.
     pub fn query(&self, query: &RowQuery) -> Result<WireRequest, StoreError> {
         let mut target = format!("/{}()", query.table);
         let mut parameter = Parameters { target: &mut target, separator: '?' };
@@ -101,14 +101,17 @@ impl TableService {
         }
         if let Some(top) = query.top {
             if !(1..=MAX_PAGE_ROWS).contains(&top) {
-                let message = format!("A page holds 1 to {MAX_PAGE_ROWS} rows, not {top}.");
+                let message = format!(
+                    "A page of {top} rows was requested; the limit is 1 to {MAX_PAGE_ROWS}."
+                );
                 return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
             }
             parameter.start("$top").push_str(&top.to_string());
         }
         if let Some(continuation) = &query.continuation {
             let Some(partition_key) = &continuation.next_partition_key else {
-                let message = "The continuation is not one of this store's.";
+                let message =
+                    "The continuation is not from this store; start the query again without it.";
                 return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
             };
             push(parameter.start("NextPartitionKey"), partition_key);
@@ -119,10 +122,10 @@ impl TableService {
         Ok(self.request(Method::Get, target, query.metadata))
     }
 
-    /// One write of one row.
+    /// Builds the write of one row.
     ///
     /// # Errors
-    /// A key, ETag or body that the service would refuse.
+    /// Fails when the service would refuse the key, ETag or body.
     pub fn write(
         &self,
         table: &TableName,
@@ -139,11 +142,11 @@ impl TableService {
         Ok(request)
     }
 
-    /// An entity group transaction. The boundary separates its parts; any UUID will do.
+    /// Builds an entity group transaction. The boundary, any UUID, separates its parts.
     ///
     /// # Errors
-    /// As [`write`](Self::write), with the operation's index; none or more than 100 operations, a
-    /// row twice, or a body over 4 MiB.
+    /// Fails as [`write`](Self::write), with the operation's index; and when there is no operation or
+    /// more than 100, when a row occurs twice, or when the body exceeds 4 MiB.
     pub fn commit(
         &self,
         table: &TableName,
@@ -202,7 +205,7 @@ struct Parameters<'t> {
 }
 
 impl Parameters<'_> {
-    /// Starts the next parameter; its value is to be appended.
+    /// Starts the next parameter. The caller appends its value.
     fn start(&mut self, name: &str) -> &mut String {
         self.target.push(std::mem::replace(&mut self.separator, '&'));
         self.target.push_str(name);
@@ -225,7 +228,7 @@ fn push_names<'n>(
     Ok(())
 }
 
-/// Names stand in a filter as they are, so one that is no name would be read as an expression.
+/// Checks the names of a filter. They are sent unquoted, so other text would be read as an expression.
 fn check_names(filter: &Filter) -> Result<(), StoreError> {
     match filter {
         Filter::Compare { property, .. } => check_name(property),
@@ -241,7 +244,7 @@ fn check_name(name: &str) -> Result<(), StoreError> {
     if is_property_name(name) {
         return Ok(());
     }
-    let message = format!("`{}` is not the name of a property.", name.escape_debug());
+    let message = format!("`{}` is not a valid property name.", name.escape_debug());
     Err(StoreError::new(ErrorCode::PROPERTY_NAME_INVALID, message))
 }
 
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn cosmos_merges_are_tunnelled_and_its_rows_carry_metadata() {
+    fn cosmos_takes_a_merge_as_a_post_and_returns_metadata() {
         let cosmos = TableService::new("https://acc.table.cosmos.azure.com", Dialect::Cosmos);
         let merge = operation("r", Action::InsertOrMerge(Bytes::from_static(b"{}")));
         let request = cosmos.write(&people(), "p", &merge).unwrap();

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_others_stays_as_it_is() {
+    fn text_of_other_programs_is_returned_as_it_is() {
         for text in ["{\"job\":1}", "not base64", "/w=="] {
             assert_eq!(decode(text.to_owned()), text);
         }

@@ -1,4 +1,4 @@
-//! Entity group transactions: several requests in one body, several responses in another.
+//! Bodies of entity group transactions: several requests in one, several responses in another.
 
 mod parts;
 mod writer;
