@@ -1,7 +1,7 @@
 //! The parts of a client: a policy that authorizes its requests, and a pipeline that sends them.
 //!
-//! Invariants: a pipeline sends each request once; a secret that whoever sees it can use goes over plain
-//! http to this machine only, unless a signature allows http itself.
+//! Invariants: a pipeline sends each request once; a secret that whoever sees it can use goes over
+//! plain http to this machine only, unless a signature allows http itself.
 
 use super::auth::{AppendSas, Credential, CredentialKind, SignSharedKey, TokenInTime, allows_http};
 use super::endpoint::{AccountService, dialect, is_this_machine};
@@ -54,8 +54,8 @@ fn is_application_id(text: &str) -> bool {
     (1..=24).contains(&text.len()) && text.bytes().all(token)
 }
 
-/// Builds the policy that authorizes each try of a request to a service. It waits for a token of Entra
-/// ID no longer than `limit`.
+/// Builds the policy that authorizes each try of a request to a service. It waits for a token of
+/// Entra ID no longer than `limit`.
 pub(crate) fn authorization(
     limit: Duration,
     service: AccountService,

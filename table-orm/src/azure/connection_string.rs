@@ -17,12 +17,12 @@ const AZURITE_KEY: &str =
 /// service. The connection string has one of these forms:
 ///
 /// - `UseDevelopmentStorage=true`, for Azurite, with or without `DevelopmentStorageProxyUri`;
-/// - `AccountName` and `AccountKey`, with `TableEndpoint` or `QueueEndpoint`, or with `EndpointSuffix`
-///   (default `core.windows.net`) and `DefaultEndpointsProtocol` (default `https`);
+/// - `AccountName` and `AccountKey`, with `TableEndpoint` or `QueueEndpoint`, or with
+///   `EndpointSuffix` (default `core.windows.net`) and `DefaultEndpointsProtocol` (default `https`);
 /// - `SharedAccessSignature` in place of `AccountKey`.
 ///
-/// The case of names does not matter. Settings of other services are ignored, unknown names refused.
-/// Quotes around the whole text, as in files of environment variables, are removed.
+/// The case of names does not matter. Settings of other services are ignored, unknown names
+/// refused. Quotes around the whole text, as in files of environment variables, are removed.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
     /// The URL of the service.
@@ -67,8 +67,8 @@ impl ConnectionString {
         Self::read(text, AccountService::Queues)
     }
 
-    /// Returns the account's key, which signs a [`TableSas`](super::TableSas) to hand out; `None` when
-    /// the connection string has a signature instead.
+    /// Returns the account's key, which signs a [`TableSas`](super::TableSas) to hand out; `None`
+    /// when the connection string has a signature instead.
     ///
     /// ```
     /// use table_orm::TableName;
@@ -199,14 +199,14 @@ fn unquoted(text: &str) -> &str {
     within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
-/// Returns whether the text may be shown as a name. A key without its name ends with `=` and so looks
-/// like a setting.
+/// Returns whether the text may be shown as a name. A key without its name ends with `=` and so
+/// looks like a setting.
 fn could_be_name(text: &str) -> bool {
     (1..=30).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Returns the endpoint of a setting. Refuses one that holds more, because that may be a secret, and
-/// `Debug` output shows endpoints.
+/// Returns the endpoint of a setting. Refuses one that holds more, because that may be a secret,
+/// and `Debug` output shows endpoints.
 fn checked(endpoint: String, setting: &'static str) -> Result<String, ConnectionStringError> {
     match parse_endpoint(&endpoint) {
         Ok(_) => Ok(endpoint),

@@ -63,8 +63,8 @@ pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
 const COSMOS_EMULATOR_PORT: u16 = 8902;
 
 /// Determines which implementation answers. Hosts of Cosmos DB are
-/// `{account}.table.cosmos.azure.com`, `{account}.table.cosmosdb.azure.com` for old accounts, with other
-/// last labels in other clouds.
+/// `{account}.table.cosmos.azure.com`, `{account}.table.cosmosdb.azure.com` for old accounts, with
+/// other last labels in other clouds.
 pub(crate) fn dialect(endpoint: &Url) -> Dialect {
     let host = endpoint.host_str().unwrap_or_default();
     let is_account = host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.");

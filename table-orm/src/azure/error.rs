@@ -47,7 +47,8 @@ pub enum ConnectError {
     /// `HTTPS_PROXY` or `ALL_PROXY` names a proxy of another kind, such as SOCKS.
     #[error("the proxy in `HTTPS_PROXY` or `ALL_PROXY` is not an http or https URL")]
     Proxy,
-    /// The option `client.user_agent` has an application id that the header `User-Agent` cannot hold.
+    /// The option `client.user_agent` has an application id that the header `User-Agent` cannot
+    /// hold.
     #[error(
         "the `application_id` of the user agent is invalid; use 1 to 24 letters, digits and \
          characters of !#$%&'*+-.^_`|~"

@@ -1,10 +1,10 @@
 //! The store in Azure Table Storage, Cosmos DB for Table or Azurite, over HTTP.
 //!
-//! [`protocol`] builds requests and reads answers, without I/O. The modules around it send them, through
-//! the pipeline of `azure_core`, pooled connections, and a new signature for each try.
+//! [`protocol`] builds requests and reads answers, without I/O. The modules around it send them,
+//! through the pipeline of `azure_core`, pooled connections, and a new signature for each try.
 //!
-//! Invariants: every method of the store sends one request (`list_tables` one for each page) and never
-//! retries by itself. Keys, signatures and tokens appear in no error, log or `Debug` output.
+//! Invariants: every method of the store sends one request (`list_tables` one for each page) and
+//! never retries by itself. Keys, signatures and tokens appear in no error, log or `Debug` output.
 //!
 //! The guide's chapter [Connecting to the service](crate::guide::service) shows how an app uses it.
 //!

@@ -16,11 +16,12 @@ pub struct ConnectOptions {
     pub request_timeout: Duration,
     /// The most idle connections that each runtime keeps for later requests. 64 by default.
     pub max_idle_connections: usize,
-    /// PEM text with certificates to trust beside the system's, such as that of a company's proxy or
-    /// of an Azurite with `--cert`. Empty by default.
+    /// PEM text with certificates to trust beside the system's, such as that of a company's proxy
+    /// or of an Azurite with `--cert`. Empty by default.
     pub root_certificates: String,
     /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the four
-    /// settings above have no effect, except on the wait for a token. The retry options are ignored.
+    /// settings above have no effect, except on the wait for a token. The retry options are
+    /// ignored.
     pub client: ClientOptions,
 }
 

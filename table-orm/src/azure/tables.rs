@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 /// A [`Store`] in an Azure account.
 ///
-/// Clones share its connections. It may be used from several runtimes, each of which has connections of
-/// its own.
+/// Clones share its connections. It may be used from several runtimes, each of which has
+/// connections of its own.
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
@@ -37,12 +37,12 @@ pub struct AzureStore {
 }
 
 impl AzureStore {
-    /// Opens the store at `endpoint`, such as `https://account.table.core.windows.net`, with a key, a
-    /// shared access signature, or a credential of Entra ID. Sends nothing yet.
+    /// Opens the store at `endpoint`, such as `https://account.table.core.windows.net`, with a key,
+    /// a shared access signature, or a credential of Entra ID. Sends nothing yet.
     ///
     /// # Errors
-    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or a
-    /// signature for https only would go over plain `http`, or when the HTTP client cannot start.
+    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or
+    /// a signature for https only would go over plain `http`, or when the HTTP client cannot start.
     pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
         Self::with_options(endpoint, credential, ConnectOptions::default())
     }
@@ -50,13 +50,15 @@ impl AzureStore {
     /// Opens the store that a connection string names. Sends nothing yet.
     ///
     /// # Errors
-    /// Returns [`ConnectError`] when the connection string cannot be read, and as [`new`](Self::new).
+    /// Returns [`ConnectError`] when the connection string cannot be read, and as
+    /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
         let ConnectionString { endpoint, credential } = text.parse()?;
         Self::new(&endpoint, credential)
     }
 
-    /// Opens the store at `endpoint`, with other timeouts or another HTTP client. Sends nothing yet.
+    /// Opens the store at `endpoint`, with other timeouts or another HTTP client. Sends nothing
+    /// yet.
     ///
     /// # Errors
     /// Returns [`ConnectError`] when no request could be sent with these options, and as
@@ -80,21 +82,22 @@ impl AzureStore {
         Self { endpoint, service, pipeline, help: help.into() }
     }
 
-    /// Reads the rules for browsers of the account's table service. Cosmos DB does not support them.
+    /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
+    /// them.
     ///
     /// # Errors
-    /// Returns [`StoreError`] when the service cannot be reached or refuses. A signature of one table
-    /// does not suffice.
+    /// Returns [`StoreError`] when the service cannot be reached or refuses. A signature of one
+    /// table does not suffice.
     pub async fn cors_rules(&self) -> Result<Vec<CorsRule>, StoreError> {
         self.send(self.service.cors_rules()).await?.cors_rules()
     }
 
-    /// Replaces the rules for browsers of the account's table service, for all of its tables. No rules
-    /// turn them off. The service's other properties are unchanged.
+    /// Replaces the rules for browsers of the account's table service, for all of its tables. No
+    /// rules turn them off. The service's other properties are unchanged.
     ///
     /// # Errors
-    /// Fails with `InvalidInput` before anything is sent when there are more than 5 rules, more than
-    /// 2 KiB of them, or a rule exceeds a limit of [`CorsRule`]; and as
+    /// Fails with `InvalidInput` before anything is sent when there are more than 5 rules, more
+    /// than 2 KiB of them, or a rule exceeds a limit of [`CorsRule`]; and as
     /// [`cors_rules`](Self::cors_rules).
     pub async fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<(), StoreError> {
         self.send(self.service.set_cors_rules(rules)?).await?.done()
@@ -119,8 +122,8 @@ impl AzureStore {
         for (name, value) in request.headers {
             headers.insert(HeaderName::from(name), HeaderValue::from_cow(value));
         }
-        // The pipeline would add one too, but first builds an error with a backtrace, which costs more
-        // than all the rest when `RUST_BACKTRACE` is set.
+        // The pipeline would add one too, but first builds an error with a backtrace, which costs
+        // more than all the rest when `RUST_BACKTRACE` is set.
         headers.insert(CLIENT_REQUEST_ID, HeaderValue::from(Uuid::new_v4().to_string()));
         *sent.headers_mut() = headers.into();
         sent.set_body(request.body);
@@ -148,8 +151,8 @@ impl AzureStore {
     }
 }
 
-/// Reads a body to its end. A body in one piece, as from this store's own HTTP client, is not copied;
-/// the pipeline's `send` would copy it twice.
+/// Reads a body to its end. A body in one piece, as from this store's own HTTP client, is not
+/// copied; the pipeline's `send` would copy it twice.
 async fn whole(mut body: AsyncResponseBody) -> azure_core::Result<Bytes> {
     let first = body.try_next().await?.unwrap_or_default();
     let rest = body.collect().await?;

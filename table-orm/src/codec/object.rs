@@ -1,7 +1,7 @@
 //! The members of a row's JSON object as slices of its text, for code that passes values on.
 //!
-//! Invariant: no value tree is built. A member is its name and the JSON text of its value, so a value
-//! is written back byte for byte as it was read.
+//! Invariant: no value tree is built. A member is its name and the JSON text of its value, so a
+//! value is written back byte for byte as it was read.
 
 use super::write_string;
 #[cfg(feature = "embedded")]

@@ -1,10 +1,10 @@
 //! A store that sends through a client of the `azure_data_tables` crate, for apps that have one.
 //!
-//! That crate is no longer maintained and has faults: it reports a failed transaction as success, breaks
-//! on quotes in keys, loses digits of plain 64-bit numbers, and opens a connection for each request. So
-//! this store uses the client's endpoint, credential, policies and transport only, and writes and reads
-//! bodies with [`protocol`](crate::azure::protocol), as the [Azure store](crate::azure) does. New apps
-//! should use that one.
+//! That crate is no longer maintained and has faults: it reports a failed transaction as success,
+//! breaks on quotes in keys, loses digits of plain 64-bit numbers, and opens a connection for each
+//! request. So this store uses the client's endpoint, credential, policies and transport only, and
+//! writes and reads bodies with [`protocol`](crate::azure::protocol), as the [Azure
+//! store](crate::azure) does. New apps should use that one.
 //!
 //! Invariants: those of the [Azure store](crate::azure).
 //!
@@ -36,8 +36,8 @@ use pipeline::PipelineTransport;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a connection stays idle: Azurite closes idle connections after 5 s, and no request should
-/// meet a closed one.
+/// How long a connection stays idle: Azurite closes idle connections after 5 s, and no request
+/// should meet a closed one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// A [`Store`] through a [`TableServiceClient`]. Clones share it.
@@ -45,8 +45,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 pub struct DataTablesStore(AzureStore);
 
 impl DataTablesStore {
-    /// Returns the options to build the client with: the policies of this store, pooled connections,
-    /// the timeouts of [`ConnectOptions`], and no retries, which are the task of
+    /// Returns the options to build the client with: the policies of this store, pooled
+    /// connections, the timeouts of [`ConnectOptions`], and no retries, which are the task of
     /// [`Retry`](crate::layer::Retry). An app may add policies and replace the transport.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! Requests through the client's pipeline.
 //!
-//! The client has no call that sends an arbitrary request. So this transport asks it for a page of rows,
-//! and [`InjectPolicy`] at the start of the pipeline replaces that request with ours. [`CapturePolicy`] at
-//! its end keeps the answer. The client's own policies, its signature and its transport are between them.
+//! The client has no call that sends an arbitrary request. So this transport asks it for a page of
+//! rows, and [`InjectPolicy`] at the start of the pipeline replaces that request with ours.
+//! [`CapturePolicy`] at its end keeps the answer. The client's own policies, its signature and its
+//! transport are between them.
 //!
 //! Invariant: neither policy changes calls that the app makes on the same client.
 

@@ -1,5 +1,6 @@
-//! Turns the writes of a caller into a request: everything that can be checked without the
-//! database is checked here, on the caller's task.
+//! The checks of a write that need no database, on the caller's task.
+//!
+//! Invariant: a [`Change`] of these functions keeps every rule that does not depend on stored rows.
 
 use super::apply::{AdmittedOperation, Change};
 use super::{key_bytes, layout, rules};
@@ -7,7 +8,7 @@ use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, Batch, Operation, StoreError, limits};
 use bytes::Bytes;
 
-/// One write.
+/// Checks one write.
 pub(crate) fn write(
     table: &TableName,
     partition_key: &str,
@@ -19,7 +20,7 @@ pub(crate) fn write(
     Ok(Change::Write { table: stored_name(table), operations: vec![operation] })
 }
 
-/// An entity group transaction.
+/// Checks an entity group transaction.
 pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Change, StoreError> {
     let Batch { partition_key, operations } = transaction;
     limits::check_count(&operations)?;

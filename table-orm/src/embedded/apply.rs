@@ -1,8 +1,8 @@
-//! Carries out a group of requests in one durable transaction.
+//! Applies a group of requests in one durable transaction.
 //!
-//! Invariant: a request takes effect whole or not at all, and sees the effects of those before it
-//! in the group. All its operations are checked before the first is applied; what can fail after
-//! that is only the database itself, which then drops the whole group.
+//! Invariant: a request takes effect whole or not at all, and sees the effects of earlier requests
+//! of the group. All its operations are checked before the first is applied. After that only the
+//! database itself can fail, which then discards the whole group.
 
 use super::clock::Clock;
 use super::{layout, rules, stored};
@@ -16,32 +16,32 @@ use std::collections::BTreeSet;
 /// A change of the database.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Operations on different rows of one table.
+    /// Writes different rows of one table.
     Write {
         /// The table's lower-case name.
         table: String,
-        /// Operations that the rules admit.
+        /// The checked operations.
         operations: Vec<AdmittedOperation>,
     },
-    /// A new table.
+    /// Creates a table.
     CreateTable(TableName),
-    /// A table with all its rows.
+    /// Deletes a table with all its rows.
     DeleteTable(TableName),
 }
 
-/// One write of one row, checked as far as it can be without the database.
+/// One write of one row that passed the checks without the database.
 #[derive(Debug)]
 pub(crate) struct AdmittedOperation {
     /// The row's key.
     pub(crate) key: Vec<u8>,
-    /// What happens to it; the body is a normalised row.
+    /// The action; its body is a normalised row.
     pub(crate) action: Action,
 }
 
-/// What a request brought about: the new ETag of each row it wrote, `None` for a delete.
+/// The result of a request: the new ETag of each written row, `None` for a delete.
 pub(crate) type ChangeResult = Result<Vec<Option<ETag>>, StoreError>;
 
-/// The one writer of a database: what it keeps in memory between transactions.
+/// The only writer of a database, with the state that it keeps in memory between transactions.
 #[derive(Debug)]
 pub(crate) struct DatabaseWriter {
     /// The lower-case names of all tables.
@@ -50,7 +50,7 @@ pub(crate) struct DatabaseWriter {
 }
 
 impl DatabaseWriter {
-    /// Reads, or creates, our own tables of the database.
+    /// Reads our own tables of the database, or creates them.
     pub(crate) fn start(database: &Database) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
         let (catalog, clock) = match (
@@ -79,8 +79,8 @@ impl DatabaseWriter {
         Ok(Self { tables: BTreeSet::new(), clock: Clock::after(0) })
     }
 
-    /// Carries out the requests in order. After an error, which is the database's, this writer may
-    /// be ahead of it: start another.
+    /// Applies the requests in order. An error is the database's. The writer may then be ahead of
+    /// the database, so the caller must start another.
     pub(crate) fn apply<'r>(
         &mut self,
         database: &Database,
@@ -157,14 +157,14 @@ impl DatabaseWriter {
     }
 }
 
-/// The error of a request to a table that is not there.
+/// Builds the error of a request to a missing table.
 pub(crate) fn table_not_found(table: &str) -> StoreError {
     StoreError::new(ErrorCode::TABLE_NOT_FOUND, format!("The table `{table}` does not exist."))
 }
 
 type RowsTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
 
-/// The rows last written: requests of a group mostly go to one table.
+/// The table of the last write, kept open because requests of a group mostly go to one table.
 struct OpenTable<'t, 'r> {
     transaction: &'t WriteTransaction,
     open: Option<(&'r str, RowsTable<'t>)>,
@@ -191,7 +191,7 @@ impl<'t, 'r> OpenTable<'t, 'r> {
     }
 }
 
-/// Checks all operations against the rows, then applies them. The outer error is the database's.
+/// Checks all operations against the rows, then applies them. An outer error is the database's.
 fn write_rows(
     rows: &mut RowsTable<'_>,
     operations: &[AdmittedOperation],
@@ -222,7 +222,8 @@ fn write_rows(
     Ok(Ok(etags))
 }
 
-/// What the row becomes, `None` for nothing; an error when the condition does not hold.
+/// Returns the row's new body, `None` when the row is deleted. Fails when the condition is not
+/// satisfied.
 fn body_to_store<'a>(
     action: &'a Action,
     stored: Option<&[u8]>,

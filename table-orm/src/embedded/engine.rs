@@ -1,10 +1,10 @@
-//! The database, and its being opened again after its disk has failed.
+//! The database, which is opened again after a disk failure.
 //!
-//! redb refuses all work after one read or write of its file that failed, as on a full disk.
-//! Invariant: such a failure costs the requests that met it. The next one opens the database again;
-//! where it cannot, it says why, and the one after it tries once more.
+//! After one failed read or write of its file, for example on a full disk, redb refuses all work.
 //!
-//! Locks are taken in the order writer, database.
+//! Invariants: only the requests that met such a failure fail. The next request opens the database
+//! again; if it cannot, it returns the reason, and the request after it tries again. Locks are
+//! taken in the order writer, database.
 
 use super::apply::{Change, ChangeResult, DatabaseWriter};
 use super::open::OpenError;
@@ -19,20 +19,20 @@ pub(crate) type Reopen =
 
 pub(crate) struct Engine {
     database: RwLock<Opened>,
-    /// `None` after a failure, which may have left it ahead of the database.
+    /// `None` after a failure, because the writer may then be ahead of the database.
     writer: Mutex<Option<DatabaseWriter>>,
-    /// `None` in memory, where nothing fails.
+    /// `None` in memory, where no disk can fail.
     reopen: Option<Reopen>,
 }
 
-/// The database, as it was opened for the so-manieth time.
+/// The open database, and how often it was opened.
 struct Opened {
-    /// `None` after a failure, until it could be opened again.
+    /// `None` after a failure, until it is opened again.
     database: Option<Database>,
     times: u64,
 }
 
-/// Why requests were not carried out.
+/// The reason why requests were not applied.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
@@ -62,7 +62,7 @@ impl Engine {
         Self { database, writer, reopen }
     }
 
-    /// Reads; once more when the disk has failed.
+    /// Reads, a second time after a disk failure.
     pub(crate) fn read<T>(
         &self,
         read: impl Fn(&Database) -> Result<T, StoreError>,
@@ -82,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// Carries out requests in one transaction.
+    /// Applies requests in one transaction.
     pub(crate) fn apply<'r>(
         &self,
         requests: impl Iterator<Item = &'r Change>,
@@ -94,7 +94,7 @@ impl Engine {
         }
         let result = self.transact(&mut current, requests);
         if result.is_err() && self.reopen.is_some() {
-            // What the file holds now, only opening it tells; until then nothing is read.
+            // Only opening the file shows what it holds now, so nothing is read until then.
             self.opened_mut().database = None;
         }
         Ok(result?)
@@ -116,14 +116,14 @@ impl Engine {
         Ok(answers)
     }
 
-    /// Closes the database that was opened as the so-manieth, and opens it again.
+    /// Closes the database and opens it again, unless another request did so since the given count.
     fn reopen(&self, writer: &mut Option<DatabaseWriter>, times: u64) -> Result<(), OpenError> {
         let Some(reopen) = &self.reopen else { return Ok(()) };
         let mut opened = self.opened_mut();
         if opened.times != times {
             return Ok(());
         }
-        // Closed first: the file is open once.
+        // Closed first, because a file can be open only once.
         (opened.database, *writer) = (None, None);
         let (database, started) = reopen()?;
         *opened = Opened { database: Some(database), times: times + 1 };
@@ -139,25 +139,28 @@ impl Engine {
         self.database.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks, also after a panic: the writer is absent while it works.
+    /// Locks, even after a panic: the writer is absent while it works.
     fn writer(&self) -> MutexGuard<'_, Option<DatabaseWriter>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether redb will refuse all that follows.
+/// Returns whether redb will refuse all further work.
 fn has_failed(error: &StoreError) -> bool {
     let source = error.source.as_deref().and_then(|source| source.downcast_ref());
     matches!(source, Some(redb::Error::Io(_) | redb::Error::PreviousIo))
 }
 
-/// Another request has just found that it cannot be opened again.
+/// Builds the error for a database that another request has just failed to open again.
 fn closed() -> StoreError {
-    StoreError::new(ErrorCode::INTERNAL_ERROR, "The database is closed since its disk failed.")
+    StoreError::new(
+        ErrorCode::INTERNAL_ERROR,
+        "The database has been closed since its disk failed; check the disk.",
+    )
 }
 
 fn not_open(error: OpenError) -> StoreError {
-    let message = format!("The database is closed since its disk failed: {error}.");
+    let message = format!("The database has been closed since its disk failed ({error}).");
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }
 

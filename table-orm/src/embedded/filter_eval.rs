@@ -1,7 +1,7 @@
-//! A filter's verdict on one stored row.
+//! Evaluation of a filter on one stored row.
 //!
-//! Invariant: three-valued logic. A comparison with a property that the row lacks, or that has
-//! another type, is unknown; a row is returned only where the filter is true.
+//! Invariant: the logic has three values. A comparison with a property that is missing or of
+//! another type is unknown, and a query returns only rows for which the filter is true.
 
 use super::members::RowMembers;
 use super::value::StoredValue;
@@ -9,12 +9,12 @@ use crate::model::{Edm, EdmType, TIMESTAMP};
 use crate::query::{Comparison, Filter};
 use std::cmp::Ordering;
 
-/// Whether the row is to be returned.
+/// Returns whether the filter is true for the row.
 pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
     verdict(filter, row) == Some(true)
 }
 
-/// `None` stands for unknown.
+/// Evaluates the filter; `None` is unknown.
 fn verdict(filter: &Filter, row: &RowMembers<'_>) -> Option<bool> {
     match filter {
         Filter::Compare { property, comparison, value } => {
@@ -44,7 +44,7 @@ fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm
     if property.edm_type() != value.edm_type() {
         return None;
     }
-    // Of one type and yet without order: not a number, which differs from everything.
+    // Values of one type without an order are NaN, which differs from everything.
     let Some(order) = property.compare(value) else {
         return Some(comparison == Comparison::NotEqual);
     };
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_compares_with_its_own() {
+    fn every_type_compares_with_itself() {
         let guid = uuid::Uuid::parse_str("0f8fad5b-d9cb-469f-a165-70867728950e").unwrap();
         let when: crate::model::DateTime = "2011-11-06T09:10:00.0Z".parse().unwrap();
         let stamp: crate::model::DateTime = "2020-01-02T03:04:05Z".parse().unwrap();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_differs_from_every_number() {
+    fn nan_differs_from_every_number() {
         assert_eq!(holds("N", Equal, f64::NAN), Some(false));
         assert_eq!(holds("N", NotEqual, 5.0), Some(true));
         assert_eq!(holds("D", Less, f64::NAN), Some(false));

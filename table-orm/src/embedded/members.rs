@@ -20,18 +20,18 @@ impl<'a> RowMembers<'a> {
         self.0.iter()
     }
 
-    /// The JSON text of a member.
+    /// Returns the JSON text of a member's value.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         self.iter().find(|member| member.name == name).map(|member| member.value)
     }
 
-    /// The JSON text of a property's type annotation.
+    /// Returns the JSON text of a property's type annotation.
     pub(crate) fn annotation(&self, property: &str) -> Option<&'a str> {
         let annotates = |member: &&RawMember<'a>| member.annotated() == Some(property);
         self.iter().find(annotates).map(|member| member.value)
     }
 
-    /// The members for lookup by name.
+    /// Sorts the members for lookup by name.
     pub(crate) fn by_name(&self) -> ByName<'_, 'a> {
         let mut members: Vec<_> = self.iter().collect();
         members.sort_unstable_by(|left, right| left.name.cmp(&right.name));
@@ -39,18 +39,18 @@ impl<'a> RowMembers<'a> {
     }
 }
 
-/// The members of a row, sorted by name: a row may have hundreds, each with an annotation.
+/// The members of a row, sorted by name, because a row may have hundreds, each with an annotation.
 #[derive(Debug)]
 pub(crate) struct ByName<'m, 'a>(Vec<&'m RawMember<'a>>);
 
 impl<'a> ByName<'_, 'a> {
-    /// The JSON text of a member.
+    /// Returns the JSON text of a member's value.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let at = self.0.binary_search_by(|member| (*member.name).cmp(name)).ok()?;
         Some(self.0[at].value)
     }
 
-    /// The JSON text of a property's type annotation.
+    /// Returns the JSON text of a property's type annotation.
     pub(crate) fn annotation(&self, property: &str) -> Option<&'a str> {
         let order = |member: &&RawMember<'_>| {
             let name = member.name.as_bytes();
@@ -61,13 +61,13 @@ impl<'a> ByName<'_, 'a> {
         Some(self.0[at].value)
     }
 
-    /// A name that two members have.
+    /// Returns a name that two members have.
     pub(crate) fn duplicate(&self) -> Option<&str> {
         self.0.windows(2).find(|pair| pair[0].name == pair[1].name).map(|pair| &*pair[0].name)
     }
 }
 
-/// The text of a JSON string; `None` when the value is not a string, or not Unicode.
+/// Returns the text of a JSON string; `None` when the value is not a string, or not Unicode.
 pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_no_text() {
+    fn half_a_surrogate_pair_is_not_text() {
         assert_eq!(text(r#""\ud83c""#), None);
         assert_eq!(text(r#""\ud83c\udfc3""#).as_deref(), Some("\u{1F3C3}"));
         assert_eq!(text("5"), None);

@@ -1,13 +1,15 @@
 //! The embedded store: a redb database, in a file or in memory.
 //!
-//! It keeps the service's rules and limits: row order, ETags, entity group transactions, and the
-//! error codes for what does not fit. Commits are durable when they are answered; reads see
-//! committed rows only. Invariant: this process is the only one that has the file open, and one
-//! writer at a time changes it. After a disk that was full, or failed otherwise, the same store goes
-//! on as soon as the disk does.
+//! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
+//! error codes of refused requests. A commit is durable once it is answered, and reads see
+//! committed rows only. After a full disk or another disk failure, the same store continues as soon
+//! as the disk works again.
 //!
-//! A write goes `admit` (the rules, on the caller's task), `commit` (group commit), `apply` (one
-//! transaction); a read goes `seek` (where to start), `read` (what to return).
+//! Invariant: this process is the only one that has the file open, and one writer at a time changes
+//! it.
+//!
+//! A write passes `admit` (the rules, on the caller's task), `commit` (group commit) and `apply`
+//! (one transaction). A read passes `seek` (where to start) and `read` (what to return).
 
 mod admit;
 mod apply;
@@ -40,11 +42,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// The most rows one page request looks at. A page whose filter leaves out most of them may
-/// therefore be short, or empty, and still have a continuation, as the service's may.
+/// The most rows that one page request reads. With a filter, a page may therefore be short or empty
+/// and still have a continuation, like a page of the service.
 pub const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// A [`Store`] in a file, or in memory. Clones are the same store.
+/// A [`Store`] in a file or in memory. Clones share it.
 #[derive(Debug, Clone)]
 pub struct EmbeddedStore {
     inner: Arc<Inner>,
@@ -69,13 +71,13 @@ impl Inner {
 }
 
 impl EmbeddedStore {
-    /// Opens a database file, or creates it where there is none or an empty one. Any other file that
-    /// is not a table-orm database is left as it is.
+    /// Opens a database file. Creates it when it does not exist or is empty. Does not change any
+    /// other file that is not a table-orm database.
     ///
-    /// Opening reads from disk on the calling thread, longer after a crash.
+    /// Opening reads from disk on the calling thread, and takes longer after a crash.
     ///
     /// # Errors
-    /// [`OpenError`], which says what to do.
+    /// Returns [`OpenError`], whose text says what to do, when the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let owned = path.to_owned();
@@ -83,15 +85,15 @@ impl EmbeddedStore {
         Ok(Self::new(Engine::new(open::file(path)?, Some(reopen)), Some(path.to_owned())))
     }
 
-    /// Creates an empty store in memory, gone with its last clone.
+    /// Creates an empty store in memory, which lasts until its last clone is dropped.
     ///
     /// # Errors
-    /// Not in practice.
+    /// Returns [`OpenError`] when redb cannot start, which does not happen in practice.
     pub fn in_memory() -> Result<Self, OpenError> {
         Ok(Self::new(Engine::new(open::in_memory()?, None), None))
     }
 
-    /// The database file; `None` in memory.
+    /// Returns the path of the database file; `None` in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
@@ -121,8 +123,8 @@ impl Store for EmbeddedStore {
         names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
     }
 
-    /// Reads on the calling task: what is not in redb's cache is a few pages of the file. Rows are
-    /// annotated as they were written.
+    /// Reads on the calling task, because at most a few pages of the file are not in redb's cache.
+    /// Rows have the annotations that they were written with.
     async fn get(
         &self,
         table: &TableName,

@@ -1,7 +1,7 @@
 //! The service's rules for one row: keys, names, types and sizes.
 //!
-//! Invariant: what comes out of [`normalise`] is an object with PartitionKey, RowKey and valid
-//! properties only, ready to be stored behind a Timestamp. No database code here.
+//! Invariant: [`normalise`] returns an object with PartitionKey, RowKey and valid properties only,
+//! ready to be stored after a Timestamp. This module does not use the database.
 
 use super::members::{ByName, RowMembers};
 use super::value::{StoredValue, ValueFault};
@@ -15,8 +15,8 @@ use crate::model::{
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
 
-/// Checks a row and gives it the keys of its address. Null properties, the Timestamp and `odata.*`
-/// members are left out; a body that holds none of them is not copied.
+/// Checks a row and gives it the keys of its address. Leaves out null properties, the Timestamp and
+/// `odata.*` members. A body without any of them is not copied.
 pub(crate) fn normalise(
     body: &Bytes,
     partition_key: &str,
@@ -30,7 +30,7 @@ pub(crate) fn normalise(
     if let Some(name) = by_name.duplicate() {
         return Err(StoreError::new(
             ErrorCode::DUPLICATE_PROPERTIES_SPECIFIED,
-            format!("The member `{name}` is given twice."),
+            format!("The row has the member `{name}` twice."),
         ));
     }
     let mut row = Row::addressed(partition_key, row_key);
@@ -44,7 +44,7 @@ pub(crate) fn normalise(
     Ok(rewrite(text.len(), &row.properties, partition_key, row_key))
 }
 
-/// The stored row with the properties of `patch`, a normalised row, in place of its own.
+/// Returns the stored row with the properties of `patch`, a normalised row, in place of its own.
 pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     let stored_members = RowMembers::read(stored).map_err(stored::corrupt)?;
     let patch_members = read(patch)?;
@@ -97,7 +97,7 @@ fn invalid(message: impl Into<String>) -> StoreError {
     StoreError::new(ErrorCode::INVALID_INPUT, message)
 }
 
-/// What the service limits over a whole entity.
+/// The totals that the service limits for a whole entity.
 #[derive(Default)]
 struct Totals {
     properties: usize,
@@ -106,7 +106,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// Counts a member of a row that is known to be valid.
+    /// Counts a member of a valid row.
     fn add(&mut self, member: &RawMember<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
         if member.annotated().is_some() {
             return Ok(());
@@ -130,7 +130,7 @@ impl Totals {
             return Err(StoreError::new(
                 ErrorCode::TOO_MANY_PROPERTIES,
                 format!(
-                    "The entity has {} properties; it can have {MAX_PROPERTIES}.",
+                    "The entity has {} properties; the limit is {MAX_PROPERTIES}.",
                     self.properties
                 ),
             ));
@@ -139,21 +139,21 @@ impl Totals {
         if bytes > MAX_ENTITY_BYTES {
             return Err(StoreError::new(
                 ErrorCode::ENTITY_TOO_LARGE,
-                format!("The entity has {bytes} bytes; it can have {MAX_ENTITY_BYTES}."),
+                format!("The entity has {bytes} bytes; the limit is {MAX_ENTITY_BYTES}."),
             ));
         }
         Ok(())
     }
 }
 
-/// A row on its way in: the members to keep.
+/// A row under check, with the members to keep.
 struct Row<'r, 'a> {
     partition_key: &'r str,
     row_key: &'r str,
     properties: Vec<&'r RawMember<'a>>,
-    /// Keys of the body that agree with the address.
+    /// How many keys of the body equal the address.
     agreeing_keys: usize,
-    /// RowMembers that are not stored.
+    /// How many members are not stored.
     left_out: usize,
     totals: Totals,
 }
@@ -212,7 +212,9 @@ impl<'r, 'a> Row<'r, 'a> {
             Some("null") => self.left_out += 1,
             Some(_) => self.properties.push(member),
             None => {
-                return Err(invalid(format!("The property `{property}` has a type but no value.")));
+                return Err(invalid(format!(
+                    "The property `{property}` has a type annotation but no value."
+                )));
             }
         }
         Ok(())
@@ -239,7 +241,7 @@ impl<'r, 'a> Row<'r, 'a> {
         self.totals.check()
     }
 
-    /// Whether the body can be stored as it was sent.
+    /// Returns whether the body can be stored as it was sent.
     const fn is_body(&self) -> bool {
         self.agreeing_keys == 2 && self.left_out == 0
     }
@@ -253,11 +255,11 @@ fn read_property<'a>(
     StoredValue::read(member.value, row.annotation(name)).map_err(|fault| match fault {
         ValueFault::UnknownType => StoreError::new(
             ErrorCode::INVALID_VALUE_TYPE,
-            format!("The type of the property `{name}` is not an EDM type."),
+            format!("The type annotation of the property `{name}` is not an EDM type."),
         ),
         ValueFault::Nested => invalid(format!("The property `{name}` is an array or an object.")),
         ValueFault::NotA(edm) => {
-            invalid(format!("The value of the property `{name}` is not an {edm}."))
+            invalid(format!("The value of the property `{name}` is not of the type {edm}."))
         }
     })
 }
@@ -290,6 +292,6 @@ fn check_length(name: &str, value: &StoredValue<'_>) -> Result<(), StoreError> {
     }
     Err(StoreError::new(
         ErrorCode::PROPERTY_VALUE_TOO_LARGE,
-        format!("The property `{name}` has {length} {unit}; it can have {limit}."),
+        format!("The property `{name}` has {length} {unit}; the limit is {limit}."),
     ))
 }

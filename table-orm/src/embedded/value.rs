@@ -1,7 +1,7 @@
 //! One stored property: its EDM type and its value.
 //!
-//! Invariant: what [`StoredValue::read`] accepts is exactly what a row may hold, so rows that were
-//! checked on the way in can be compared without errors on the way out.
+//! Invariant: [`StoredValue::read`] accepts exactly the values that a row may hold, so rows that
+//! were checked when written are compared without errors when read.
 
 use super::members;
 use crate::model::{DateTime, Edm, EdmType, order};
@@ -24,14 +24,14 @@ pub(crate) enum StoredValue<'a> {
     Binary(Vec<u8>),
 }
 
-/// Why a member is not a property.
+/// The reason why a member is not a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueFault {
-    /// The annotation names no EDM type.
+    /// The annotation does not name an EDM type.
     UnknownType,
     /// The value is an array or an object.
     Nested,
-    /// The value is not one of this type.
+    /// The value is not of this type.
     NotA(EdmType),
 }
 
@@ -50,7 +50,7 @@ impl<'a> StoredValue<'a> {
         Self::parse(value, edm).ok_or(ValueFault::NotA(edm))
     }
 
-    /// Reads the JSON text of a value that is known to have that type.
+    /// Reads the JSON text of a value of a known type.
     pub(crate) fn parse(value: &'a str, edm: EdmType) -> Option<Self> {
         Some(match edm {
             EdmType::String => Self::String(members::text(value)?),
@@ -64,7 +64,7 @@ impl<'a> StoredValue<'a> {
         })
     }
 
-    /// The bytes the service counts for the value, out of the entity's 1 MiB (service
+    /// Returns the bytes that the service counts for the value, of the entity's 1 MiB (service
     /// documentation, "Understanding the Table service data model" and its size formula).
     pub(crate) fn size(&self) -> usize {
         match self {
@@ -92,7 +92,7 @@ impl<'a> StoredValue<'a> {
         })
     }
 
-    /// The value's type.
+    /// Returns the value's type.
     pub(crate) const fn edm_type(&self) -> EdmType {
         match self {
             Self::String(_) => EdmType::String,
@@ -107,7 +107,7 @@ impl<'a> StoredValue<'a> {
     }
 }
 
-/// The type of a value without annotation, by its JSON form.
+/// Determines the type of a value without annotation by its JSON form.
 fn plain_type(value: &str) -> EdmType {
     match value.as_bytes().first() {
         Some(b'"') => EdmType::String,
@@ -122,12 +122,12 @@ fn double(value: &str) -> Option<f64> {
         "\"NaN\"" => Some(f64::NAN),
         "\"Infinity\"" => Some(f64::INFINITY),
         "\"-Infinity\"" => Some(f64::NEG_INFINITY),
-        // JSON has no other word that `f64` reads, and strings start with a quote.
+        // `f64` reads no other words that JSON has, and strings start with a quote.
         _ => value.parse().ok().filter(|value: &f64| value.is_finite()),
     }
 }
 
-/// Only the hyphenated form, which is the one the service returns.
+/// Reads a GUID in the hyphenated form, the only one that the service returns.
 fn guid(text: &str) -> Option<Uuid> {
     if text.len() == 36 { Uuid::parse_str(text).ok() } else { None }
 }

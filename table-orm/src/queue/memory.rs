@@ -1,7 +1,7 @@
 //! Queues in this process, for tests, examples, and apps that run on one machine.
 //!
-//! Invariant: only the latest pop receipt of a message renews or deletes it. The clock is tokio's, so a
-//! paused one lets time-outs pass at once.
+//! Invariant: only the latest pop receipt of a message renews or deletes it. The clock is tokio's,
+//! so a paused one lets time-outs pass at once.
 
 use super::{
     Message, QueueError, QueueErrorKind, Queues, Receipt, check_most, check_name, check_text,
@@ -84,7 +84,8 @@ impl State {
             stored.id.to_string() == receipt.id && stored.pop.to_string() == receipt.pop
         };
         messages.iter().position(is_of).ok_or_else(|| {
-            let message = "somebody else received the message since, or it was deleted, so the receipt is void";
+            let message = "somebody else received the message since, or it was deleted, so the \
+                           receipt is void";
             QueueError::new(QueueErrorKind::MessageLost, queue, message)
         })
     }

@@ -1,9 +1,9 @@
-//! Queues of short messages with at-least-once delivery: the [`Queues`] contract, and an implementation in
-//! memory.
+//! Queues of short messages with at-least-once delivery: the [`Queues`] contract, and an
+//! implementation in memory.
 //!
-//! Workers on many machines take their work from a queue. A received message is hidden from others for
-//! its visibility time-out. If it is not deleted by then, it is delivered again. So a worker that dies
-//! loses nothing, and every message may be delivered twice.
+//! Workers on many machines take their work from a queue. A received message is hidden from others
+//! for its visibility time-out. If it is not deleted by then, it is delivered again. So a worker
+//! that dies loses nothing, and every message may be delivered twice.
 
 mod error;
 mod memory;
@@ -70,8 +70,8 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// Creates a queue. An existing queue keeps its messages.
     ///
     /// # Errors
-    /// Fails with `Invalid` when no queue can have the name, and with `Unavailable` when the service does
-    /// not answer.
+    /// Fails with `Invalid` when no queue can have the name, and with `Unavailable` when the
+    /// service does not answer.
     async fn create(&self, queue: &str) -> Result<(), QueueError>;
 
     /// Deletes a queue with all its messages.
@@ -83,12 +83,12 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// Sends a message, hidden until `delay` has passed, at most [`MAX_VISIBILITY`].
     ///
     /// # Errors
-    /// Fails with `QueueNotFound` when the queue does not exist, and with `Invalid` when the text is
-    /// longer than [`MAX_MESSAGE_BYTES`].
+    /// Fails with `QueueNotFound` when the queue does not exist, and with `Invalid` when the text
+    /// is longer than [`MAX_MESSAGE_BYTES`].
     async fn send(&self, queue: &str, text: &str, delay: Duration) -> Result<(), QueueError>;
 
-    /// Receives up to `most` visible messages, 1 to [`MAX_RECEIVED`], and hides each from others for
-    /// `visibility`, one second to [`MAX_VISIBILITY`].
+    /// Receives up to `most` visible messages, 1 to [`MAX_RECEIVED`], and hides each from others
+    /// for `visibility`, one second to [`MAX_VISIBILITY`].
     ///
     /// # Errors
     /// Fails with `QueueNotFound` when the queue does not exist.
@@ -105,11 +105,12 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// Fails with `QueueNotFound` when the queue does not exist.
     async fn peek(&self, queue: &str) -> Result<bool, QueueError>;
 
-    /// Hides a received message for `visibility` from now on; zero makes it visible at once. Returns the
-    /// new receipt; the old one is void.
+    /// Hides a received message for `visibility` from now on; zero makes it visible at once.
+    /// Returns the new receipt; the old one is void.
     ///
     /// # Errors
-    /// Fails with `MessageLost` when somebody else has received the message since, or it was deleted.
+    /// Fails with `MessageLost` when somebody else has received the message since, or it was
+    /// deleted.
     async fn renew(
         &self,
         queue: &str,
@@ -120,7 +121,8 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// Deletes a received message.
     ///
     /// # Errors
-    /// Fails with `MessageLost` when somebody else has received the message since, or it was deleted.
+    /// Fails with `MessageLost` when somebody else has received the message since, or it was
+    /// deleted.
     async fn remove(&self, queue: &str, receipt: &Receipt) -> Result<(), QueueError>;
 }
 

@@ -3,8 +3,8 @@
 use super::{MAX_RECEIVED, MAX_VISIBILITY, QueueError, QueueErrorKind};
 use std::time::Duration;
 
-/// The most bytes of a message's text: 48 KiB, which is 64 KiB in base64, the service's limit (service
-/// documentation, "Put Message").
+/// The most bytes of a message's text: 48 KiB, which is 64 KiB in base64, the service's limit
+/// (service documentation, "Put Message").
 pub const MAX_MESSAGE_BYTES: usize = 48 * 1024;
 
 /// Refuses a name that no queue can have: 3 to 63 lower-case letters, digits and single dashes, a
@@ -29,8 +29,8 @@ pub(crate) fn check_text(queue: &str, text: &str) -> Result<(), QueueError> {
         return Ok(());
     }
     let message = format!(
-        "the message has {} bytes, and the limit is {MAX_MESSAGE_BYTES}; store the content in a row and \
-         send its key",
+        "the message has {} bytes, and the limit is {MAX_MESSAGE_BYTES}; store the content in a \
+         row and send its key",
         text.len()
     );
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))

@@ -95,8 +95,8 @@ impl Policy for AppendSas {
     }
 }
 
-/// Removes a cause that shows a signature from the error: the HTTP client of an app may put the URL into
-/// its errors.
+/// Removes a cause that shows a signature from the error: the HTTP client of an app may put the URL
+/// into its errors.
 fn without_signature(error: Error) -> Error {
     if format!("{error} {error:?}").contains("sig=") {
         Error::with_message(error.kind().clone(), "the request failed")

@@ -17,8 +17,8 @@ pub struct SharedKey {
 }
 
 impl SharedKey {
-    /// Takes the account's name, and one of its two keys as base64 text. Removes spaces and line breaks
-    /// around them, as in files.
+    /// Takes the account's name, and one of its two keys as base64 text. Removes spaces and line
+    /// breaks around them, as in files.
     ///
     /// # Errors
     /// Returns [`ConnectError::AccountName`] when the name is empty or has characters other than
@@ -70,13 +70,14 @@ impl Credential {
     /// Takes the query string of a shared access signature of the account, one table or one queue,
     /// with or without a leading `?`, or a URL that ends with it, such as the portal's "SAS URL".
     ///
-    /// Whoever sees a signature can use it, so over plain `http` it is sent to this machine only, for
-    /// example to Azurite. For another host, such as an Azurite in a container, the signature has to
-    /// allow `http` with `spr=https,http`: [`TableSas::allow_http`](super::super::TableSas::allow_http).
+    /// Whoever sees a signature can use it, so over plain `http` it is sent to this machine only,
+    /// for example to Azurite. For another host, such as an Azurite in a container, the signature
+    /// has to allow `http` with `spr=https,http`:
+    /// [`TableSas::allow_http`](super::super::TableSas::allow_http).
     ///
     /// # Errors
-    /// Returns [`ConnectError::SharedAccessSignature`] when the text has no parameter `sig` or an empty
-    /// one, or holds anything but parameters of a URL.
+    /// Returns [`ConnectError::SharedAccessSignature`] when the text has no parameter `sig` or an
+    /// empty one, or holds anything but parameters of a URL.
     pub fn sas(signature: &str) -> Result<Self, ConnectError> {
         let text = signature.trim();
         let query = match text.split_once('?') {
@@ -124,8 +125,8 @@ impl Credential {
     }
 }
 
-/// Lists the parameters that limit what a signature grants, without its key range, which may reveal an
-/// app's data.
+/// Lists the parameters that limit what a signature grants, without its key range, which may reveal
+/// an app's data.
 fn granted(signature: &str) -> String {
     const BOUNDS: [&str; 9] = ["tn", "ss", "srt", "sp", "st", "se", "sip", "spr", "si"];
     let bounds = parameters(signature);

@@ -50,12 +50,12 @@ impl fmt::Debug for Permissions {
 
 /// A grant of access to one table, or a range of its keys, until an expiry.
 ///
-/// Signing it with the account's key returns the query string to hand out. Only a change of the account
-/// key revokes a signature. Azurite checks the signature of a range of keys, but does not enforce the
-/// range.
+/// Signing it with the account's key returns the query string to hand out. Only a change of the
+/// account key revokes a signature. Azurite checks the signature of a range of keys, but does not
+/// enforce the range.
 ///
-/// The guide's chapter "Direct access without a proxy" shows what to grant, how browsers use a signature,
-/// and what a thief can do with one.
+/// The guide's chapter "Direct access without a proxy" shows what to grant, how browsers use a
+/// signature, and what a thief can do with one.
 ///
 /// ```
 /// use table_orm::TableName;
@@ -170,7 +170,8 @@ impl TableSas {
         self
     }
 
-    /// Limits access to the rows of one partition with RowKeys from `first` to `last`, both included.
+    /// Limits access to the rows of one partition with RowKeys from `first` to `last`, both
+    /// included.
     #[must_use]
     pub fn rows(
         mut self,
@@ -187,8 +188,8 @@ impl TableSas {
     /// Returns the signature's query string, to append to the table's URL or to give to
     /// [`Credential::sas`].
     ///
-    /// An expiry in the past is signed too, because clocks differ and apps test with it. The service then
-    /// refuses the signature.
+    /// An expiry in the past is signed too, because clocks differ and apps test with it. The
+    /// service then refuses the signature.
     ///
     /// # Errors
     /// Returns [`SasError`] when the grant is empty or invalid, or the key cannot sign.

@@ -1,7 +1,7 @@
 //! CORS rules: which requests browsers allow to scripts of other origins.
 //!
-//! The service keeps them among its properties, as XML. A request with this property alone leaves the
-//! others unchanged ("Set Table Service Properties").
+//! The service keeps them among its properties, as XML. A request with this property alone leaves
+//! the others unchanged ("Set Table Service Properties").
 
 use super::message::{Method, WireRequest, WireResponse};
 use super::service::TableService;
@@ -214,11 +214,12 @@ impl TableService {
         }
     }
 
-    /// Builds the request that replaces the service's CORS rules, and no other property. No rules turn
-    /// CORS off.
+    /// Builds the request that replaces the service's CORS rules, and no other property. No rules
+    /// turn CORS off.
     ///
     /// # Errors
-    /// Fails when the rules exceed a limit of the service, or when the service would read a name as two.
+    /// Fails when the rules exceed a limit of the service, or when the service would read a name as
+    /// two.
     pub fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<WireRequest, StoreError> {
         let mut body =
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Cors>".to_owned();

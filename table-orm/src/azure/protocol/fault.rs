@@ -1,7 +1,7 @@
 //! The error of a refused request.
 //!
-//! The body holds the code, as JSON, or as XML when authentication failed. Only Azurite repeats it in a
-//! header.
+//! The body holds the code, as JSON, or as XML when authentication failed. Only Azurite repeats it
+//! in a header.
 
 use super::message::WireResponse;
 use super::xml;
@@ -45,8 +45,8 @@ impl WireResponse {
         }
     }
 
-    /// Returns the error of a transaction's part, with the index of the failed operation. The service
-    /// puts the index before its message, but may leave it out.
+    /// Returns the error of a transaction's part, with the index of the failed operation. The
+    /// service puts the index before its message, but may leave it out.
     pub(crate) fn operation_fault(&self) -> StoreError {
         let mut error = self.fault();
         let index = error.message.split_once(':').and_then(|(index, rest)| {
@@ -60,8 +60,8 @@ impl WireResponse {
         error
     }
 
-    /// Builds the error of an answer that breaks the protocol, so that it is not known what the service
-    /// did.
+    /// Builds the error of an answer that breaks the protocol, so that it is not known what the
+    /// service did.
     pub(crate) fn unreadable(&self, message: impl Into<String>) -> StoreError {
         StoreError {
             code: ErrorCode::new(UNREADABLE),
@@ -74,7 +74,8 @@ impl WireResponse {
         }
     }
 
-    /// Builds the error of an answer that may not be the service's. `what` says what was unexpected.
+    /// Builds the error of an answer that may not be the service's. `what` says what was
+    /// unexpected.
     pub(crate) fn foreign(&self, what: &str) -> StoreError {
         self.unreadable(format!(
             "HTTP status {} with {what}; is it the Table service that answers at this endpoint?",
@@ -107,7 +108,8 @@ fn from_xml(body: &[u8]) -> Option<(String, String)> {
     Some((first(["Code", "m:code"])?, first(["Message", "m:message"]).unwrap_or_default()))
 }
 
-/// Splits off the request id and time, which the service appends to the message in lines of their own.
+/// Splits off the request id and time, which the service appends to the message in lines of their
+/// own.
 fn split_message(message: &str) -> (&str, Option<&str>) {
     match message.split_once("\nRequestId:") {
         Some((message, rest)) => {

@@ -34,8 +34,8 @@ impl Method {
     }
 }
 
-/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask for
-/// days or centuries.
+/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask
+/// for days or centuries.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// A header's name, in lower case, and its value.

@@ -1,11 +1,11 @@
 //! The Table service's wire protocol without I/O.
 //!
-//! A [`TableService`] builds the [`WireRequest`] of each operation; the [`WireResponse`] to it, read into
-//! memory, gives back what a [`Store`](crate::store::Store) returns. It has no sockets, clocks or
-//! credentials: a transport adds the date and the signature and sends the bytes.
+//! A [`TableService`] builds the [`WireRequest`] of each operation; the [`WireResponse`] to it,
+//! read into memory, gives back what a [`Store`](crate::store::Store) returns. It has no sockets,
+//! clocks or credentials: a transport adds the date and the signature and sends the bytes.
 //!
-//! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; no value
-//! changes the meaning of a request around it, whatever its text.
+//! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; no
+//! value changes the meaning of a request around it, whatever its text.
 
 mod batch;
 mod cors;
@@ -27,6 +27,6 @@ pub use service::TableService;
 
 pub(crate) use encode::percent_encode;
 
-/// The `x-ms-version` of every request: the first that supports tokens of Entra ID. Azurite and Cosmos
-/// DB support it too.
+/// The `x-ms-version` of every request: the first that supports tokens of Entra ID. Azurite and
+/// Cosmos DB support it too.
 pub const API_VERSION: &str = "2020-12-06";

@@ -1,8 +1,8 @@
 //! The result of each operation, read from its response.
 //!
 //! Invariant: an operation succeeded only if the response has one of the statuses that the protocol
-//! defines for it. A proxy that answers every request with 200 and a page of its own is not taken for the
-//! service.
+//! defines for it. A proxy that answers every request with 200 and a page of its own is not taken
+//! for the service.
 
 use super::batch;
 use super::message::WireResponse;
@@ -96,8 +96,8 @@ impl WireResponse {
         if parts.len() != operations.len() {
             let (parts, operations) = (parts.len(), operations.len());
             let message = format!(
-                "the answer to a transaction of {operations} operations has {parts} parts; read the rows to \
-                 see whether it took effect"
+                "the answer to a transaction of {operations} operations has {parts} parts; read the \
+                 rows to see whether it took effect"
             );
             return Err(response.unreadable(message));
         }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use std::error::Error;
 
-/// Builds the body of an insert, which holds the row's keys: its URL does not. A body that starts with
-/// these keys, as this crate writes rows, is not copied.
+/// Builds the body of an insert, which holds the row's keys: its URL does not. A body that starts
+/// with these keys, as this crate writes rows, is not copied.
 pub(crate) fn addressed<'b>(
     body: &'b Bytes,
     partition_key: &str,
@@ -34,7 +34,8 @@ pub(crate) fn addressed<'b>(
     Ok(Cow::Owned(keys.into()))
 }
 
-/// Returns whether the body certainly starts with these keys. Keys that JSON would escape never match.
+/// Returns whether the body certainly starts with these keys. Keys that JSON would escape never
+/// match.
 fn starts_with_keys(body: &[u8], partition_key: &str, row_key: &str) -> bool {
     let texts =
         ["{\"", PARTITION_KEY, "\":\"", partition_key, "\",\"", ROW_KEY, "\":\"", row_key, "\""];

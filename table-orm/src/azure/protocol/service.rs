@@ -49,7 +49,8 @@ impl TableService {
         self.request(Method::Delete, format!("/Tables('{table}')"), Metadata::None)
     }
 
-    /// Builds the request for one page of table names, from `next` on, the token of the page before.
+    /// Builds the request for one page of table names, from `next` on, the token of the page
+    /// before.
     #[must_use]
     pub fn list_tables(&self, next: Option<&str>) -> WireRequest {
         let target = match next {
@@ -85,8 +86,8 @@ impl TableService {
     /// Builds the request for one page of a query.
     ///
     /// # Errors
-    /// Fails when the service would refuse a property name or the page size, or when the continuation
-    /// is not from this service.
+    /// Fails when the service would refuse a property name or the page size, or when the
+    /// continuation is not from this service.
     pub fn query(&self, query: &RowQuery) -> Result<WireRequest, StoreError> {
         let mut target = format!("/{}()", query.table);
         let mut parameter = Parameters { target: &mut target, separator: '?' };
@@ -145,8 +146,8 @@ impl TableService {
     /// Builds an entity group transaction. The boundary, any UUID, separates its parts.
     ///
     /// # Errors
-    /// Fails as [`write`](Self::write), with the operation's index; and when there is no operation or
-    /// more than 100, when a row occurs twice, or when the body exceeds 4 MiB.
+    /// Fails as [`write`](Self::write), with the operation's index; and when there is no operation
+    /// or more than 100, when a row occurs twice, or when the body exceeds 4 MiB.
     pub fn commit(
         &self,
         table: &TableName,
@@ -228,7 +229,8 @@ fn push_names<'n>(
     Ok(())
 }
 
-/// Checks the names of a filter. They are sent unquoted, so other text would be read as an expression.
+/// Checks the names of a filter. They are sent unquoted, so other text would be read as an
+/// expression.
 fn check_names(filter: &Filter) -> Result<(), StoreError> {
     match filter {
         Filter::Compare { property, .. } => check_name(property),

@@ -1,8 +1,8 @@
-//! The part of XML that the service uses: elements that hold text or other elements. Own code, because
-//! two short documents do not justify a parser as a dependency.
+//! The part of XML that the service uses: elements that hold text or other elements. Own code,
+//! because two short documents do not justify a parser as a dependency.
 
-/// Returns the content of the first element with this name, and the text after the element. No element
-/// contains another of the same name.
+/// Returns the content of the first element with this name, and the text after the element. No
+/// element contains another of the same name.
 pub(crate) fn element<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str)> {
     let mut rest = text;
     loop {

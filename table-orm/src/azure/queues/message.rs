@@ -17,8 +17,8 @@ pub(crate) fn read(received: ReceivedMessage) -> Option<Message> {
     Some(Message::new(text, received.dequeue_count?.try_into().ok()?, receipt))
 }
 
-/// Decodes the text of a message. Text of another program that is not base64 of UTF-8 text is returned
-/// as it is.
+/// Decodes the text of a message. Text of another program that is not base64 of UTF-8 text is
+/// returned as it is.
 fn decode(sent: String) -> String {
     let decoded = STANDARD.decode(sent.trim()).ok();
     decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or(sent)

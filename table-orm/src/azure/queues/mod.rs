@@ -3,8 +3,8 @@
 //! The client builds the requests. Connections, credentials and signatures are those of the
 //! [Azure store](crate::azure).
 //!
-//! Invariants: every method sends one request and never retries by itself. Keys, signatures and tokens
-//! appear in no error, log or `Debug` output.
+//! Invariants: every method sends one request and never retries by itself. Keys, signatures and
+//! tokens appear in no error, log or `Debug` output.
 
 mod fault;
 mod message;
@@ -40,15 +40,16 @@ const FOREVER: i32 = -1;
 
 /// The [`Queues`] of an Azure storage account. Clones share its connections.
 ///
-/// Messages do not expire. Their text travels in base64, as queue triggers of Azure Functions expect by
-/// default and as Microsoft's older clients write it. So every text comes back as it was sent, and
-/// [`MAX_MESSAGE_BYTES`](crate::queue::MAX_MESSAGE_BYTES) is less than the 64 KiB that the service holds.
-/// A message of another program whose text is not base64 of UTF-8 text is returned as it is.
+/// Messages do not expire. Their text travels in base64, as queue triggers of Azure Functions
+/// expect by default and as Microsoft's older clients write it. So every text comes back as it was
+/// sent, and [`MAX_MESSAGE_BYTES`](crate::queue::MAX_MESSAGE_BYTES) is less than the 64 KiB that
+/// the service holds. A message of another program whose text is not base64 of UTF-8 text is
+/// returned as it is.
 ///
-/// The service counts whole seconds, so a fraction of a second counts as one. No request is sent twice,
-/// even when its answer is lost; the messages of a lost answer stay hidden for the visibility time-out
-/// of the receive. For 30 seconds or more after a delete, creating the queue again fails with
-/// `Unavailable` (service documentation, "Delete Queue").
+/// The service counts whole seconds, so a fraction of a second counts as one. No request is sent
+/// twice, even when its answer is lost; the messages of a lost answer stay hidden for the
+/// visibility time-out of the receive. For 30 seconds or more after a delete, creating the queue
+/// again fails with `Unavailable` (service documentation, "Delete Queue").
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -69,12 +70,12 @@ const FOREVER: i32 = -1;
 pub struct AzureQueues(Arc<QueueServiceClient>);
 
 impl AzureQueues {
-    /// Opens the queues at `endpoint`, such as `https://account.queue.core.windows.net`, with a key, a
-    /// shared access signature, or a credential of Entra ID. Sends nothing yet.
+    /// Opens the queues at `endpoint`, such as `https://account.queue.core.windows.net`, with a
+    /// key, a shared access signature, or a credential of Entra ID. Sends nothing yet.
     ///
     /// # Errors
-    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or a
-    /// signature for https only would go over plain `http`, or when the HTTP client cannot start.
+    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or
+    /// a signature for https only would go over plain `http`, or when the HTTP client cannot start.
     pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
         Self::with_options(endpoint, credential, ConnectOptions::default())
     }
@@ -83,13 +84,15 @@ impl AzureQueues {
     /// `UseDevelopmentStorage=true`. Sends nothing yet.
     ///
     /// # Errors
-    /// Returns [`ConnectError`] when the connection string cannot be read, and as [`new`](Self::new).
+    /// Returns [`ConnectError`] when the connection string cannot be read, and as
+    /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
         let ConnectionString { endpoint, credential } = ConnectionString::queues(text)?;
         Self::new(&endpoint, credential)
     }
 
-    /// Opens the queues at `endpoint`, with other timeouts or another HTTP client. Sends nothing yet.
+    /// Opens the queues at `endpoint`, with other timeouts or another HTTP client. Sends nothing
+    /// yet.
     ///
     /// # Errors
     /// Returns [`ConnectError`] when no request could be sent with these options, and as

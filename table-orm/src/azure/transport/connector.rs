@@ -36,8 +36,8 @@ enum Route {
 }
 
 impl Connector {
-    /// Takes the proxy for the endpoint, if there is one. Connections to an http endpoint are direct: it
-    /// is an emulator, and few proxies open tunnels to ports without TLS.
+    /// Takes the proxy for the endpoint, if there is one. Connections to an http endpoint are
+    /// direct: it is an emulator, and few proxies open tunnels to ports without TLS.
     pub(crate) fn new(
         endpoint: &Url,
         options: &ConnectOptions,

@@ -43,8 +43,8 @@ pub(crate) fn outgoing(request: &Request) -> Result<http::Request<Full<Bytes>>> 
     Ok(outgoing)
 }
 
-/// Converts the headers of an answer. A value that is not UTF-8 is kept with replacement characters: a
-/// page without the token of the next one would look like the last.
+/// Converts the headers of an answer. A value that is not UTF-8 is kept with replacement
+/// characters: a page without the token of the next one would look like the last.
 pub(crate) fn incoming(headers: &http::HeaderMap) -> Headers {
     let mut incoming = HashMap::with_capacity(headers.len());
     for (name, value) in headers {

@@ -1,8 +1,8 @@
-//! The HTTP client: own code over hyper and rustls, for a pool of connections per runtime, tunnels through
-//! proxies, and TLS with ring alone.
+//! The HTTP client: own code over hyper and rustls, for a pool of connections per runtime, tunnels
+//! through proxies, and TLS with ring alone.
 //!
-//! Invariants: it follows no redirect, which would carry the authorization to another host; it sends
-//! nothing again once it has begun to send it.
+//! Invariants: it follows no redirect, which would carry the authorization to another host; it
+//! sends nothing again once it has begun to send it.
 
 mod connector;
 mod message;
@@ -28,8 +28,8 @@ use tokio::time::timeout;
 
 /// How long a connection stays idle: the service closes idle ones after some minutes.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The same without TLS: Azurite closes idle connections after 5 s, and no request should meet a closed
-/// one.
+/// The same without TLS: Azurite closes idle connections after 5 s, and no request should meet a
+/// closed one.
 const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Pools of connections to one service, through the proxy that the environment names for it.

@@ -1,7 +1,8 @@
 //! Pools of connections, one for each runtime that sends requests.
 //!
-//! A task of the runtime that opened a connection drives it. Invariant: no request of another runtime
-//! uses the connection. It would wait while the first runtime is idle, and fail when that one ends.
+//! A task of the runtime that opened a connection drives it. Invariant: no request of another
+//! runtime uses the connection. It would wait while the first runtime is idle, and fail when that
+//! one ends.
 
 use super::connector::Connector;
 use bytes::Bytes;

@@ -1,8 +1,9 @@
 //! The responses in a `$batch` answer.
 //!
-//! They are found by lines and not by the boundary that the answer declares, because answers differ: Azure
-//! Storage ends lines with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray boundary before a
-//! status line or no blank line before a body. No line of JSON starts like a boundary or a status.
+//! They are found by lines and not by the boundary that the answer declares, because answers
+//! differ: Azure Storage ends lines with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray
+//! boundary before a status line or no blank line before a body. No line of JSON starts like a
+//! boundary or a status.
 
 use crate::azure::protocol::message::{WireResponse, is_success};
 use bytes::Bytes;

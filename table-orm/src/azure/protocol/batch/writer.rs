@@ -80,8 +80,8 @@ fn push(body: &mut Vec<u8>, texts: &[&str]) {
     }
 }
 
-/// Returns a header's name in its common spelling. Case does not matter in HTTP, but the service's OData
-/// library reads these names, not its HTTP server.
+/// Returns a header's name in its common spelling. Case does not matter in HTTP, but the service's
+/// OData library reads these names, not its HTTP server.
 fn canonical(name: &'static str) -> &'static str {
     match name {
         "content-type" => "Content-Type",
