@@ -28,4 +28,4 @@ pub(crate) use object::{MembersByName, members_by_name, write_object};
 pub(crate) use overlay::overlay;
 #[cfg(any(feature = "azure", fuzzing, test))]
 pub(crate) use writer::is_property_name;
-pub(crate) use writer::{write_keys, write_string};
+pub(crate) use writer::{KEYS_FRAME, write_keys, write_string};

@@ -415,6 +415,9 @@ pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
     }
 }
 
+/// The bytes that [`write_keys`] adds to keys without escapes.
+pub(crate) const KEYS_FRAME: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
+
 /// Starts a row's object with the members of its keys.
 pub(crate) fn write_keys(json: &mut Vec<u8>, partition_key: &str, row_key: &str) {
     for (start, name, key) in [("{\"", PARTITION_KEY, partition_key), (",\"", ROW_KEY, row_key)] {

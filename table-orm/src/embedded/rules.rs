@@ -6,7 +6,7 @@
 use super::members::{ByName, RowMembers};
 use super::value::{StoredValue, ValueFault};
 use super::{members, stored};
-use crate::codec::{RawMember, write_keys};
+use crate::codec::{KEYS_FRAME, RawMember, write_keys};
 use crate::model::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
     METADATA_PREFIX, PARTITION_KEY, ROW_KEY, TIMESTAMP, entity_size, is_system_property, order,
@@ -73,16 +73,13 @@ fn read(object: &str) -> Result<RowMembers<'_>, StoreError> {
         .map_err(|error| invalid("The body is not a JSON object of properties.").caused_by(error))
 }
 
-/// The bytes of the members of the keys, beside the keys.
-const KEY_MEMBERS: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
-
 fn rewrite(
     length: usize,
     properties: &[&RawMember<'_>],
     partition_key: &str,
     row_key: &str,
 ) -> Bytes {
-    let keys = KEY_MEMBERS + partition_key.len() + row_key.len();
+    let keys = KEYS_FRAME + partition_key.len() + row_key.len();
     let mut out = Vec::with_capacity(keys + length);
     write_keys(&mut out, partition_key, row_key);
     for member in properties {

@@ -1,6 +1,6 @@
 //! An entity as the rows it is stored in.
 
-use crate::codec::write_keys;
+use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
 use crate::key::{KeyError, KeyText};
 use crate::model::order;
@@ -135,8 +135,7 @@ pub(crate) fn body(
     properties.check(order::len(partition_key) + order::len(row_key))?;
     let properties = properties.members();
     // Exact but for keys that JSON escapes: bytes without room behind them are shared as they are.
-    let frame = r#"{"PartitionKey":"","RowKey":""}"#.len();
-    let size = frame + partition_key.len() + row_key.len() + properties.len();
+    let size = KEYS_FRAME + 1 + partition_key.len() + row_key.len() + properties.len();
     let mut json = Vec::with_capacity(size);
     write_keys(&mut json, partition_key, row_key);
     json.extend_from_slice(properties);
