@@ -6,7 +6,7 @@
 //! only its answer.
 
 use super::apply::{Change, ChangeResult};
-use super::engine::Failure;
+use super::engine::EngineError;
 use super::{Inner, open};
 use crate::store::{ErrorCode, StoreError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -114,7 +114,7 @@ impl Leader {
     /// Applies the group and answers it. Returns the leader when more requests wait.
     fn round(mut self) -> Option<Self> {
         let result = self.apply();
-        let outcome = Outcome { group: std::mem::take(&mut self.group), result };
+        let outcome = GroupOutcome { group: std::mem::take(&mut self.group), result };
         let leader = match self.inner.queue.next() {
             Some(group) => {
                 self.group = group;
@@ -132,7 +132,7 @@ impl Leader {
         leader
     }
 
-    fn apply(&self) -> Result<Vec<ChangeResult>, Failure> {
+    fn apply(&self) -> Result<Vec<ChangeResult>, EngineError> {
         self.inner.engine.apply(self.group.iter().map(|submission| &submission.request))
     }
 }
@@ -150,12 +150,12 @@ impl Drop for Leader {
 }
 
 /// The result of a group.
-struct Outcome {
+struct GroupOutcome {
     group: Group,
-    result: Result<Vec<ChangeResult>, Failure>,
+    result: Result<Vec<ChangeResult>, EngineError>,
 }
 
-impl Outcome {
+impl GroupOutcome {
     fn send(self) {
         // A writer that no longer listens does not need its answer.
         match self.result {
@@ -174,26 +174,26 @@ impl Outcome {
     }
 }
 
-fn failed(error: Arc<Failure>) -> StoreError {
+fn failed(error: Arc<EngineError>) -> StoreError {
     let message = match &*error {
-        Failure::Io(error) if open::is_full(error) => {
+        EngineError::Io(error) if open::is_full(error) => {
             "The disk is full, so the database could not commit: free some space, then read the \
              rows to see whether the request took effect."
                 .to_owned()
         }
-        Failure::Io(_) | Failure::Database(_) => {
+        EngineError::Io(_) | EngineError::Database(_) => {
             "The database could not commit: check the disk, then read the rows to see whether the \
              request took effect."
                 .to_owned()
         }
-        Failure::Closed(error) => format!(
+        EngineError::Closed(error) => format!(
             "Nothing was applied: the database has been closed since its disk failed ({error})."
         ),
     };
     // No request reaches a closed database, so it is certain that nothing was applied.
     let (status, code) = match &*error {
-        Failure::Io(_) | Failure::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
-        Failure::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
+        EngineError::Io(_) | EngineError::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
+        EngineError::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
     };
     StoreError { status, ..StoreError::new(code, message).caused_by(error) }
 }

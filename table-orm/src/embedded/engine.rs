@@ -34,7 +34,7 @@ struct Opened {
 
 /// The reason why requests were not applied.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum EngineError {
     #[error("{0}")]
     Io(#[source] io::Error),
     #[error("{0}")]
@@ -43,7 +43,7 @@ pub(crate) enum Failure {
     Closed(#[source] OpenError),
 }
 
-impl From<redb::Error> for Failure {
+impl From<redb::Error> for EngineError {
     fn from(error: redb::Error) -> Self {
         match error {
             redb::Error::Io(error) => Self::Io(error),
@@ -86,11 +86,11 @@ impl Engine {
     pub(crate) fn apply<'r>(
         &self,
         requests: impl Iterator<Item = &'r Change>,
-    ) -> Result<Vec<ChangeResult>, Failure> {
+    ) -> Result<Vec<ChangeResult>, EngineError> {
         let mut current = self.writer();
         if current.is_none() {
             let times = self.opened().times;
-            self.reopen(&mut current, times).map_err(Failure::Closed)?;
+            self.reopen(&mut current, times).map_err(EngineError::Closed)?;
         }
         let result = self.transact(&mut current, requests);
         if result.is_err() && self.reopen.is_some() {

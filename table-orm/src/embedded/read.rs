@@ -48,8 +48,8 @@ pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, Store
     let mut page = PageRows::new(query);
     while !seek.is_empty() {
         match page.fill(&rows, &seek)? {
-            Step::Resume(lower) => seek.lower = lower,
-            Step::End(continuation) => return Ok(page.finish(continuation)),
+            PageStep::Resume(lower) => seek.lower = lower,
+            PageStep::End(continuation) => return Ok(page.finish(continuation)),
         }
     }
     Ok(page.finish(None))
@@ -103,7 +103,7 @@ pub(crate) fn abandoned(error: tokio::task::JoinError) -> StoreError {
 }
 
 /// The step after a walk over the rows.
-enum Step {
+enum PageStep {
     /// Continue from this bound.
     Resume(Bound<Vec<u8>>),
     /// The page is complete. A continuation means that more rows follow.
@@ -132,27 +132,27 @@ impl<'q> PageRows<'q> {
         }
     }
 
-    fn fill(&mut self, rows: &Rows, seek: &Seek) -> Result<Step, StoreError> {
+    fn fill(&mut self, rows: &Rows, seek: &Seek) -> Result<PageStep, StoreError> {
         let bounds =
             (seek.lower.as_ref().map(Vec::as_slice), seek.upper.as_ref().map(Vec::as_slice));
         for entry in rows.range::<&[u8]>(bounds).map_err(failed)? {
             let (key, row) = entry.map_err(failed)?;
             if self.scanned == MAX_SCANNED_ROWS {
-                return Ok(Step::End(Some(seek::token(key.value()))));
+                return Ok(PageStep::End(Some(seek::token(key.value()))));
             }
             if let Some(SeekBound::SkipTo(lower)) =
                 seek.rows.as_ref().map(|rows| rows.locate(key.value()))
             {
                 self.scanned += 1;
-                return Ok(Step::Resume(lower));
+                return Ok(PageStep::Resume(lower));
             }
             if self.returned == self.top {
-                return Ok(Step::End(Some(seek::token(key.value()))));
+                return Ok(PageStep::End(Some(seek::token(key.value()))));
             }
             self.scanned += 1;
             self.take(row.value())?;
         }
-        Ok(Step::End(None))
+        Ok(PageStep::End(None))
     }
 
     fn take(&mut self, row: &[u8]) -> Result<(), StoreError> {

@@ -33,7 +33,7 @@ pub(crate) fn normalise(
             format!("The row has the member `{name}` twice."),
         ));
     }
-    let mut row = Row::addressed(partition_key, row_key);
+    let mut row = CheckedRow::addressed(partition_key, row_key);
     for member in members.iter() {
         row.admit(member, &by_name)?;
     }
@@ -144,7 +144,7 @@ impl Totals {
 }
 
 /// A row under check, with the members to keep.
-struct Row<'r, 'a> {
+struct CheckedRow<'r, 'a> {
     partition_key: &'r str,
     row_key: &'r str,
     properties: Vec<&'r RawMember<'a>>,
@@ -155,7 +155,7 @@ struct Row<'r, 'a> {
     totals: Totals,
 }
 
-impl<'r, 'a> Row<'r, 'a> {
+impl<'r, 'a> CheckedRow<'r, 'a> {
     fn addressed(partition_key: &'r str, row_key: &'r str) -> Self {
         let key_units = order::len(partition_key) + order::len(row_key);
         let totals = Totals { key_units, ..Totals::default() };

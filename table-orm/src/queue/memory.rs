@@ -44,18 +44,18 @@ use tokio::time::Instant;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct MemoryQueues {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<QueuesState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    queues: BTreeMap<String, Vec<Stored>>,
+struct QueuesState {
+    queues: BTreeMap<String, Vec<StoredMessage>>,
     /// The last number of an id or pop receipt.
     next: u64,
 }
 
 #[derive(Debug)]
-struct Stored {
+struct StoredMessage {
     id: u64,
     pop: u64,
     text: String,
@@ -63,13 +63,13 @@ struct Stored {
     visible_at: Instant,
 }
 
-impl State {
+impl QueuesState {
     fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 
-    fn queue(&mut self, name: &str) -> Result<&mut Vec<Stored>, QueueError> {
+    fn queue(&mut self, name: &str) -> Result<&mut Vec<StoredMessage>, QueueError> {
         check_name(name)?;
         self.queues.get_mut(name).ok_or_else(|| {
             let message = "the queue does not exist; create it first";
@@ -80,7 +80,7 @@ impl State {
     /// Finds the message of a receipt.
     fn find(&mut self, queue: &str, receipt: &Receipt) -> Result<usize, QueueError> {
         let messages = self.queue(queue)?;
-        let is_of = |stored: &Stored| {
+        let is_of = |stored: &StoredMessage| {
             stored.id.to_string() == receipt.id && stored.pop.to_string() == receipt.pop
         };
         messages.iter().position(is_of).ok_or_else(|| {
@@ -98,7 +98,7 @@ impl MemoryQueues {
         Self::default()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueuesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -124,7 +124,7 @@ impl Queues for MemoryQueues {
         let mut state = self.state();
         let (id, pop) = (state.number(), state.number());
         let (text, visible_at) = (text.to_owned(), Instant::now() + delay);
-        state.queue(queue)?.push(Stored { id, pop, text, dequeue_count: 0, visible_at });
+        state.queue(queue)?.push(StoredMessage { id, pop, text, dequeue_count: 0, visible_at });
         Ok(())
     }
 

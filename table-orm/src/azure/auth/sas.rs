@@ -78,12 +78,12 @@ pub struct TableSas {
     expiry: OffsetDateTime,
     addresses: Option<String>,
     allow_http: bool,
-    from: Bound,
-    to: Bound,
+    from: RangeEnd,
+    to: RangeEnd,
 }
 
 /// The PartitionKey and RowKey at one end of a range, both optional.
-type Bound = (Option<String>, Option<String>);
+type RangeEnd = (Option<String>, Option<String>);
 
 /// The reason why a signature cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
-type Failure = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 /// A connection to the host, or to a proxy, which may use TLS itself.
 type Hop = MaybeHttpsStream<TokioIo<TcpStream>>;
 
@@ -69,10 +69,10 @@ impl Connector {
 
 impl Service<Uri> for Connector {
     type Response = MaybeHttpsStream<Hop>;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Self::Response, Failure>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.connector.poll_ready(context)
     }
 
@@ -86,10 +86,10 @@ impl Service<Uri> for Connector {
 
 impl Service<Uri> for Route {
     type Response = Hop;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Hop, Failure>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Hop, BoxError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         match self {
             Self::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
             Self::Proxy(tunnel) => tunnel.poll_ready(context).map_err(Into::into),
