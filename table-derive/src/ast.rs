@@ -1,14 +1,14 @@
-//! What the user wrote: an entity's attributes and fields, each correct by itself.
+//! What the user wrote on an entity and its fields, each attribute correct by itself.
 
 use crate::attr::{Item, Items, Value, method, named};
 use crate::case::{CASES, Case};
-use crate::errors::{Errors, error};
+use crate::errors::{Errors, mistake};
 use crate::kind;
 use crate::nearest::suggestion;
 use crate::symbol::*;
 use crate::template::Template;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
@@ -25,7 +25,7 @@ pub struct Entity<'a> {
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
     pub components: Vec<Component>,
-    /// Components that are declared, but not as one can be.
+    /// The names of components with an error in their declaration.
     pub broken: Vec<String>,
     pub fields: Vec<Field<'a>>,
 }
@@ -39,16 +39,16 @@ pub struct Row {
     pub canonical: Option<Span>,
 }
 
-/// A `unique(..)`: what no two entities of a partition share.
+/// A `unique(..)`: values that no two entities of a partition share.
 pub struct Unique {
     /// Its fields and components, joined by `_`.
     pub name: String,
-    /// Where it stands.
+    /// The attribute's name, where errors are shown.
     pub at: Ident,
     pub components: Vec<Ident>,
-    /// Of the guard row's RowKey.
+    /// The template of the guard row's RowKey.
     pub template: Template,
-    /// Whether `template` was written by the user.
+    /// Whether the user wrote the template.
     pub given: bool,
 }
 
@@ -62,11 +62,11 @@ pub enum Copy {
 /// One of `#[component(..)]`.
 pub struct Component {
     pub name: Ident,
-    pub encoder: Named,
+    pub encoder: NamedEncoder,
 }
 
 /// A named encoder with what it encodes.
-pub enum Named {
+pub enum NamedEncoder {
     Descending(Ident),
     Ascending(Ident),
     Biased(Ident),
@@ -75,7 +75,7 @@ pub enum Named {
     With(Path),
 }
 
-impl Named {
+impl NamedEncoder {
     pub fn field(&self) -> Option<&Ident> {
         match self {
             Self::Descending(field)
@@ -93,12 +93,12 @@ pub struct Field<'a> {
     pub ident: &'a Ident,
     pub vis: &'a syn::Visibility,
     pub ty: &'a Type,
-    /// Its name as templates write it.
+    /// Its name in templates.
     pub name: String,
     pub role: Role,
     /// The stored property's name.
     pub property: String,
-    /// Where that name stands.
+    /// The tokens that give that name.
     pub property_at: TokenStream,
     pub default: Option<Option<Path>>,
     pub key_only: Option<Span>,
@@ -131,11 +131,6 @@ impl Field<'_> {
     }
 }
 
-/// The path of `table_orm` from the user's crate.
-pub fn krate(items: &mut Items, errors: &mut Errors) -> TokenStream {
-    items.path(CRATE, errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
-}
-
 impl<'a> Entity<'a> {
     /// The entity, or `None` when it is not a struct with named fields.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
@@ -146,13 +141,14 @@ impl<'a> Entity<'a> {
         let named = items.has(NAME);
         let table = items.text(NAME, errors);
         if !named && complete {
-            errors.push(&input.ident, "the table has no name", "add `#[table(name = \"..\")]`");
+            mistake!(errors, input.ident => "the table has no name",
+                help: "add `#[table(name = \"..\")]`");
         }
         let partitioned = items.has(PARTITION);
         let partition = items.text(PARTITION, errors);
         if !partitioned && complete {
-            let help = "add `#[table(partition = \"{field}\")]`";
-            errors.push(&input.ident, "the PartitionKey has no template", help);
+            mistake!(errors, input.ident => "the PartitionKey has no template",
+                help: "add `#[table(partition = \"{{field}}\")]`");
         }
         let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
         let rows = rows(input, items.text(ROW, errors), complete, errors);
@@ -162,7 +158,7 @@ impl<'a> Entity<'a> {
         let (components, broken) = components(&input.attrs, errors);
         let mut entity = Self {
             input,
-            krate: krate(&mut items, errors),
+            krate: items.krate(errors),
             table,
             partition,
             encode: escape(&mut items, errors),
@@ -179,7 +175,7 @@ impl<'a> Entity<'a> {
         Some(entity)
     }
 
-    /// What a template may name: fields and components.
+    /// The names of fields and components, which a template may use.
     pub fn names(&self) -> Vec<String> {
         let fields = self.fields.iter().map(|field| field.name.clone());
         let components = self.components.iter().map(|component| component.name.unraw().to_string());
@@ -202,22 +198,16 @@ pub fn named_fields<'a>(
     {
         return Some(&fields.named);
     }
-    errors.push(
-        &input.ident,
-        format!("`{}` cannot be {what}", input.ident),
-        "derive it on a struct with named fields",
-    );
+    let ident = &input.ident;
+    mistake!(errors, ident => "`{ident}` cannot be {what}", help: "derive it on a struct with named fields");
     None
 }
 
 fn escape(items: &mut Items, errors: &mut Errors) -> bool {
     let Some(path) = items.path(ESCAPE, errors) else { return false };
     if !path.is_ident("encode") && !path.is_ident("reject") {
-        errors.push(
-            &path,
-            "`escape` is `reject` or `encode`",
-            "write `escape = encode` to store every text, or leave it out to refuse some",
-        );
+        mistake!(errors, path => "`escape` must be `reject` or `encode`",
+            help: "write `escape = encode` to store every text, or remove it to refuse text that keys cannot hold");
     }
     path.is_ident("encode")
 }
@@ -229,11 +219,12 @@ pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
         return *case;
     }
     let known: Vec<_> = CASES.iter().map(|(case, _)| *case).collect();
-    errors.push(&name, "not a case of names", suggestion(&value, known));
+    mistake!(errors, name => "`{value}` is not a case of names",
+        help = suggestion(&value, known));
     Case::Pascal
 }
 
-/// The rows; those of an entity whose attributes are not `complete` may be missing.
+/// The rows. After a malformed attribute the entity is not `complete`, and may seem to have none.
 fn rows(
     input: &DeriveInput,
     short: Option<LitStr>,
@@ -254,8 +245,8 @@ fn rows(
         }
     }
     if !declared && complete {
-        let help = "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`";
-        errors.push(&input.ident, "the entity has no rows", help);
+        mistake!(errors, input.ident => "the entity has no rows",
+            help: "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`");
     }
     rows
 }
@@ -264,12 +255,8 @@ impl Row {
     fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
         let elsewhere = given.iter().position(|item| item.name == PARTITION);
         if let Some(at) = elsewhere {
-            errors.push(
-                &given[at].name,
-                "a row cannot lie outside the entity's partition: one transaction writes all rows",
-                "leave `partition` to `#[table(..)]`, or store the other partition's rows as an \
-                 entity of its own",
-            );
+            mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
+                help: "remove `partition` here, or store the rows of the other partition as another entity");
             given = given.into_iter().filter(|item| item.name != PARTITION).collect();
         }
         let mut items = Items::default();
@@ -281,11 +268,8 @@ impl Row {
             (Some(fields), None) => Copy::Include(fields),
             (None, Some(fields)) => Copy::Exclude(fields),
             (Some(fields), Some(_)) => {
-                errors.push(
-                    &name,
-                    format!("row `{name}` has both `include` and `exclude`"),
-                    "keep the shorter of the two",
-                );
+                mistake!(errors, name => "row `{name}` has both `include` and `exclude`",
+                    help: "keep the shorter of the two");
                 Copy::Include(fields)
             }
         };
@@ -294,11 +278,8 @@ impl Row {
         let template = if let Some(key) = items.text(KEY, errors) {
             Template::parse_or_guess(key, errors)
         } else {
-            errors.push(
-                &name,
-                format!("row `{name}` has no key template"),
-                format!("write `#[row({name}, key = \"..\")]`"),
-            );
+            mistake!(errors, name => "row `{name}` has no key template",
+                help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
         Self { name, template, copy, when, canonical }
@@ -311,7 +292,8 @@ impl Unique {
             list.into_iter().partition(|item| matches!(item.value, Value::None));
         let components: Vec<Ident> = named.into_iter().map(|item| item.name).collect();
         let Some(first) = components.first() else {
-            errors.push(&at, "`unique` names no field", "write `unique(field)`");
+            mistake!(errors, at => "`unique` names no field",
+                help: "write `unique(field)`");
             return None;
         };
         let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
@@ -327,13 +309,13 @@ impl Unique {
         Some(Self { name, at, components, template, given })
     }
 
-    /// Its fields and components, as they are written.
+    /// Its fields and components, as written.
     pub fn list(&self) -> String {
         let names: Vec<_> = self.components.iter().map(|name| name.unraw().to_string()).collect();
         names.join(", ")
     }
 
-    /// Whether the entity has what it names.
+    /// Whether the entity has the fields and components it names.
     fn is_known(&self, entity: &Entity<'_>, errors: &mut Errors) -> bool {
         let names = entity.names();
         let unknown: Vec<_> = self
@@ -344,18 +326,15 @@ impl Unique {
         for name in &unknown {
             let unraw = name.unraw().to_string();
             if !entity.broken.contains(&unraw) {
-                errors.push(
-                    name,
-                    format!("no field or component is called `{unraw}`"),
-                    suggestion(&unraw, names.iter().map(String::as_str)),
-                );
+                mistake!(errors, name => "no field or component is called `{unraw}`",
+                    help = suggestion(&unraw, names.iter().map(String::as_str)));
             }
         }
         unknown.is_empty()
     }
 }
 
-/// The components, and the names of those with mistakes.
+/// The components, and the names of those with errors.
 fn components(attrs: &[Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
     let mut components: Vec<Component> = Vec::new();
     let mut broken = Vec::new();
@@ -363,11 +342,8 @@ fn components(attrs: &[Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<
         let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
         for item in errors.keep(parsed).into_iter().flatten() {
             if components.iter().any(|other| other.name == item.name) {
-                errors.push(
-                    &item.name,
-                    format!("component `{}` is declared twice", item.name),
-                    "give one of them another name",
-                );
+                let name = &item.name;
+                mistake!(errors, name => "component `{name}` is declared twice", help: "rename one of them");
             } else {
                 let name = item.name.unraw().to_string();
                 match errors.keep(Component::parse(item)) {
@@ -384,63 +360,51 @@ impl Component {
     fn parse(item: Item) -> syn::Result<Self> {
         let name = method(item.name)?;
         let Value::Call(encoder, argument) = item.value else {
-            return Err(error(
-                &name,
-                format!("component `{name}` has no encoder"),
-                format!("write `{name} = desc(field)`"),
-            ));
+            return Err(mistake!(name => "component `{name}` has no encoder",
+                help: "write `{name} = desc(field)`"));
         };
         let known = encoder.get_ident().map(ToString::to_string).unwrap_or_default();
-        let field = |make: fn(Ident) -> Named| {
+        let field = |make: fn(Ident) -> NamedEncoder| {
             syn::parse::Parser::parse2(Ident::parse_any, argument.clone()).map(make).map_err(|_| {
-                error(
-                    &encoder,
-                    format!("`{known}` encodes one field"),
-                    format!("write `{known}(field)`"),
-                )
+                mistake!(encoder => "`{known}` takes one field",
+                    help: "write `{known}(field)`")
             })
         };
         let encoder = match known.as_str() {
-            "desc" => field(Named::Descending),
-            "asc" => field(Named::Ascending),
-            "biased" => field(Named::Biased),
-            "lower" => field(Named::Lower),
+            "desc" => field(NamedEncoder::Descending),
+            "asc" => field(NamedEncoder::Ascending),
+            "biased" => field(NamedEncoder::Biased),
+            "lower" => field(NamedEncoder::Lower),
             "shard" => shard(&encoder, argument),
-            "with" => syn::parse2(argument).map(Named::With).map_err(|_| {
-                error(
-                    &encoder,
-                    "`with` calls a function from `&Entity` to `String`",
-                    "write `with(path)`",
-                )
+            "with" => syn::parse2(argument).map(NamedEncoder::With).map_err(|_| {
+                mistake!(encoder => "`with` takes a function from `&Entity` to `String`",
+                    help: "write `with(path)`")
             }),
-            _ => Err(error(
-                &encoder,
-                format!("`{}` is not an encoder", encoder.to_token_stream()),
-                suggestion(&known, ENCODERS.iter().copied()),
-            )),
+            _ => {
+                let path = encoder.to_token_stream();
+                let help = suggestion(&known, ENCODERS.iter().copied());
+                Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
+            }
         };
         Ok(Self { name, encoder: encoder? })
     }
 }
 
 /// `shard(field, N)`.
-fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<Named> {
+fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<NamedEncoder> {
     let parse = |input: syn::parse::ParseStream<'_>| {
         let field = Ident::parse_any(input)?;
         input.parse::<Token![,]>()?;
         Ok((field, input.parse::<LitInt>()?))
     };
     let wrong = |at: &dyn ToTokens| {
-        error(
-            at,
-            "`shard` spreads the values of one field over 2 to 10000 partitions",
-            "write `shard(field, N)`, such as `shard(id, 16)`",
-        )
+        mistake!(at => "`shard` takes a field and a number of partitions from 2 to 10000",
+            help: "write `shard(field, N)`, such as `shard(id, 16)`")
     };
     let (field, number) =
         syn::parse::Parser::parse2(parse, argument).map_err(|_| wrong(encoder))?;
     match number.base10_parse() {
-        Ok(shards @ 2..=10_000) => Ok(Named::Shard(field, shards)),
+        Ok(shards @ 2..=10_000) => Ok(NamedEncoder::Shard(field, shards)),
         _ => Err(wrong(&number)),
     }
 }
@@ -463,11 +427,10 @@ impl<'a> Field<'a> {
             let Some(at) = items.flag(attribute, errors) else { continue };
             match given {
                 None => given = Some((attribute, role)),
-                Some((first, _)) => errors.push(
-                    Ident::new(attribute, at),
-                    format!("field `{name}` cannot be both `{first}` and `{attribute}`"),
-                    "keep one of them",
-                ),
+                Some((first, _)) => {
+                    mistake!(errors, Ident::new(attribute, at) => "field `{name}` cannot be both `{first}` and `{attribute}`",
+                        help: "keep one of them");
+                }
             }
         }
         let rename = items.text(RENAME, errors);
@@ -488,7 +451,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// A field of a projection, with what `#[projection(..)]` says of it.
+    /// A field of a projection, with its `#[projection(..)]`.
     pub fn projected(field: &'a syn::Field, mut items: Items, errors: &mut Errors) -> Option<Self> {
         let ident = field.ident.as_ref()?;
         let role = if items.flag(JSON, errors).is_some() { Role::Json } else { Role::Property };

@@ -1,9 +1,10 @@
 //! The parts of an attribute: `name`, `name = value`, `name(..)`.
 
-use crate::errors::{Errors, error, error_at};
+use crate::errors::{Errors, error_at, mistake};
 use crate::nearest::suggestion;
-use crate::symbol::UNIQUE;
+use crate::symbol::{CRATE, UNIQUE};
 use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -35,7 +36,7 @@ impl Parse for Item {
             Value::Literal(input.parse()?)
         } else {
             let no_value =
-                |_| error(&name, format!("`{name}` has no value"), "write it behind `=`");
+                |_| mistake!(name => "`{name}` has no value", help: "write the value after `=`");
             let path = input.parse().map_err(no_value)?;
             if input.peek(token::Paren) {
                 Value::Call(path, parenthesized_tokens(input)?)
@@ -44,20 +45,20 @@ impl Parse for Item {
             }
         };
         if !input.is_empty() && !input.peek(Token![,]) {
-            let wrong = format!("`{name}` is followed by what is no part of it");
-            return Err(wrong_here(input, wrong, "`name = value`, and a comma between two"));
+            let wrong = format!("unexpected text after `{name}`");
+            return Err(wrong_here(input, wrong, "`name = value`, with a comma before the next"));
         }
         Ok(Self { name, value })
     }
 }
 
-/// A name, for which `instead` is to be written if there is none.
+/// A name, or an error with `instead` as its help.
 fn ident(input: ParseStream<'_>, instead: &str) -> syn::Result<Ident> {
     let there = input.call(Ident::parse_any);
-    there.map_err(|_| wrong_here(input, "a name is expected here", instead))
+    there.map_err(|_| wrong_here(input, "expected a name", instead))
 }
 
-/// The name, if a method can be called so.
+/// The name, if a method can have it.
 pub fn method(name: Ident) -> syn::Result<Ident> {
     let text = name.to_string();
     if syn::parse_str::<Ident>(&text).is_ok() {
@@ -67,14 +68,11 @@ pub fn method(name: Ident) -> syn::Result<Ident> {
         Ok(raw) => format!("write `{raw}`, or another name"),
         Err(_) => "write another name".to_owned(),
     };
-    Err(error(
-        &name,
-        format!("`{text}` is a word of Rust's own, so no method can have that name"),
-        help,
-    ))
+    Err(mistake!(name => "`{text}` is a keyword of Rust, so no method can have that name",
+        help = help))
 }
 
-/// What comes next is wrong.
+/// An error at the next token.
 fn wrong_here(input: ParseStream<'_>, wrong: impl AsRef<str>, instead: &str) -> syn::Error {
     let next = input.cursor().token_tree().map(|(next, _)| next);
     let span = next.map_or_else(|| input.span(), |next| next.span());
@@ -87,13 +85,13 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     content.parse()
 }
 
-/// The parts of all attributes of one name on one item; every one is taken once. Only `unique` may
-/// stand there more than once.
+/// The parts of all attributes of one name on one item. Each is taken once; only `unique` can be
+/// repeated.
 #[derive(Default)]
 pub struct Items(Vec<Item>);
 
 impl Items {
-    /// Those of `#[attribute(..)]`, of which `known` are the names it can have.
+    /// The parts of `#[attribute(..)]`, which takes the `known` names.
     pub fn of(attrs: &[Attribute], attribute: &str, known: &[&str], errors: &mut Errors) -> Self {
         let mut items = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute)) {
@@ -103,7 +101,7 @@ impl Items {
         items
     }
 
-    /// Takes in more of them.
+    /// Adds parts of an attribute.
     pub fn extend(
         &mut self,
         more: impl IntoIterator<Item = Item>,
@@ -114,17 +112,10 @@ impl Items {
         for item in more {
             let name = item.name.to_string();
             if !known.contains(&name.as_str()) {
-                errors.push(
-                    &item.name,
-                    format!("`{name}` is not an attribute of `#[{attribute}(..)]` here"),
-                    suggestion(&name, known.iter().copied()),
-                );
+                mistake!(errors, item.name => "`{name}` is not an attribute of `#[{attribute}(..)]` here",
+                    help = suggestion(&name, known.iter().copied()));
             } else if name != UNIQUE && self.0.iter().any(|other| other.name == item.name) {
-                errors.push(
-                    &item.name,
-                    format!("`{name}` is given twice"),
-                    "leave one of them out",
-                );
+                mistake!(errors, item.name => "`{name}` is given twice", help: "remove one of them");
             } else {
                 self.0.push(item);
             }
@@ -140,11 +131,11 @@ impl Items {
         Some(self.0.remove(at))
     }
 
-    /// `name`: where it stands.
+    /// `name`, with its span.
     pub fn flag(&mut self, name: &str, errors: &mut Errors) -> Option<Span> {
         let item = self.take(name)?;
         if !matches!(item.value, Value::None) {
-            errors.push(&item.name, format!("`{name}` takes no value"), format!("write `{name}`"));
+            mistake!(errors, item.name => "`{name}` takes no value", help: "write `{name}`");
         }
         Some(item.name.span())
     }
@@ -178,6 +169,11 @@ impl Items {
         }
     }
 
+    /// `crate = a::path`: the path of `table_orm` from the user's crate.
+    pub fn krate(&mut self, errors: &mut Errors) -> TokenStream {
+        self.path(CRATE, errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
+    }
+
     /// `name` or `name = a::path`.
     pub fn flag_or_path(&mut self, name: &str, errors: &mut Errors) -> Option<Option<Path>> {
         let item = self.take(name)?;
@@ -188,42 +184,37 @@ impl Items {
         }
     }
 
-    /// Every `name(..)`, with where it stands and what is in it.
+    /// Every `name(..)`, with its name and its parts.
     pub fn lists(&mut self, name: &str, errors: &mut Errors) -> Vec<(Ident, Vec<Item>)> {
         let mut lists = Vec::new();
-        while let Some(item) = self.take(name) {
-            let Value::List(tokens) = item.value else {
-                errors.push(
-                    &item.name,
-                    format!("`{name}` needs a list of fields"),
-                    format!("write `{name}(field)`"),
-                );
-                continue;
-            };
+        while self.has(name) {
+            let Some((at, tokens)) = self.list(name, errors) else { continue };
             let parse = Punctuated::<Item, Token![,]>::parse_terminated;
             let parsed = errors.keep(syn::parse::Parser::parse2(parse, tokens));
-            lists.extend(parsed.map(|items| (item.name, items.into_iter().collect())));
+            lists.extend(parsed.map(|items| (at, items.into_iter().collect())));
         }
         lists
     }
 
     /// `name(a, b)`.
     pub fn names(&mut self, name: &str, errors: &mut Errors) -> Option<Vec<Ident>> {
-        let item = self.take(name)?;
-        let Value::List(tokens) = item.value else {
-            errors.push(
-                &item.name,
-                format!("`{name}` needs a list of fields"),
-                format!("write `{name}(field, ..)`"),
-            );
-            return None;
-        };
+        let (_, tokens) = self.list(name, errors)?;
         errors.keep(idents(tokens))
+    }
+
+    /// `name(..)`, with its name and its tokens.
+    fn list(&mut self, name: &str, errors: &mut Errors) -> Option<(Ident, TokenStream)> {
+        let item = self.take(name)?;
+        if let Value::List(tokens) = item.value {
+            return Some((item.name, tokens));
+        }
+        mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}(field, ..)`");
+        None
     }
 }
 
 fn wrong_value<T>(name: &Ident, value: &str, errors: &mut Errors) -> Option<T> {
-    errors.push(name, format!("`{name}` needs another value"), format!("write `{name} = {value}`"));
+    mistake!(errors, name => "`{name}` takes another kind of value", help: "write `{name} = {value}`");
     None
 }
 
@@ -234,7 +225,7 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
         if input.is_empty() || input.peek(Token![,]) {
             return Ok(name);
         }
-        let wrong = format!("`{name}` is followed by what is no name");
+        let wrong = format!("unexpected text after `{name}`");
         Err(wrong_here(input, wrong, "names separated by commas"))
     };
     let parse =
@@ -242,13 +233,13 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     syn::parse::Parser::parse2(parse, tokens).map(|names| names.into_iter().collect())
 }
 
-/// `#[row(NAME, ..)]`: the name, of a method, and the rest.
+/// `#[row(NAME, ..)]`: the name, which a method can have, and the other parts.
 pub fn named(attr: &Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {
         let name = ident(input, EXAMPLE)?;
         if input.peek(Token![=]) || input.peek(token::Paren) {
-            return Err(error(&name, "the row has no name", format!("write {EXAMPLE}")));
+            return Err(mistake!(name => "the row has no name", help: "write {EXAMPLE}"));
         }
         if !input.is_empty() && !input.peek(Token![,]) {
             return Err(wrong_here(input, "a comma is missing before this", EXAMPLE));

@@ -1,4 +1,4 @@
-//! The mistakes found so far: all of them are reported in one build.
+//! The errors found so far. All of them are reported in one build.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -8,16 +8,11 @@ use syn::LitStr;
 #[derive(Default)]
 pub struct Errors {
     errors: Option<syn::Error>,
-    /// Code that the compiler itself finds the mistake in.
+    /// Code in which the compiler itself finds an error.
     code: TokenStream,
 }
 
 impl Errors {
-    /// A mistake at `at`: what is wrong, and what to write instead.
-    pub fn push(&mut self, at: impl ToTokens, wrong: impl AsRef<str>, help: impl AsRef<str>) {
-        self.add(error(at, wrong, help));
-    }
-
     pub fn add(&mut self, error: syn::Error) {
         match &mut self.errors {
             Some(errors) => errors.combine(error),
@@ -25,8 +20,8 @@ impl Errors {
         }
     }
 
-    /// A placeholder of `template` that is almost one of the `known` names. Only the compiler can
-    /// underline a part of a string literal, and does so for format strings.
+    /// Reports a placeholder of `template` that is almost one of the `known` names. Only the compiler
+    /// can underline a part of a string literal, and it does so for format strings.
     pub fn misspelled(&mut self, template: &LitStr, known: &BTreeSet<&str>) {
         let names = known.iter().map(|name| {
             let mut ident: Ident =
@@ -43,7 +38,7 @@ impl Errors {
         });
     }
 
-    /// The value, or its mistake put among the others.
+    /// The value, or `None` after adding its error.
     pub fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
@@ -60,6 +55,7 @@ impl Errors {
     }
 }
 
+/// The error at `at`: what is wrong, and what to write instead.
 pub fn error(at: impl ToTokens, wrong: impl AsRef<str>, help: impl AsRef<str>) -> syn::Error {
     syn::Error::new_spanned(at, text(wrong, help))
 }
@@ -71,3 +67,18 @@ pub fn error_at(at: Span, wrong: impl AsRef<str>, help: impl AsRef<str>) -> syn:
 fn text(wrong: impl AsRef<str>, help: impl AsRef<str>) -> String {
     format!("{}\nhelp: {}", wrong.as_ref(), help.as_ref())
 }
+
+/// An error at some tokens, whose two texts are format strings: pushed to `errors`, or as a value.
+/// A help that is computed follows `help =`.
+macro_rules! mistake {
+    ($errors:ident, $($mistake:tt)*) => {
+        $errors.add($crate::errors::mistake!($($mistake)*))
+    };
+    ($at:expr => $wrong:literal, help: $help:literal) => {
+        $crate::errors::error(&$at, format!($wrong), format!($help))
+    };
+    ($at:expr => $wrong:literal, help = $help:expr) => {
+        $crate::errors::error(&$at, format!($wrong), $help)
+    };
+}
+pub(crate) use mistake;

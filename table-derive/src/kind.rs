@@ -1,5 +1,5 @@
-//! What a field's type is, as far as its spelling tells. Aliases and newtypes are left to the type
-//! checker, and so is what a name of a library's may also be: a type of the user's own.
+//! What a field's type is, as far as its spelling shows. The type checker decides about aliases,
+//! newtypes and types of the user's own that have the name of a library's type.
 
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, PathSegment, Type};
@@ -14,7 +14,7 @@ pub enum Kind {
     Bytes,
     Bool,
     Char,
-    // Likely, for samples and for what only grows.
+    // These are guesses, for samples and for growing values.
     Instant,
     Date,
     /// A time of day.
@@ -51,7 +51,7 @@ pub fn kind(ty: &Type) -> Kind {
 }
 
 impl Kind {
-    /// Whether it surely is that, and nothing of the user's own.
+    /// Whether no type of the user's own has that name.
     pub fn is_sure(self) -> bool {
         match self {
             Self::Unsigned(_)
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may be text, and so be asked for what it starts with.
+    /// Whether it may be text, so that queries can ask for a prefix.
     pub fn may_be_text(self) -> bool {
         matches!(self, Self::Text | Self::Other)
     }
@@ -78,12 +78,12 @@ pub fn option(ty: &Type) -> Option<&Type> {
     last_segment(ty).filter(|segment| segment.ident == "Option").and_then(argument)
 }
 
-/// Whether it is a map that takes every property.
+/// Whether the type is a map, which takes every property.
 pub fn is_map(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "BTreeMap")
 }
 
-/// Whether it is a value of any type the service has.
+/// Whether the type is a value of any property type.
 pub fn is_any(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "Edm")
 }
@@ -102,13 +102,13 @@ pub fn array(ty: &Type) -> Option<usize> {
     len.base10_parse().ok()
 }
 
-/// Of a series `[Option<T>; N]` the `T` and the `N`.
+/// The `T` and the `N` of a series `[Option<T>; N]`.
 pub fn slots(ty: &Type) -> Option<(&Type, &syn::Expr)> {
     let Type::Array(array) = ungrouped(ty) else { return None };
     Some((option(&array.elem)?, &array.len))
 }
 
-/// Of a reference its lifetime, and what it refers to.
+/// The lifetime and the type of a reference.
 pub fn reference(ty: &Type) -> Option<(String, &Type)> {
     let Type::Reference(reference) = ungrouped(ty) else { return None };
     let lifetime = reference.lifetime.as_ref();

@@ -1,11 +1,11 @@
-//! The key templates of an entity, each placeholder resolved to what it writes.
+//! An entity whose key templates are resolved: each placeholder is a field or a component.
 
-use crate::ast::{Copy, Entity, Field, Named, Row};
-use crate::errors::Errors;
+use crate::ast::{Copy, Entity, Field, NamedEncoder, Role, Row};
+use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::nearest::{nearest, suggestion};
 use crate::template::{Slot, Template};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, quote};
 use std::collections::BTreeSet;
 use syn::Path;
@@ -36,8 +36,8 @@ pub struct Part<'a> {
     pub name: String,
     pub source: Source<'a>,
     pub encoder: Encoder,
-    /// The literal behind it.
-    pub then: &'a str,
+    /// The literal after it.
+    pub separator: &'a str,
     /// Whether the key ends with it.
     pub last: bool,
 }
@@ -61,18 +61,33 @@ pub enum Encoder {
     Shard(u32),
 }
 
-/// How long a component's text is, as far as the derive can tell.
+/// How long a component's text is, as far as the derive knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     Fixed(usize),
     UpTo(usize),
     Unbounded,
-    /// A type of the user's.
+    /// Only the type knows.
     Unknown,
 }
 
 impl Encoder {
-    /// Whether it is there for its order: `asc` or `desc`.
+    /// The encoder of a placeholder. `None` for a width where the component takes none.
+    fn resolve(named: Option<&NamedEncoder>, width: Option<usize>) -> Option<Self> {
+        Some(match (named, width) {
+            (None | Some(NamedEncoder::With(_)), None) => Self::Plain,
+            (None | Some(NamedEncoder::Ascending(_)), Some(digits)) => Self::Padded(digits),
+            (Some(NamedEncoder::Ascending(_)), None) => Self::Ascending,
+            (Some(NamedEncoder::Descending(_)), None) => Self::Descending,
+            (Some(NamedEncoder::Descending(_)), Some(digits)) => Self::DescendingPadded(digits),
+            (Some(NamedEncoder::Biased(_)), None) => Self::Biased,
+            (Some(NamedEncoder::Lower(_)), None) => Self::Lower,
+            (Some(NamedEncoder::Shard(_, shards)), None) => Self::Shard(*shards),
+            (Some(_), Some(_)) => return None,
+        })
+    }
+
+    /// Whether its purpose is the order: `asc` or `desc`.
     pub fn is_ordered(self) -> bool {
         matches!(self, Self::Ascending | Self::Descending | Self::DescendingPadded(_))
     }
@@ -81,22 +96,21 @@ impl Encoder {
     pub fn tokens(self) -> TokenStream {
         match self {
             Self::Plain => quote!(_orm::Plain),
-            Self::Padded(digits) => {
-                let digits = proc_macro2::Literal::usize_unsuffixed(digits);
-                quote!(_orm::Padded<#digits>)
-            }
+            Self::Padded(digits) => padded(quote!(Padded), digits),
             Self::Ascending => quote!(_orm::Ascending),
             Self::Descending => quote!(_orm::Descending),
-            Self::DescendingPadded(digits) => {
-                let digits = proc_macro2::Literal::usize_unsuffixed(digits);
-                quote!(_orm::DescendingPadded<#digits>)
-            }
+            Self::DescendingPadded(digits) => padded(quote!(DescendingPadded), digits),
             Self::Biased => quote!(_orm::Biased),
             Self::Lower => quote!(_orm::Lower),
-            // Of another type, in the plain encoding.
+            // A shard is a type of its own, plainly encoded.
             Self::Shard(_) => quote!(_orm::Plain),
         }
     }
+}
+
+fn padded(name: TokenStream, digits: usize) -> TokenStream {
+    let digits = Literal::usize_unsuffixed(digits);
+    quote!(_orm::#name<#digits>)
 }
 
 impl<'a> Part<'a> {
@@ -120,7 +134,7 @@ impl<'a> Part<'a> {
         let (ty, encoder) = (self.value_type(), self.encoder.tokens());
         match self.encoder {
             Encoder::Shard(shards) => {
-                let shards = proc_macro2::Literal::u32_unsuffixed(shards);
+                let shards = Literal::u32_unsuffixed(shards);
                 quote!(<_orm::Shard<#shards> as _orm::Part>)
             }
             Encoder::Plain => quote!(<#ty as _orm::Part>),
@@ -135,12 +149,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The field, when the entity's row depends on whether it has a value.
+    /// The field, if it is an `Option`: the row is written only if it is `Some`.
     pub fn sparse(&self) -> Option<&'a Field<'a>> {
         self.field().filter(|field| kind::option(field.ty).is_some())
     }
 
-    /// How many ASCII digits its text surely starts with.
+    /// The number of ASCII digits that its text always starts with.
     pub fn digits(&self) -> usize {
         match (self.encoder, self.kind()) {
             (Encoder::Plain, Kind::Unsigned(_)) => 1,
@@ -155,12 +169,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Whether a stored key gives the value back.
+    /// Whether the value can be read back from a stored key.
     pub fn is_recoverable(&self) -> bool {
         self.field().is_some() && !matches!(self.encoder, Encoder::Lower | Encoder::Shard(_))
     }
 
-    /// The most UTF-16 units of its value, where the field declares them.
+    /// The field's `max_len`.
     pub fn max_len(&self) -> Option<usize> {
         let (max_len, _) = self.field()?.max_len.as_ref()?;
         Some(usize::try_from(*max_len).unwrap_or(usize::MAX))
@@ -197,8 +211,8 @@ pub fn digits_of(number: u64) -> usize {
 }
 
 impl<'a> Model<'a> {
-    /// Resolves every template; `None` when the partition or all rows are missing. A placeholder
-    /// that means nothing is left out after its error.
+    /// Resolves every template. `None` if the partition or all rows are missing. A placeholder of
+    /// unknown name is an error, and is left out.
     pub fn resolve(entity: &'a Entity<'a>, errors: &mut Errors) -> Option<Self> {
         let partition = Key::resolve(entity.partition.as_ref()?, entity, false, errors);
         let rows = entity.rows.iter();
@@ -217,61 +231,64 @@ impl<'a> Model<'a> {
         self.entity.rows.iter().zip(&self.rows)
     }
 
-    /// Whether any row has a component.
-    pub fn has_components(&self) -> bool {
-        self.rows.iter().any(|key| !key.parts.is_empty())
-    }
-
     /// All templates.
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards)
     }
 
-    /// Whether the canonical row's key tells every other row's, and is told by it: then no other
-    /// entity can have the same index row, and a blind write replaces nobody else's. A guard row is
-    /// there to be contested.
+    /// Whether the canonical row's key determines every other row's key, and each of those the
+    /// canonical one. Then no other entity can have the same index row, so an unconditional write
+    /// replaces no other entity's. A guard row is there for two entities to want.
     pub fn keys_follow_canonical(&self) -> bool {
         let Some(canonical) = self.rows.get(self.canonical) else { return false };
-        let known = self.known_by(canonical);
-        self.guards.is_empty()
-            && self.rows().enumerate().all(|(index, (row, key))| {
-                index == self.canonical
-                    || row.when.is_none()
-                        && tells(&known, key)
-                        && tells(&self.known_by(key), canonical)
-            })
+        let known = self.fields_from(canonical);
+        let follows = |(index, (row, key)): (usize, (&Row, &Key<'_>))| {
+            let follows = determines(&known, key) && determines(&self.fields_from(key), canonical);
+            index == self.canonical || row.when.is_none() && follows
+        };
+        self.guards.is_empty() && self.rows().enumerate().all(follows)
     }
 
-    /// Whether a patch, which sets no field of a key, can change no more than the canonical row.
+    /// Whether a patch, which sets no field of a key, can change only the canonical row.
     pub fn patch_is_one_row(&self) -> bool {
         let computed = |part: &Part<'_>| matches!(part.source, Source::With(_));
         let rows = self.rows.len() + self.guards.len();
         rows == 1 && !self.keys().flat_map(|key| &key.parts).any(computed)
     }
 
-    /// The fields whose values a row's two keys give back.
-    fn known_by(&self, key: &Key<'_>) -> BTreeSet<String> {
-        key.parts
-            .iter()
-            .chain(&self.partition.parts)
-            .filter(|part| part.is_recoverable())
-            .filter_map(|part| part.field().map(|field| field.name.clone()))
-            .collect()
+    /// The fields that a patch can set: of one property or of slots, and in no key.
+    pub fn settable(&self) -> impl Iterator<Item = &Field<'a>> {
+        let has_setter = |field: &Field<'_>| match field.role {
+            Role::Property | Role::Json => field.is_stored(),
+            Role::Series => field.is_stored() && kind::slots(field.ty).is_some(),
+            Role::Flatten | Role::Skip | Role::ETag | Role::Timestamp => false,
+        };
+        let parts = || self.keys().flat_map(|key| &key.parts);
+        let in_key =
+            move |name: &str| parts().filter_map(Part::field).any(|field| field.name == name);
+        self.entity.fields.iter().filter(move |field| has_setter(field) && !in_key(&field.name))
+    }
+
+    /// The fields whose values a row's two keys hold.
+    fn fields_from(&self, key: &Key<'_>) -> BTreeSet<String> {
+        let parts = key.parts.iter().chain(&self.partition.parts);
+        let fields = parts.filter(|part| part.is_recoverable()).filter_map(Part::field);
+        fields.map(|field| field.name.clone()).collect()
     }
 }
 
-/// Whether the values of these fields tell a key.
-fn tells(fields: &BTreeSet<String>, key: &Key<'_>) -> bool {
+/// Whether the values of these fields determine a key.
+fn determines(fields: &BTreeSet<String>, key: &Key<'_>) -> bool {
     key.parts.iter().all(|part| part.field().is_some_and(|field| fields.contains(&field.name)))
 }
 
 impl Row {
-    /// Whether its properties hold that field.
+    /// Whether one of its properties holds the field.
     pub fn has_property(&self, field: &Field<'_>) -> bool {
         field.is_stored() && self.stores(field)
     }
 
-    /// Whether it stores that field.
+    /// Whether it is a copy with that field.
     pub fn stores(&self, field: &Field<'_>) -> bool {
         let named = |names: &[Ident]| names.iter().any(|name| name.unraw() == field.name);
         match &self.copy {
@@ -286,7 +303,7 @@ impl Row {
     }
 }
 
-/// Finds the placeholders that no field or component is called by.
+/// Reports the placeholders that name no field or component.
 fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.names();
     let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
@@ -307,28 +324,37 @@ fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
         return errors.misspelled(&template.literal, &known);
     }
     for name in unknown {
-        errors.push(
-            &template.literal,
-            format!("no field or component is called `{name}`"),
-            suggestion(name, known.iter().copied()),
-        );
+        mistake!(errors, template.literal => "no field or component is called `{name}`",
+            help = suggestion(name, known.iter().copied()));
     }
 }
 
 impl<'a> Key<'a> {
-    /// The place of the component that gives that field back.
-    pub fn giving(&self, field: &Field<'_>) -> Option<usize> {
+    /// The position of a component that holds the field's value.
+    pub fn position(&self, field: &Field<'_>) -> Option<usize> {
         self.parts.iter().position(|part| {
             part.is_recoverable() && part.field().is_some_and(|own| own.name == field.name)
         })
     }
 
-    /// Whether a stored key gives that field back.
-    pub fn gives(&self, field: &Field<'_>) -> bool {
-        self.giving(field).is_some()
+    /// Whether the field's value can be read back from the key.
+    pub fn recovers(&self, field: &Field<'_>) -> bool {
+        self.position(field).is_some()
     }
 
-    /// Where it is `sortable`, numbers without a format are written so that they sort.
+    /// The most UTF-16 units of a key, as far as the derive knows its components.
+    pub fn known_units(&self, encode: bool) -> usize {
+        let literals = std::iter::once(&self.template.start)
+            .chain(self.template.slots.iter().map(|slot| &slot.separator))
+            .map(|literal| literal.encode_utf16().count());
+        let parts = self.parts.iter().map(|part| match part.width(encode) {
+            Width::Fixed(units) | Width::UpTo(units) => units,
+            Width::Unbounded | Width::Unknown => 0,
+        });
+        literals.chain(parts).fold(0, usize::saturating_add)
+    }
+
+    /// Resolves one template. If `sortable`, numbers without a format are encoded so that they sort.
     fn resolve(
         template: &'a Template,
         entity: &'a Entity<'a>,
@@ -343,7 +369,7 @@ impl<'a> Key<'a> {
             .enumerate()
             .filter(|_| !template.broken)
             .filter_map(|(at, slot)| {
-                let last = at + 1 == count && slot.then.is_empty();
+                let last = at + 1 == count && slot.separator.is_empty();
                 Part::resolve(template, slot, last, entity, errors)
             })
             .map(|part| if sortable { part.sortable() } else { part })
@@ -362,50 +388,24 @@ impl<'a> Part<'a> {
     ) -> Option<Self> {
         let name = slot.name.clone();
         let component = entity.components.iter().find(|other| other.name.unraw() == name);
-        let field = match component {
-            None => Some(name.clone()),
-            Some(component) => component.encoder.field().map(|field| field.unraw().to_string()),
+        let named = component.map(|component| &component.encoder);
+        let source = match named {
+            Some(NamedEncoder::With(path)) => Source::With(path),
+            Some(named) => Source::Field(entity.field(&named.field()?.unraw().to_string())?),
+            None => Source::Field(entity.field(&name)?),
         };
-        let source = match (&field, component.map(|component| &component.encoder)) {
-            (None, Some(Named::With(path))) => Source::With(path),
-            (Some(wanted), _) => match entity.field(wanted) {
-                Some(field) => Source::Field(field),
-                // A component's own field is looked up where it is declared.
-                None if component.is_some() => return None,
-                None => return None,
-            },
-            (None, _) => return None,
-        };
-        let encoder = match (component.map(|component| &component.encoder), slot.digits) {
-            (None, None) => Encoder::Plain,
-            (None | Some(Named::Ascending(_)), Some(digits)) => Encoder::Padded(digits),
-            (Some(Named::Ascending(_)), None) => Encoder::Ascending,
-            (Some(Named::Descending(_)), None) => Encoder::Descending,
-            (Some(Named::Descending(_)), Some(digits)) => Encoder::DescendingPadded(digits),
-            (Some(Named::Biased(_)), None) => Encoder::Biased,
-            (Some(Named::Lower(_)), None) => Encoder::Lower,
-            (Some(Named::Shard(_, shards)), None) => Encoder::Shard(*shards),
-            (Some(Named::With(_)), None) => Encoder::Plain,
-            (
-                Some(Named::Biased(_) | Named::Lower(_) | Named::Shard(..) | Named::With(_)),
-                Some(_),
-            ) => {
-                errors.push(
-                    &template.literal,
-                    format!("component `{name}` takes no width"),
-                    format!("write `{{{name}}}`"),
-                );
-                return None;
-            }
+        let Some(encoder) = Encoder::resolve(named, slot.digits) else {
+            mistake!(errors, template.literal => "component `{name}` takes no width", help: "write `{{{name}}}`");
+            return None;
         };
         let ident = match (component, source) {
             (None, Source::Field(field)) => field.ident.clone(),
             (component, _) => component.map(|component| component.name.clone())?,
         };
-        Some(Self { ident, name, source, encoder, then: &slot.then, last })
+        Some(Self { ident, name, source, encoder, separator: &slot.separator, last })
     }
 
-    /// Written so that it sorts, where it is a number written as it is.
+    /// With the encoder that makes a plain number sort.
     fn sortable(mut self) -> Self {
         self.encoder = match (self.encoder, self.kind()) {
             (Encoder::Plain, Kind::Unsigned(_)) => Encoder::Ascending,

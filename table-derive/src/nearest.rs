@@ -1,6 +1,6 @@
 //! The known name nearest to a mistyped one.
 
-/// The candidate within a third of the word's length in edits, if there is one.
+/// The candidate that the fewest edits lead to, if these are at most a third of the word's length.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = word.chars().count().max(3) / 3;
     candidates
@@ -11,19 +11,19 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// "did you mean" the nearest, or the list of all.
+/// A help that names the nearest candidate, or all of them.
 pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(word, candidates.clone()) {
         return format!("did you mean `{near}`?");
     }
     let all: Vec<_> = candidates.into_iter().map(|name| format!("`{name}`")).collect();
     if all.is_empty() {
-        return "there is none to use here".to_owned();
+        return "there is nothing to use here".to_owned();
     }
     format!("use one of {}", all.join(", "))
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+/// The number of insertions, deletions, replacements and swaps that turn one word into the other.
 fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();
@@ -41,16 +41,4 @@ fn distance(left: &str, right: &str) -> usize {
         rows.push(row);
     }
     rows[left.len()][right.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_typo_finds_its_name() {
-        assert_eq!(nearest("nmae", ["age", "name", "bib"]), Some("name"));
-        assert_eq!(nearest("registered", ["registered_at", "age"]), Some("registered_at"));
-        assert_eq!(nearest("city", ["age", "name", "bib"]), None);
-    }
 }

@@ -1,4 +1,4 @@
-//! The names of attributes and of what they hold.
+//! The names of attributes and of their parts.
 
 pub const TABLE: &str = "table";
 pub const ROW: &str = "row";
@@ -40,6 +40,8 @@ pub const ON_FIELD: &[&str] =
     &[RENAME, SKIP, DEFAULT, JSON, SERIES, FLATTEN, KEY_ONLY, MAX_LEN, MAX, ETAG, TIMESTAMP];
 /// In `#[table(..)]` on a struct of properties.
 pub const ON_PROPERTIES: &[&str] = &[CRATE, RENAME_ALL];
+/// In `#[key(..)]` on an enum or a newtype.
+pub const ON_KEY_PART: &[&str] = &[CRATE];
 /// In `#[table(..)]` on a union.
 pub const ON_UNION: &[&str] = &[CRATE];
 /// In `#[projection(..)]` on a struct.
@@ -50,5 +52,5 @@ pub const ON_PROJECTED_FIELD: &[&str] = &[DEFAULT, JSON];
 /// Encoders of `#[component(..)]`.
 pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with"];
 
-/// Members of every stored row that no property can be called.
+/// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];

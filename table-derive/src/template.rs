@@ -1,25 +1,25 @@
 //! Key templates: `BIB:{bib:05}__{name}`, the syntax of format strings.
 
-use crate::errors::{Errors, error};
+use crate::errors::{Errors, mistake};
 use syn::LitStr;
 
-/// A key template, as written and as read.
+/// A key template, as written and as parsed.
 pub struct Template {
     pub literal: LitStr,
     pub text: String,
-    /// What stands before the first placeholder.
+    /// The literal before the first placeholder.
     pub start: String,
     pub slots: Vec<Slot>,
-    /// Whether it could not be read, and `slots` are only what may have been meant.
+    /// Whether it is malformed, so that `slots` is a guess.
     pub broken: bool,
 }
 
-/// A placeholder, with the literal behind it.
+/// A placeholder, with the literal after it.
 pub struct Slot {
     pub name: String,
     /// The `N` of `:0N`.
     pub digits: Option<usize>,
-    pub then: String,
+    pub separator: String,
 }
 
 impl Template {
@@ -29,11 +29,11 @@ impl Template {
         let mut slots: Vec<Slot> = Vec::new();
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
-            let behind = slots.last_mut().map_or(&mut start, |slot| &mut slot.then);
+            let literal_after = slots.last_mut().map_or(&mut start, |slot| &mut slot.separator);
             match c {
                 '{' | '}' if chars.peek() == Some(&c) => {
                     chars.next();
-                    behind.push(c);
+                    literal_after.push(c);
                 }
                 '{' => {
                     let mut inside = String::new();
@@ -46,20 +46,20 @@ impl Template {
                     }
                     slots.push(Slot::parse(&literal, &inside)?);
                 }
-                '}' => return Err(malformed(&literal, "a `}` closes nothing")),
-                _ => behind.push(c),
+                '}' => return Err(malformed(&literal, "a `}` has no `{`")),
+                _ => literal_after.push(c),
             }
         }
         Ok(Self { literal, text, start, slots, broken: false })
     }
 
-    /// The template, or after an error what may have been meant.
+    /// The template, or a guess after an error.
     pub fn parse_or_guess(literal: LitStr, errors: &mut Errors) -> Self {
         let parsed = Self::parse(literal.clone());
         errors.keep(parsed).unwrap_or_else(|| Self::guess(literal))
     }
 
-    /// Any names that stand behind a brace.
+    /// A template of the names after each `{`, for the fallback.
     pub fn guess(literal: LitStr) -> Self {
         let text = literal.value();
         let name = |c: char| c.is_alphanumeric() || c == '_';
@@ -67,7 +67,7 @@ impl Template {
         let slots = names.flatten().filter(|name| !name.is_empty()).map(|name| Slot {
             name: name.to_owned(),
             digits: None,
-            then: String::new(),
+            separator: String::new(),
         });
         let slots = slots.collect();
         Self { literal, text, start: String::new(), slots, broken: true }
@@ -87,14 +87,11 @@ impl Slot {
         let digits = match format {
             None => None,
             Some(format) => Some(digits(format).ok_or_else(|| {
-                error(
-                    literal,
-                    format!("`{{{inside}}}` has a format that key templates do not know"),
-                    format!("write `{{{name}:0N}}` for N digits, such as `{{{name}:05}}`, or `{{{name}}}`"),
-                )
+                mistake!(literal => "`{{{inside}}}` has a format that key templates do not support",
+                    help: "write `{{{name}:0N}}` for N digits, such as `{{{name}:05}}`, or `{{{name}}}`")
             })?),
         };
-        Ok(Self { name: name.to_owned(), digits, then: String::new() })
+        Ok(Self { name: name.to_owned(), digits, separator: String::new() })
     }
 }
 
@@ -106,51 +103,6 @@ fn digits(format: &str) -> Option<usize> {
 }
 
 fn malformed(literal: &LitStr, wrong: &str) -> syn::Error {
-    error(
-        literal,
-        format!("malformed key template: {wrong}"),
-        "write placeholders as `{field}` or `{field:05}`, and braces of the key itself as `{{` and `}}`",
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proc_macro2::Span;
-
-    fn parse(text: &str) -> syn::Result<Template> {
-        Template::parse(LitStr::new(text, Span::call_site()))
-    }
-
-    #[test]
-    fn literals_and_placeholders_come_apart() {
-        let template = parse("BIB:{bib:05}__{name}{{}}").unwrap();
-        assert_eq!(template.start, "BIB:");
-        let slots: Vec<_> = template
-            .slots
-            .iter()
-            .map(|slot| (slot.name.as_str(), slot.digits, slot.then.as_str()))
-            .collect();
-        assert_eq!(slots, [("bib", Some(5), "__"), ("name", None, "{}")]);
-    }
-
-    #[test]
-    fn malformed_templates_are_refused() {
-        for text in [
-            "{bib",
-            "bib}",
-            "{}",
-            "{bib name}",
-            "{a{b}",
-            "{a}{b",
-            "{bib:+04}",
-            "{bib:5}",
-            "{bib:}",
-            "{bib:00}",
-            "{1}",
-            "}{a",
-        ] {
-            assert!(parse(text).is_err(), "{text}");
-        }
-    }
+    mistake!(literal => "malformed key template: {wrong}",
+        help: "write placeholders as `{{field}}` or `{{field:05}}`, and a literal brace as `{{{{` or `}}}}`")
 }

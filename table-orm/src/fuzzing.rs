@@ -222,7 +222,12 @@ fn writes_what_it_reads<X, T: KeyPart<X>>(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use crate::dose::dose;
     use proptest::prelude::*;
+
+    fn config() -> ProptestConfig {
+        ProptestConfig::with_cases(dose(64, 256))
+    }
 
     #[test]
     fn texts_that_fuzzing_found_are_refused() {
@@ -233,6 +238,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(config())]
+
         #[test]
         fn no_key_panics(
             text in any::<String>(),
@@ -256,6 +263,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(config())]
+
         #[test]
         fn no_value_changes_a_filter(
             name in "[A-Za-z_][A-Za-z0-9_]{0,9}",
@@ -273,6 +282,8 @@ mod tests {
 
     #[cfg(feature = "azure")]
     proptest! {
+        #![proptest_config(config())]
+
         #[test]
         fn no_connection_string_changes_the_host(
             any in any::<String>(),

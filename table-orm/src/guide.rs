@@ -1,83 +1,143 @@
-//! The user guide, whose examples compile as tests. Its chapters, in the order of reading:
-//!
-//! 1. [Keys that cannot be wrong](keys): templates, encoders, and what the compiler refuses.
-//! 2. [Index rows](rows): copies of an entity under other keys, and what each call sends.
-//! 3. [One unit, one transaction](transactions): several entities together, and many one after another.
-//! 4. [Series and patches](patches): many values in one row, and setting some of them.
-//! 5. [When a copy is out of step](out_of_step): verify, repair, backfill.
-//! 6. [Reading everything, on purpose](scans): when a scan is right, and what it costs.
-//! 7. [When the service says no](faults): retries, lost answers, limits, and a store that fails on
-//!    purpose.
-//! 8. [Connecting to the service](service), with the feature `azure`: settings, credentials, layers,
-//!    logs, and stopping.
-//! 9. [Direct access without a proxy](direct_access), with the same feature: signatures for an app's
-//!    clients.
-//! 10. [Adopting an existing table](adopting): rows that other programs wrote, and go on writing.
-//!
-//! All chapters are shown whatever features are on. An item that a feature adds has its page only with
-//! that feature; where it is off, links to the item lead to its module.
+#![doc = include_str!("../guide/index.md")]
 
-#[doc = include_str!("../guide/keys.md")]
-pub mod keys {}
+// A chapter is shown whatever features are on; its examples are tested where they have what they need.
 
-#[doc = include_str!("../guide/rows.md")]
-pub mod rows {}
+/// Store your first entity, and decide how it is stored.
+pub mod start {
+    #[doc = include_str!("../guide/start/getting_started.md")]
+    pub mod getting_started {}
 
-#[doc = include_str!("../guide/transactions.md")]
-pub mod transactions {}
+    #[doc = include_str!("../guide/start/entities.md")]
+    pub mod entities {}
 
-#[doc = include_str!("../guide/patches.md")]
-pub mod patches {}
+    #[doc = include_str!("../guide/start/keys.md")]
+    pub mod keys {}
 
-#[doc = include_str!("../guide/out_of_step.md")]
-pub mod out_of_step {}
+    #[doc = include_str!("../guide/start/index_rows.md")]
+    pub mod index_rows {}
+}
 
-#[doc = include_str!("../guide/scans.md")]
-pub mod scans {}
+/// Read and write entities.
+pub mod work {
+    #[doc = include_str!("../guide/work/insert.md")]
+    pub mod insert {}
 
-// As a chapter is tested, its examples need the features; to be shown, it needs none.
-#[cfg_attr(any(not(doctest), feature = "testing"), doc = include_str!("../guide/faults.md"))]
-pub mod faults {}
+    #[doc = include_str!("../guide/work/query.md")]
+    pub mod query {}
 
-#[cfg_attr(
-    any(not(doctest), all(feature = "azure", feature = "tracing")),
-    doc = include_str!("../guide/service.md")
-)]
-#[doc = ""]
-#[cfg_attr(
-    feature = "azure",
-    doc = "[tables-from]: crate::Tables::from_connection_string",
-    doc = "[client]: crate::azure::ConnectOptions::client",
-    doc = "[token]: crate::azure::TokenCredential"
-)]
-#[cfg_attr(
-    not(feature = "azure"),
-    doc = "[tables-from]: crate::Tables",
-    doc = "[client]: crate::store",
-    doc = "[token]: crate::store"
-)]
-#[cfg_attr(any(feature = "metrics", feature = "tracing"), doc = "[observe]: crate::layer::Observe")]
-#[cfg_attr(not(any(feature = "metrics", feature = "tracing")), doc = "[observe]: crate::layer")]
-pub mod service {}
+    #[doc = include_str!("../guide/work/change.md")]
+    pub mod change {}
 
-#[cfg_attr(
-    any(not(doctest), feature = "azure"),
-    doc = include_str!("../guide/direct_access.md")
-)]
-#[doc = ""]
-#[cfg_attr(
-    feature = "azure",
-    doc = "[table-sas]: crate::azure::TableSas",
-    doc = "[allow-http]: crate::azure::TableSas::allow_http",
-    doc = "[from-addresses]: crate::azure::TableSas::from_addresses"
-)]
-#[cfg_attr(
-    not(feature = "azure"),
-    doc = "[table-sas]: crate::store",
-    doc = "[allow-http]: crate::store",
-    doc = "[from-addresses]: crate::store"
-)]
-pub mod direct_access {}
+    #[doc = include_str!("../guide/work/transactions.md")]
+    pub mod transactions {}
 
-#[doc = include_str!("../guide/adopting.md")]
-pub mod adopting {}
+    #[doc = include_str!("../guide/work/unions.md")]
+    pub mod unions {}
+
+    #[doc = include_str!("../guide/work/errors.md")]
+    pub mod errors {}
+}
+
+/// Run an app against an account, for years, beside other programs.
+pub mod run {
+    #[cfg_attr(
+        any(not(doctest), all(feature = "azure", feature = "tracing")),
+        doc = include_str!("../guide/run/connecting.md")
+    )]
+    #[doc = ""]
+    #[cfg_attr(
+        feature = "azure",
+        doc = "[tables-from]: crate::Tables::from_connection_string",
+        doc = "[client]: crate::azure::ConnectOptions::client",
+        doc = "[token]: crate::azure::TokenCredential"
+    )]
+    #[cfg_attr(
+        not(feature = "azure"),
+        doc = "[tables-from]: crate::Tables",
+        doc = "[client]: crate::store",
+        doc = "[token]: crate::store"
+    )]
+    pub mod connecting {}
+
+    #[cfg_attr(
+        any(not(doctest), feature = "testing"),
+        doc = include_str!("../guide/run/retries.md")
+    )]
+    pub mod retries {}
+
+    #[doc = include_str!("../guide/run/own_layer.md")]
+    pub mod own_layer {}
+
+    #[doc = include_str!("../guide/run/scans.md")]
+    pub mod scans {}
+
+    #[doc = include_str!("../guide/run/distributed_scans.md")]
+    pub mod distributed_scans {}
+
+    #[doc = include_str!("../guide/run/out_of_step.md")]
+    pub mod out_of_step {}
+
+    #[doc = include_str!("../guide/run/versions.md")]
+    pub mod versions {}
+
+    #[doc = include_str!("../guide/run/adopting.md")]
+    pub mod adopting {}
+
+    #[cfg_attr(
+        any(not(doctest), feature = "azure"),
+        doc = include_str!("../guide/run/direct_access.md")
+    )]
+    #[doc = ""]
+    #[cfg_attr(
+        feature = "azure",
+        doc = "[table-sas]: crate::azure::TableSas",
+        doc = "[allow-http]: crate::azure::TableSas::allow_http",
+        doc = "[from-addresses]: crate::azure::TableSas::from_addresses"
+    )]
+    #[cfg_attr(
+        not(feature = "azure"),
+        doc = "[table-sas]: crate::store",
+        doc = "[allow-http]: crate::store",
+        doc = "[from-addresses]: crate::store"
+    )]
+    pub mod direct_access {}
+
+    #[cfg_attr(
+        any(not(doctest), all(feature = "azure", feature = "tracing")),
+        doc = include_str!("../guide/run/tracing.md")
+    )]
+    #[doc = ""]
+    #[cfg_attr(
+        any(feature = "metrics", feature = "tracing"),
+        doc = "[observe]: crate::layer::observe"
+    )]
+    #[cfg_attr(not(any(feature = "metrics", feature = "tracing")), doc = "[observe]: crate::layer")]
+    pub mod tracing {}
+
+    #[doc = include_str!("../guide/run/stopping.md")]
+    pub mod stopping {}
+}
+
+/// Look up an attribute, a type or a message.
+pub mod reference {
+    #[doc = include_str!("../guide/reference/attributes.md")]
+    pub mod attributes {}
+
+    #[doc = include_str!("../guide/reference/key_types.md")]
+    pub mod key_types {}
+
+    #[doc = include_str!("../guide/reference/property_types.md")]
+    pub mod property_types {}
+
+    #[doc = include_str!("../guide/reference/own_types.md")]
+    pub mod own_types {}
+
+    #[doc = include_str!("../guide/reference/template_errors.md")]
+    pub mod template_errors {}
+
+    #[doc = include_str!("../guide/reference/entity_errors.md")]
+    pub mod entity_errors {}
+
+    #[doc = include_str!("../guide/reference/query_errors.md")]
+    pub mod query_errors {}
+}

@@ -82,6 +82,9 @@ pub mod scan;
 
 mod tables;
 
+#[cfg(test)]
+mod dose;
+
 #[doc(hidden)]
 pub mod __private;
 
@@ -103,5 +106,5 @@ pub use table_derive::{KeyPart, Projection, Properties, TableEntity, TableUnion}
 pub use tables::Tables;
 
 #[cfg(all(doctest, feature = "embedded"))]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -7,10 +7,10 @@ use crate::content::Content;
 use crate::copy::{Copying, Ended};
 use std::future::pending;
 use std::sync::atomic::{AtomicU32, Ordering};
+use support::azurite::Azurite;
 use table_orm::repo::Table;
 use table_orm::scan::Checkpoint;
 use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};
-use tests::azurite::Azurite;
 use tokio::sync::Notify;
 
 type OnAzurite = fn(&Azurite) -> Run;

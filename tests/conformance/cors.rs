@@ -4,8 +4,8 @@ use crate::Run;
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
 use std::time::Duration;
+use support::azurite::{ACCOUNT, Azurite, KEY};
 use table_orm::azure::{AzureStore, CorsMethod, CorsRule};
-use tests::azurite::{ACCOUNT, Azurite, KEY};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

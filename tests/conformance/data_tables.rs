@@ -5,13 +5,13 @@ use crate::stub::{Answer, Stub};
 use crate::subject::{Subject, insert};
 use azure_data_tables::clients::{TableServiceClient, TableServiceClientBuilder};
 use azure_storage::{CloudLocation, StorageCredentials};
+use support::azurite::Azurite;
 use table_orm::TableName;
 use table_orm::azure::ConnectError;
 use table_orm::data_tables::DataTablesStore;
 use table_orm::model::Metadata;
 use table_orm::query::Span;
 use table_orm::store::{Batch, Store, StoreError};
-use tests::azurite::Azurite;
 
 fn builder(azurite: &Azurite) -> TableServiceClientBuilder {
     let location = CloudLocation::Emulator { address: "127.0.0.1".into(), port: azurite.port() };
@@ -115,8 +115,8 @@ async fn no_secret() {
     let error = get(&store).await.unwrap_err();
     assert!(stub.requests()[0].contains("sig=SeCrEt%3D"));
     assert_eq!((error.code.as_str(), error.status), ("NoAnswer", 0));
-    let told = format!("{store:?} {error} {error:?}");
-    assert!(!told.contains("SeCrEt"), "{told}");
+    let text = format!("{store:?} {error} {error:?}");
+    assert!(!text.contains("SeCrEt"), "{text}");
 }
 
 async fn no_token() {

@@ -5,10 +5,10 @@ use crate::cases::types::extremes;
 use crate::subject::Subject;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::azurite::Azurite;
 use table_orm::DynamicEntity;
 use table_orm::azure::AzureStore;
 use table_orm::model::Edm;
-use tests::azurite::Azurite;
 
 /// The stored keys of the reference example.
 const KEYS: [(&str, &str); 2] = [
@@ -34,12 +34,12 @@ pub fn both_ways(azurite: &Azurite) -> Run {
         for (partition_key, row_key) in KEYS {
             table.insert(&row("rust ", partition_key, row_key)).await.unwrap();
         }
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("interop/exchange.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/interop/exchange.py");
         let (text, name) = (azurite.connection_string(), subject.table.to_string());
         let run = move || Command::new(python).arg(script).args([text, name]).output().unwrap();
         let output = tokio::task::spawn_blocking(run).await.unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
 
         for (partition_key, row_key) in KEYS {
             let written = row("python ", partition_key, row_key);
@@ -62,8 +62,8 @@ fn row(origin: &str, partition_key: &str, row_key: &str) -> DynamicEntity {
 
 /// The interpreter of an environment with the client, made under `target` where it is not there.
 fn environment() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let requirements = tests.join("interop/requirements.txt");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let requirements = fixtures.join("interop/requirements.txt");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop-python");
     let interpreter =
         directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });

@@ -14,11 +14,11 @@ use table_orm::queue::{Message, QueueErrorKind, Queues, Receipt};
 cases! {
     a_message_that_is_gone_is_lost,
     a_service_that_is_not_there_now_is_unavailable_and_asked_once,
-    a_refusal_is_told_without_what_was_signed,
+    a_rejection_is_reported_without_what_was_signed,
     a_queue_being_deleted_is_unavailable,
     a_queue_with_metadata_is_there,
-    an_answer_that_is_none_is_an_error,
-    text_of_others_is_read_as_it_stands,
+    an_answer_that_cannot_be_read_is_an_error,
+    text_of_other_clients_is_read_unchanged,
     messages_do_not_expire,
     each_request_is_signed_and_dated_and_has_a_length,
     requests_share_connections,
@@ -82,7 +82,7 @@ async fn a_service_that_is_not_there_now_is_unavailable_and_asked_once() {
     assert_eq!(error.kind, QueueErrorKind::Unavailable, "{error}");
 }
 
-async fn a_refusal_is_told_without_what_was_signed() {
+async fn a_rejection_is_reported_without_what_was_signed() {
     let (queues, _stub) = answered([error(403, "AuthenticationFailed")]).await;
     let error = queues.peek("jobs").await.unwrap_err();
     assert_eq!(error.kind, QueueErrorKind::Forbidden);
@@ -101,7 +101,7 @@ async fn a_queue_with_metadata_is_there() {
     queues.create("jobs").await.unwrap();
 }
 
-async fn an_answer_that_is_none_is_an_error() {
+async fn an_answer_that_cannot_be_read_is_an_error() {
     let answers = [
         Answer::new(200, "<html><p>Log in"),
         messages("<QueueMessage><MessageId>1</MessageId></QueueMessage>"),
@@ -118,7 +118,7 @@ async fn an_answer_that_is_none_is_an_error() {
     assert_eq!(error.kind, QueueErrorKind::Other, "{error}");
 }
 
-async fn text_of_others_is_read_as_it_stands() {
+async fn text_of_other_clients_is_read_unchanged() {
     let text = |text: &str| {
         format!(
             "<QueueMessage><MessageId>1</MessageId><PopReceipt>p</PopReceipt><DequeueCount>3\
@@ -197,17 +197,17 @@ async fn a_signature_shows_up_nowhere() {
     let signed = request.starts_with("GET /jobs/messages?")
         && request.contains("&sv=2020-12-06&sig=SeCrEt%3D ");
     assert!(signed, "{request}");
-    let mut told = format!("{queues:?}");
+    let mut text = format!("{queues:?}");
     for _ in 0..2 {
-        told.push_str(&everything(&queues.peek("jobs").await.unwrap_err()));
+        text.push_str(&everything(&queues.peek("jobs").await.unwrap_err()));
     }
 
     let mut options = ConnectOptions::default();
     options.client.transport = Some(Transport::new(Arc::new(Talkative)));
     let endpoint = "https://acc.queue.core.windows.net";
     let queues = AzureQueues::with_options(endpoint, sas, options).unwrap();
-    told.push_str(&everything(&queues.peek("jobs").await.unwrap_err()));
-    assert!(!told.contains("SeCrEt"), "{told}");
+    text.push_str(&everything(&queues.peek("jobs").await.unwrap_err()));
+    assert!(!text.contains("SeCrEt"), "{text}");
 
     let queues = AzureQueues::new(endpoint, SharedKey::new("acc", KEY).unwrap()).unwrap();
     assert!(!format!("{queues:?}").contains(KEY), "{queues:?}");

@@ -30,7 +30,7 @@ macro_rules! cases {
 cases! {
     are_created_twice_and_deleted_once,
     that_are_absent_are_not_found,
-    with_names_that_none_can_have_are_refused,
+    with_invalid_names_are_refused,
     deliver_what_was_sent_until_it_is_removed,
     deliver_text_as_it_was_sent,
     refuse_text_that_is_too_long,
@@ -143,7 +143,7 @@ async fn that_are_absent_are_not_found(subject: Subject) {
     }
 }
 
-async fn with_names_that_none_can_have_are_refused(subject: Subject) {
+async fn with_invalid_names_are_refused(subject: Subject) {
     let long = "q".repeat(64);
     for name in ["", "ab", &long, "Jobs", "job_s", "-jobs", "jobs-", "jo--bs", "jobs/a", "../jobs"]
     {

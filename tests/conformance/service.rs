@@ -33,13 +33,13 @@ cases! {
     a_page_with_a_foreign_continuation_is_not_sent,
     tables_are_listed_over_pages,
     codes_are_read_from_the_body,
-    what_is_not_authorized_is_told_what_to_check,
+    an_unauthorized_call_names_what_to_check,
     a_table_being_deleted_is_an_error_of_its_own,
     a_busy_service_says_how_long_to_wait_and_is_asked_once,
     batches_of_cosmos_are_read,
     the_etag_a_row_states_is_its_version,
     a_failed_batch_may_leave_out_the_index,
-    an_answer_that_is_none_is_an_error,
+    an_answer_that_cannot_be_read_is_an_error,
     a_lost_connection_leaves_the_outcome_open,
     a_slow_answer_times_out,
     an_unreachable_service_has_seen_nothing,
@@ -150,25 +150,25 @@ async fn codes_are_read_from_the_body() {
     assert_eq!(store.get(&people(), "p", "r", None, Metadata::None).await.unwrap(), None);
 }
 
-async fn what_is_not_authorized_is_told_what_to_check() {
+async fn an_unauthorized_call_names_what_to_check() {
     let refused = || Answer::error(403, "AuthorizationFailure", "Not authorized.");
     let stub = Stub::start([refused(), refused(), Answer::new(403, "<html>No</html>")]).await;
-    let told = |credential: Credential| {
+    let rejected = |credential: Credential| {
         let tables = Tables::azure(&stub.endpoint(), credential).unwrap();
         async move { tables.table(people()).get("p", "r").await.unwrap_err() }
     };
-    let error = told(SharedKey::new("acc", KEY).unwrap().into()).await;
+    let error = rejected(SharedKey::new("acc", KEY).unwrap().into()).await;
     assert!(matches!(error, Error::Unauthorized(_)), "{error:?}");
     let text = error.to_string();
     assert!(text.contains("Not authorized; check the name `acc` and the key"), "{text}");
     assert!(!format!("{error:?}").contains(KEY));
     let signature = "sv=1&tn=People&sp=r&se=2026-11-21T12%3A00%3A00Z&spk=Ann&sig=SeCrEt";
-    let error = told(Credential::sas(signature).unwrap()).await;
+    let error = rejected(Credential::sas(signature).unwrap()).await;
     let text = format!("{error} {error:?}");
     assert!(text.contains("(tn=People, sp=r, se=2026-11-21T12:00:00Z)"), "{text}");
     assert!(!text.contains("SeCrEt") && !text.contains("Ann"), "{text}");
     // Something on the way, which knows nothing of credentials.
-    let error = told(Credential::sas(signature).unwrap()).await;
+    let error = rejected(Credential::sas(signature).unwrap()).await;
     assert!(matches!(error, Error::Refused(_)) && !error.to_string().contains("check"), "{error}");
 }
 
@@ -239,7 +239,7 @@ async fn a_failed_batch_may_leave_out_the_index() {
     }
 }
 
-async fn an_answer_that_is_none_is_an_error() {
+async fn an_answer_that_cannot_be_read_is_an_error() {
     let one = "--c\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n--c--";
     for body in ["", one, "<html></html>"] {
         let (store, _stub) = answered(Answer::new(202, body)).await;
@@ -433,13 +433,13 @@ async fn a_selected_property_may_come_as_null() {
 
 /// All that an error and its causes say.
 pub fn everything(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut told = format!("{error} {error:?}");
+    let mut text = format!("{error} {error:?}");
     let mut source = error.source();
     while let Some(cause) = source {
-        told.push_str(&format!(" {cause} {cause:?}"));
+        text.push_str(&format!(" {cause} {cause:?}"));
         source = cause.source();
     }
-    told
+    text
 }
 
 /// An HTTP client whose errors show the URL, as those of reqwest do.
@@ -461,8 +461,8 @@ async fn a_signature_shows_up_nowhere() {
     store.query(&all_rows()).await.unwrap();
     assert!(stub.requests()[0].starts_with("GET /People()?sv=2020-12-06&sig=SeCrEt%3D "));
     let error = store.query(&all_rows()).await.unwrap_err();
-    let told = format!("{store:?} {sas:?} {}", everything(&error));
-    assert!(!told.contains("SeCrEt"), "{told}");
+    let text = format!("{store:?} {sas:?} {}", everything(&error));
+    assert!(!text.contains("SeCrEt"), "{text}");
 
     let mut options = ConnectOptions::default();
     options.client.transport = Some(Transport::new(Arc::new(Talkative)));
@@ -473,8 +473,8 @@ async fn a_signature_shows_up_nowhere() {
 
     let key = SharedKey::new("acc", KEY).unwrap();
     let store = AzureStore::new(&stub.endpoint(), key.clone()).unwrap();
-    let told = format!("{key:?} {store:?} {:?}", Credential::from(key.clone()));
-    assert!(!told.contains(KEY), "{told}");
+    let text = format!("{key:?} {store:?} {:?}", Credential::from(key.clone()));
+    assert!(!text.contains(KEY), "{text}");
 }
 
 /// A credential that counts what it is asked for.

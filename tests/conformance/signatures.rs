@@ -6,6 +6,7 @@ use crate::subject::{Subject, insert};
 use azure_core::credentials::Secret;
 use azure_core::hmac::hmac_sha256;
 use std::sync::Arc;
+use support::azurite::{ACCOUNT, Azurite, KEY};
 use table_orm::azure::AzureQueues;
 use table_orm::azure::{
     AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
@@ -15,7 +16,6 @@ use table_orm::query::Span;
 use table_orm::queue::{QueueErrorKind, Queues as _};
 use table_orm::store::{Batch, Store, StoreError};
 use table_orm::{Error, Tables};
-use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 type Case = (&'static str, fn(&Azurite) -> Run);

@@ -1,4 +1,4 @@
-//! A server on loopback that answers with what it was told, one answer a request.
+//! A server on loopback that answers with what it is given, one answer a request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -9,12 +9,12 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::sync::Arc;
+use support::azurite::{ACCOUNT, Azurite, KEY};
 use table_orm::azure::AzureQueues;
 use table_orm::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
 use table_orm::store::Store as _;
-use tests::azurite::{ACCOUNT, Azurite, KEY};
 use time::{Duration, OffsetDateTime};
 
 /// The behaviours that are checked over TLS too: one of each kind of request.

@@ -1,13 +1,40 @@
-//! Sample keys for documentation: what the encoders write for one value of each type. What the
-//! derive cannot know, such as the codes of an enum, is a placeholder like `<sex>`.
+//! Keys in the documentation of generated code: samples as the encoders write them, and what a query
+//! for them costs. What the derive cannot know, such as the codes of an enum, is a placeholder like
+//! `<sex>`.
 
 use crate::kind::Kind;
 use crate::model::{Encoder, Key, Part};
 
-/// A key of which so many components are given, each with the literal behind it.
+pub const PARTITION_QUERY: &str = "partition query";
+pub const POINT_QUERY: &str = "point query";
+pub const ROW_RANGE_QUERY: &str = "row range query";
+
+/// The class of a query by the first `given` components of a key.
+pub fn class(key: &Key<'_>, given: usize) -> &'static str {
+    match given {
+        _ if given == key.parts.len() => POINT_QUERY,
+        0 if key.template.start.is_empty() => PARTITION_QUERY,
+        _ => ROW_RANGE_QUERY,
+    }
+}
+
+/// The cost of a query of that class.
+pub fn cost(class: &str) -> String {
+    match class {
+        POINT_QUERY => format!("a {class}, one request for one row"),
+        _ => format!("a {class}, in requests of up to 1,000 rows"),
+    }
+}
+
+/// A key's template and a sample of it.
+pub fn described(key: &Key<'_>) -> String {
+    format!("`{}`, such as `{}`", key.template.text, whole(key))
+}
+
+/// The sample up to the first `components` components, each with the literal after it.
 pub fn given(key: &Key<'_>, components: usize) -> String {
     let parts = key.parts.iter().take(components);
-    let parts = parts.map(|part| component(part) + part.then);
+    let parts = parts.map(|part| component(part) + part.separator);
     std::iter::once(key.template.start.clone()).chain(parts).collect()
 }
 
@@ -15,7 +42,7 @@ pub fn whole(key: &Key<'_>) -> String {
     given(key, key.parts.len())
 }
 
-/// A key that ends with the component of that number, without the literal behind it.
+/// The sample up to the component with that number, without the literal after it.
 pub fn through(key: &Key<'_>, at: usize) -> String {
     given(key, at) + &key.parts.get(at).map(component).unwrap_or_default()
 }
@@ -42,7 +69,7 @@ fn component(part: &Part<'_>) -> String {
     }
 }
 
-/// 42, or the largest number that the field can have.
+/// 42, or the field's `max` if that is less.
 fn number(part: &Part<'_>) -> u64 {
     part.field().and_then(|field| field.max.as_ref()).map_or(42, |(max, _)| 42.min(*max))
 }
@@ -81,7 +108,7 @@ fn bits(digits: usize) -> u32 {
 }
 
 fn text(part: &Part<'_>) -> String {
-    // Without the first character of the separator, which would end it.
-    let word = if part.then.starts_with(['t', 'e', 'x']) { "john" } else { "text" };
+    // The separator's first character would end the text.
+    let word = if part.separator.starts_with(['t', 'e', 'x']) { "john" } else { "text" };
     word.chars().take(part.max_len().unwrap_or(word.len())).collect()
 }

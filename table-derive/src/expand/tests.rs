@@ -1,8 +1,9 @@
 //! What the derive writes, as a whole.
 
-use super::sample;
 use crate::ast::Entity;
+use crate::derive;
 use crate::errors::Errors;
+use crate::expand::sample;
 use crate::model::Model;
 use expect_test::expect_file;
 use proc_macro2::TokenStream;
@@ -102,34 +103,35 @@ fn office() -> syn::DeriveInput {
 
 #[test]
 fn the_reference_entity_expands_to_what_was_reviewed() {
-    expect_file!["snapshots/reference.rs"].assert_eq(&formatted(super::entity(&reference())));
+    expect_file!["snapshots/reference.rs"]
+        .assert_eq(&formatted(derive::table_entity(&reference())));
 }
 
 #[test]
 fn a_sparse_entity_expands_to_what_was_reviewed() {
-    expect_file!["snapshots/sparse.rs"].assert_eq(&formatted(super::entity(&sparse())));
+    expect_file!["snapshots/sparse.rs"].assert_eq(&formatted(derive::table_entity(&sparse())));
 }
 
 #[test]
 fn a_generic_entity_expands_to_what_was_reviewed() {
-    expect_file!["snapshots/generic.rs"].assert_eq(&formatted(super::entity(&generic())));
+    expect_file!["snapshots/generic.rs"].assert_eq(&formatted(derive::table_entity(&generic())));
 }
 
 #[test]
 fn a_union_expands_to_what_was_reviewed() {
-    expect_file!["snapshots/union.rs"].assert_eq(&formatted(super::union(&office())));
+    expect_file!["snapshots/union.rs"].assert_eq(&formatted(derive::table_union(&office())));
 }
 
 #[test]
 fn the_reference_entity_stays_within_its_budget() {
-    let lines = formatted(super::entity(&reference())).lines().count();
+    let lines = formatted(derive::table_entity(&reference())).lines().count();
     assert!(lines <= 450, "{lines} lines");
 }
 
 /// The runtime's tests compare the same file with what the encoders write for the entity.
 #[test]
 fn sample_keys_are_those_that_the_encoders_write() {
-    let source = include_str!("../../../tests/tests/derive/samples.rs");
+    let source = include_str!("../../../tests/suite/derive/samples.rs");
     let file = syn2::parse_file(source).unwrap();
     let entity = file.items.into_iter().find_map(|item| match item {
         syn2::Item::Struct(item) => Some(quote::quote!(#item)),
@@ -140,15 +142,15 @@ fn sample_keys_are_those_that_the_encoders_write() {
     let entity = Entity::parse(&entity, &mut errors).unwrap();
     let model = Model::resolve(&entity, &mut errors).unwrap();
     let samples: String = model.keys().map(|key| sample::whole(key) + "\n").collect();
-    expect_file!["../../../tests/golden/samples.txt"].assert_eq(&samples);
+    expect_file!["../../../tests/fixtures/golden/samples.txt"].assert_eq(&samples);
 }
 
 #[test]
 fn the_same_struct_gives_the_same_code() {
     for input in [reference(), sparse(), generic()] {
-        let first = super::entity(&input).to_string();
+        let first = derive::table_entity(&input).to_string();
         for _ in 0..10 {
-            assert_eq!(super::entity(&input).to_string(), first);
+            assert_eq!(derive::table_entity(&input).to_string(), first);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! Invariants: every method of the store sends one request (`list_tables` one for each page) and
 //! never retries by itself. Keys, signatures and tokens appear in no error, log or `Debug` output.
 //!
-//! The guide's chapter [Connecting to the service](crate::guide::service) shows how an app uses it.
+//! The guide's chapter [Connecting](crate::guide::run::connecting) shows how an app uses it.
 //!
 //! ```
 //! use table_orm::Tables;

@@ -14,7 +14,7 @@ use serde::Deserializer;
 /// ```
 ///
 /// Which type stores what, and what each reads of rows that other programs wrote, is in the guide's
-/// chapter "Adopting an existing table". A type of your own stores itself through one that is a
+/// chapter "Adopting a table". A type of your own stores itself through one that is a
 /// property already:
 ///
 /// ```

@@ -44,7 +44,7 @@ use crate::store::Store;
 use std::sync::Arc;
 
 /// Settings that become a store around a store. The guide shows
-/// [one of an app's own](crate::guide::faults#a-layer-of-your-own).
+/// [one of an app's own](crate::guide::run::own_layer).
 pub trait Layer {
     /// Puts the layer around a store.
     ///

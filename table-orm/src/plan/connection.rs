@@ -1,9 +1,9 @@
-//! A store, and the turns of those who write to it.
+//! A store, and the locks of the calls that write to it.
 //!
-//! Invariant: no call waits for ever for another's turn. A task may have begun that call and set it
-//! aside, to await this one.
+//! Invariant: no call waits for ever for a lock. The task that holds it may have set that call aside
+//! to await this one.
 
-use super::optimistic::CanonicalKey;
+use super::canonical_key::CanonicalKey;
 use crate::model::TableName;
 use crate::store::Store;
 use crate::sync::{KeyedLock, Permit};
@@ -14,14 +14,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest wait for a turn: as long as many requests take. Behind it the ETag decides.
+/// The longest wait for a lock: many requests end within it. After it, the ETag alone decides.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What all clones of a [`Tables`](crate::Tables) share.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub store: Arc<dyn Store>,
-    /// Of the writes that read an entity first.
+    /// Held by writes that read an entity first.
     write_locks: KeyedLock<(TableName, CanonicalKey)>,
 }
 
@@ -36,13 +36,13 @@ impl Connection {
         table: &TableName,
         key: &CanonicalKey,
     ) -> Option<Permit<'_, (TableName, CanonicalKey)>> {
-        let mut turn = pin!(self.write_locks.wait((table.clone(), key.clone())));
-        if let Some(turn) = turn.as_mut().now_or_never() {
-            return Some(turn);
+        let mut permit = pin!(self.write_locks.wait((table.clone(), key.clone())));
+        if let Some(permit) = permit.as_mut().now_or_never() {
+            return Some(permit);
         }
         // The app's runtime may be one without timers.
-        match select(turn, Delay::new(MAX_WAIT)).await {
-            Either::Left((turn, _)) => Some(turn),
+        match select(permit, Delay::new(MAX_WAIT)).await {
+            Either::Left((permit, _)) => Some(permit),
             Either::Right(_) => None,
         }
     }

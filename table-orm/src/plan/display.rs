@@ -1,6 +1,6 @@
 //! A plan as text.
 
-use super::{Plan, Step};
+use super::step::{Plan, Step};
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
@@ -39,9 +39,9 @@ impl fmt::Display for Step {
                 }
                 Ok(())
             }
-            Self::Commit { table, transaction } => {
+            Self::Commit { table, batch } => {
                 write!(f, "entity group transaction on `{table}`")?;
-                operations(f, transaction)
+                operations(f, batch)
             }
             Self::CommitChanges { table, absent, attempts } => {
                 write!(
@@ -50,9 +50,9 @@ impl fmt::Display for Step {
                      guarded by its ETag; at most {attempts} attempts"
                 )?;
                 match absent {
-                    Some(transaction) => {
+                    Some(batch) => {
                         f.write_str("\n  if nothing is there:")?;
-                        operations(f, transaction)
+                        operations(f, batch)
                     }
                     None => f.write_str("\n  if nothing is there: an error"),
                 }
@@ -93,9 +93,9 @@ fn read(
     Ok(())
 }
 
-fn operations(f: &mut fmt::Formatter<'_>, transaction: &Batch) -> fmt::Result {
-    write!(f, "\n  PartitionKey  {:?}", transaction.partition_key)?;
-    for (index, Operation { row_key, action }) in transaction.operations.iter().enumerate() {
+fn operations(f: &mut fmt::Formatter<'_>, batch: &Batch) -> fmt::Result {
+    write!(f, "\n  PartitionKey  {:?}", batch.partition_key)?;
+    for (index, Operation { row_key, action }) in batch.operations.iter().enumerate() {
         write!(f, "\n  {index:>2} {:17} {row_key:?}", action.name())?;
         if let Some(condition) = action.if_match() {
             write!(f, "  If-Match {}", condition_text(condition))?;

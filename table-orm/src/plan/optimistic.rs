@@ -1,102 +1,133 @@
 //! Read, decide, write under the version that was read.
 //!
-//! Invariants: nothing is written over a version that the decision has not seen; when another writer
-//! came between, the decision is made again, at most so many times in all; of the calls of one
-//! connection none comes between the read and the write of another of the same entity. A call waits
-//! for its turn before it sends anything and has one at most, so no two wait for each other.
+//! Invariants:
+//! - Nothing is written over a version that the decision has not seen.
+//! - When another writer came between, the row is read and decided on again, up to a given number
+//!   of attempts.
+//! - Of the calls of one connection, no call comes between the read and the write of another of the
+//!   same entity. A call takes that lock before it sends anything, and takes one at most, so no two
+//!   calls wait for each other.
 
+use super::canonical_key::CanonicalKey;
+use super::changes::insert_all;
 use super::table_client::TableClient;
-use crate::entity::{EntityRow, Loaded, TableEntity};
+use super::{Plan, Step};
+use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
-use crate::plan::{Plan, Step};
-use crate::query::{KeyRange, Span};
+use crate::query::RowQuery;
 use crate::store::Batch;
 
-/// How often a write that reads first is tried when other writers come between, unless told
-/// otherwise. Those of the same [`Tables`](crate::Tables) and its clones take turns, so that only
-/// others do.
+/// How many times a write that reads first is tried when other writers come between, unless the
+/// call sets another number. Calls of one [`Tables`](crate::Tables) and its clones wait for each
+/// other, so only writers from elsewhere come between.
 pub const MAX_ATTEMPTS: usize = 8;
 
-/// The keys of a canonical row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CanonicalKey {
-    pub partition_key: String,
-    pub row_key: String,
+/// A write of one entity that is decided by what is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct OptimisticWrite {
+    key: CanonicalKey,
+    /// The point query of the canonical row.
+    query: RowQuery,
+    /// The rows to insert where nothing is stored; `None` makes that an error.
+    absent: Option<EntityRows>,
+    attempts: usize,
 }
 
-impl CanonicalKey {
-    /// The row that a complete key names.
-    pub fn of(keys: KeyRange) -> Self {
-        let text = |span| if let Span::Exact(text) = span { text } else { String::new() };
-        Self { partition_key: text(keys.partition), row_key: text(keys.row) }
-    }
-
-    /// That row's.
-    pub fn in_partition(partition_key: &str, row: &EntityRow) -> Self {
-        Self { partition_key: partition_key.to_owned(), row_key: row.row_key.clone() }
-    }
-
-    /// A read of it, then the difference; `absent` is what is written when nothing is there.
-    pub fn plan(&self, client: &TableClient, absent: Option<Batch>, attempts: usize) -> Plan {
-        let keys = KeyRange {
-            partition: Span::Exact(self.partition_key.clone()),
-            row: Span::Exact(self.row_key.clone()),
-        };
-        let mut plan = Plan::read(client.query(keys));
-        plan.steps.push(Step::CommitChanges { table: client.table.clone(), absent, attempts });
-        plan
-    }
-}
-
-/// What is to be written over the row that was read.
+/// What to write over the rows that were read.
 pub(crate) struct Decision {
-    pub transaction: Batch,
-    /// The canonical row afterwards; `None` when it goes.
+    /// The operations; empty when nothing changes.
+    pub batch: Batch,
+    /// The canonical row afterwards; `None` when it is deleted.
     pub canonical: Option<EntityRow>,
 }
 
-/// What was read, as `decide` has left it; and the canonical row afterwards, with its version where
-/// the store has told it, or `None` when it is gone.
-pub(crate) type Outcome<E> = (Option<Loaded<E>>, Option<(EntityRow, Option<ETag>)>);
+/// What an optimistic write read and wrote.
+pub(crate) struct Outcome<E> {
+    /// The entity as it was read and then decided on; `None` where nothing was stored.
+    pub loaded: Option<Loaded<E>>,
+    /// The canonical row afterwards; `None` when it was deleted.
+    pub canonical: Option<EntityRow>,
+    /// Its version, where the store returned it.
+    pub etag: Option<ETag>,
+}
 
-/// Reads the canonical row and writes what `decide` makes of it under its ETag.
-pub(crate) async fn retry_on_conflict<E: TableEntity, X: From<Error>>(
-    client: &TableClient,
-    key: &CanonicalKey,
-    attempts: usize,
-    mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
-) -> Result<Outcome<E>, X> {
-    let CanonicalKey { partition_key, row_key } = key;
-    let _permit = client.connection.write_lock(&client.table, key).await;
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let mut stored = match client.get(partition_key, row_key, None, E::METADATA).await? {
-            Some(row) => Some(Loaded::<E>::read(row.body, row.header).map_err(Error::from)?),
-            None => None,
-        };
-        let Decision { transaction, canonical } = decide(stored.as_mut())?;
-        if transaction.operations.is_empty() {
-            let etag = stored.as_ref().map(|loaded| loaded.etag().clone());
-            return Ok((stored, canonical.map(|row| (row, etag))));
-        }
-        let written = canonical.as_ref().and_then(|row| transaction.last_on(&row.row_key));
-        let error = match client.send_changes(transaction, row_key).await {
-            Ok(etags) => {
-                let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
-                return Ok((stored, canonical.map(|row| (row, etag))));
+impl OptimisticWrite {
+    /// A write of the entity of type `E` under that key.
+    pub fn new<E: TableEntity>(
+        client: &TableClient,
+        key: CanonicalKey,
+        absent: Option<EntityRows>,
+        attempts: usize,
+    ) -> Self {
+        let query = RowQuery { metadata: E::METADATA, ..client.query(key.range()) };
+        Self { key, query, absent, attempts }
+    }
+
+    /// The key of the canonical row.
+    pub const fn key(&self) -> &CanonicalKey {
+        &self.key
+    }
+
+    /// The read and the transaction that it will send.
+    pub fn plan(&self) -> Plan {
+        let table = self.query.table.clone();
+        let absent = self.absent.clone().map(insert_all);
+        let changes = Step::CommitChanges { table, absent, attempts: self.attempts };
+        Plan { steps: vec![Step::read(self.query.clone()), changes] }
+    }
+
+    /// Reads the canonical row, and writes what `decide` makes of it under its ETag.
+    pub async fn run<E: TableEntity, X: From<Error>>(
+        &self,
+        client: &TableClient,
+        mut decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
+    ) -> Result<Outcome<E>, X> {
+        let _permit = client.connection.write_lock(&client.table, &self.key).await;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let mut loaded = match client.row(&self.query).await? {
+                Some(row) => Some(Loaded::read(row.body, row.header).map_err(Error::from)?),
+                None => None,
+            };
+            let Decision { batch, canonical } = match &mut loaded {
+                Some(loaded) => decide(loaded)?,
+                None => self.insertion(client)?,
+            };
+            if batch.operations.is_empty() {
+                let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
+                return Ok(Outcome { loaded, canonical, etag });
             }
-            Err(error) => error,
-        };
-        let came_between = match &error {
+            let written = canonical.as_ref().and_then(|row| batch.last_on(&row.row_key));
+            match client.send_changes(batch, &self.key.row_key).await {
+                Ok(etags) => {
+                    let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
+                    return Ok(Outcome { loaded, canonical, etag });
+                }
+                Err(error) if attempt < self.attempts && self.is_retryable(&error, &loaded) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn insertion(&self, client: &TableClient) -> Result<Decision> {
+        let CanonicalKey { partition_key, row_key } = &self.key;
+        let rows = self.absent.clone();
+        let rows = rows.ok_or_else(|| client.not_found(partition_key, row_key))?;
+        let canonical = rows.canonical().cloned();
+        Ok(Decision { batch: insert_all(rows), canonical })
+    }
+
+    /// Whether another writer came between the read and the write.
+    fn is_retryable<E>(&self, error: &Error, read: &Option<Loaded<E>>) -> bool {
+        match error {
             Error::Conflict(_) | Error::NotFound(_) => true,
-            // Another row that is there is another entity's, and stays so.
-            Error::AlreadyExists(refusal) => stored.is_none() && refusal.row_key == *row_key,
+            // Any other row that exists is another entity's, and another attempt finds it again.
+            Error::AlreadyExists(rejection) => {
+                read.is_none() && rejection.row_key == self.key.row_key
+            }
             _ => false,
-        };
-        if !came_between || attempt >= attempts {
-            return Err(error.into());
         }
     }
 }

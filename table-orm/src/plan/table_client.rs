@@ -1,7 +1,8 @@
 //! A table of a store, and the way its answers become the errors of calls.
 
+use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
-use super::optimistic::CanonicalKey;
+use super::step::Step;
 use crate::entity::{GuardTemplate, Row, TableEntity};
 use crate::error::{Error, Rejection, Result};
 use crate::model::{ETag, MAX_COMPARISONS, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
@@ -75,15 +76,35 @@ impl TableClient {
         Self { connection, table, context: EntityContext::untyped(entity) }
     }
 
-    pub async fn get(
+    /// A point query of that row in this table, for a reader that knows the types.
+    pub fn point(&self, key: &CanonicalKey) -> RowQuery {
+        self.query(key.range())
+    }
+
+    /// Sends a point query: one request, one row. `None` when there is no such row.
+    pub async fn row(&self, query: &RowQuery) -> Result<Option<StoredRow>> {
+        let KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) } =
+            &query.keys
+        else {
+            // Only complete keys get here.
+            return Ok(None);
+        };
+        let names: Option<Vec<&str>> =
+            query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
+        let (select, metadata) = (names.as_deref(), query.metadata);
+        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
+        found.map_err(|cause| self.rejected(partition_key, row_key, None, cause))
+    }
+
+    /// Reads one row of any shape, with the types of its properties.
+    pub async fn annotated_row(
         &self,
         partition_key: &str,
         row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
     ) -> Result<Option<StoredRow>> {
-        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
-        found.map_err(|cause| self.refused(partition_key, row_key, None, cause))
+        let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
+        let query = self.point(&CanonicalKey { partition_key, row_key });
+        self.row(&RowQuery { metadata: Metadata::Minimal, ..query }).await
     }
 
     /// One page of a query.
@@ -97,17 +118,17 @@ impl TableClient {
             _ => "",
         };
         let page = self.store().query(query).await;
-        page.map_err(|cause| self.refused(partition_key, "", None, cause))
+        page.map_err(|cause| self.rejected(partition_key, "", None, cause))
     }
 
     /// Writes all operations or none: one write, or an entity group transaction. Returns the new
     /// ETags in order.
-    pub async fn send(&self, mut transaction: Batch) -> Result<Vec<Option<ETag>>> {
-        self.check_count(&transaction)?;
-        let partition_key = transaction.partition_key.clone();
-        // For a refusal; the row keys one behind the other, which costs less than a text for each.
+    pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
+        self.check_count(&batch)?;
+        let partition_key = batch.partition_key.clone();
+        // For an error; the row keys one behind the other, which costs less than a text for each.
         let mut row_keys = String::new();
-        let rows: Vec<_> = transaction
+        let rows: Vec<_> = batch
             .operations
             .iter()
             .map(|operation| {
@@ -116,14 +137,12 @@ impl TableClient {
                 (start..row_keys.len(), operation.action.name())
             })
             .collect();
-        let sent = match transaction.operations.len() {
-            1 => match transaction.operations.pop() {
-                Some(only) => {
-                    self.store().write(&self.table, &partition_key, only).await.map(|tag| vec![tag])
-                }
-                None => Ok(Vec::new()),
-            },
-            _ => self.store().commit(&self.table, transaction).await,
+        let sent = match Step::write(self.table.clone(), batch) {
+            Some(Step::Write { table, partition_key, operation }) => {
+                self.store().write(&table, &partition_key, operation).await.map(|tag| vec![tag])
+            }
+            Some(Step::Commit { table, batch }) => self.store().commit(&table, batch).await,
+            _ => Ok(Vec::new()),
         };
         sent.map_err(|cause| {
             // A single operation may come back without an index.
@@ -131,24 +150,20 @@ impl TableClient {
             let failed = index.and_then(|index| Some((index, rows.get(index)?)));
             let row_key = failed.map_or("", |(_, (row_key, _))| &row_keys[row_key.clone()]);
             let operation = failed.map(|(index, (_, name))| (index, *name));
-            self.refused(&partition_key, row_key, operation, cause)
+            self.rejected(&partition_key, row_key, operation, cause)
         })
     }
 
     /// As [`send`](Self::send), but an index row that is to be deleted may be gone already: an
     /// entity that was written before it had that index has none. The canonical row must be there.
-    pub async fn send_changes(
-        &self,
-        transaction: Batch,
-        canonical: &str,
-    ) -> Result<Vec<Option<ETag>>> {
+    pub async fn send_changes(&self, batch: Batch, canonical: &str) -> Result<Vec<Option<ETag>>> {
         let may_be_gone = |operation: &Operation| {
             operation.action == Action::Delete(IfMatch::Any) && operation.row_key != canonical
         };
-        if !transaction.operations.iter().any(may_be_gone) {
-            return self.send(transaction).await;
+        if !batch.operations.iter().any(may_be_gone) {
+            return self.send(batch).await;
         }
-        let Batch { partition_key, operations } = transaction;
+        let Batch { partition_key, operations } = batch;
         let mut sent: Vec<usize> = (0..operations.len()).collect();
         loop {
             let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
@@ -175,9 +190,9 @@ impl TableClient {
         }
     }
 
-    /// Told here too, where it is known that the rows are an entity's or a unit's.
-    fn check_count(&self, transaction: &Batch) -> Result<()> {
-        let operations = transaction.operations.len();
+    /// Fails before the store does, with a text that speaks of an entity's rows.
+    fn check_count(&self, batch: &Batch) -> Result<()> {
+        let operations = batch.operations.len();
         if operations <= MAX_TRANSACTION_OPERATIONS {
             return Ok(());
         }
@@ -186,23 +201,22 @@ impl TableClient {
              moves; one entity group transaction takes {MAX_TRANSACTION_OPERATIONS}"
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
-        Err(self.refused(&transaction.partition_key, "", None, cause))
+        Err(self.rejected(&batch.partition_key, "", None, cause))
     }
 
-    /// The version of a row that was written, which every store tells.
+    /// The version of a row that was written, which every store returns.
     pub(crate) fn version(&self, key: &CanonicalKey, etag: Option<ETag>) -> Result<ETag> {
         etag.ok_or_else(|| {
-            let message =
-                "the row was written, but the answer does not tell its ETag: load it again";
+            let message = "the row was written, but the answer has no ETag: load it again";
             let cause = StoreError::new(ErrorCode::NO_ANSWER, message);
-            self.refused(&key.partition_key, &key.row_key, None, cause)
+            self.rejected(&key.partition_key, &key.row_key, None, cause)
         })
     }
 
     /// The service's 404 for an update of a row that is not there.
     pub fn not_found(&self, partition_key: &str, row_key: &str) -> Error {
         let cause = StoreError::new(ErrorCode::RESOURCE_NOT_FOUND, "there is no such row");
-        self.refused(partition_key, row_key, None, cause)
+        self.rejected(partition_key, row_key, None, cause)
     }
 
     /// The service's 412 for an update of a row in another version.
@@ -211,10 +225,10 @@ impl TableClient {
             ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
             "the row has another version than the one asked for",
         );
-        self.refused(partition_key, row_key, None, cause)
+        self.rejected(partition_key, row_key, None, cause)
     }
 
-    fn refused(
+    fn rejected(
         &self,
         partition_key: &str,
         row_key: &str,

@@ -60,6 +60,16 @@ impl RowQuery {
         }
     }
 
+    /// The same query of the rows that meet a condition as well as the earlier ones.
+    #[must_use]
+    pub(crate) fn and(mut self, condition: Filter) -> Self {
+        self.filter = Some(match self.filter.take() {
+            Some(earlier) => earlier.and(condition),
+            None => condition,
+        });
+        self
+    }
+
     /// The `$filter` expression, if any row is left out.
     #[must_use]
     pub fn filter_text(&self) -> Option<String> {

@@ -1,10 +1,11 @@
 //! Several queries of one kind at a time.
 
+use super::Repo;
 use super::get::MAX_PARALLEL_GETS;
 use super::list::List;
 use super::merged::merged;
 use super::pages::RowStream;
-use crate::entity::{FromRow, Row, SkipUnreadable};
+use crate::entity::{FromRow, Query, Row, RowOf, SkipUnreadable, TableEntity};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::property::PropertyError;
@@ -12,13 +13,58 @@ use crate::query::Condition;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
+impl<E: TableEntity> Repo<E> {
+    /// Several queries of one kind, such as one for each shard of a load; at most 16 at a time.
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// /// A day's events would all go to one partition; eight share them.
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "events", partition = "{share}__{day:05}", row = "{id:010}")]
+    /// #[component(share = shard(id, 8))]
+    /// struct Event {
+    ///     day: u32,
+    ///     id: u32,
+    ///     text: String,
+    /// }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// let events = Tables::in_memory()?.repo::<Event>();
+    /// events.create_table().await?;
+    /// let today = (0..100).map(|id| Event { day: 20_778, id, text: "started".into() });
+    /// events.insert_many(today).await.all()?;
+    ///
+    /// // One event: its shard is found from its id.
+    /// let one = events.get(Event::partition(7, 20_778).row().id(7)).await?;
+    /// assert_eq!(one.map(|event| event.id), Some(7));
+    ///
+    /// // All of a day: eight queries.
+    /// let day = events.list_many(Event::partitions(20_778)).collect().await?;
+    /// assert_eq!(day.len(), 100);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub fn list_many<Q>(
+        &self,
+        queries: impl IntoIterator<Item = Q>,
+    ) -> ListMany<Q::Row, Q::Class, E>
+    where
+        Q: Query,
+        Q::Row: RowOf<E>,
+    {
+        ListMany(queries.into_iter().map(|query| self.list(query)).collect())
+    }
+}
+
 /// Several queries of rows of kind `R`, read as `T`: one list each, at most 16 under way at a time.
 ///
 /// Rows come query by query, in the order the queries were given, but for
 /// [`merge_by`](Self::merge_by).
 #[must_use = "nothing is sent until `collect`, `stream`, `merge_by` or `count`"]
 #[derive(Debug)]
-pub struct ListMany<R, C, T>(pub(super) Vec<List<R, C, T>>);
+pub struct ListMany<R, C, T>(Vec<List<R, C, T>>);
 
 impl<R: Row, C, T> ListMany<R, C, T> {
     /// Keeps the rows that meet a condition, as [`List::filter`] does.
@@ -32,8 +78,8 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     }
 
     /// Leaves out rows that cannot be read, as [`List::skip_unreadable`] does.
-    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
-        let skip = SkipUnreadable::new(told);
+    pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        let skip = SkipUnreadable::new(on_skip);
         Self(self.0.into_iter().map(|list| list.skipping(skip.clone())).collect())
     }
 
@@ -50,8 +96,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     where
         T: FromRow<R>,
     {
-        let plans = self.0.iter().map(List::plan).collect::<Result<Vec<_>>>()?;
-        Ok(Plan { steps: plans.into_iter().flat_map(|plan| plan.steps).collect() })
+        self.0.iter().map(List::plan).collect()
     }
 
     /// All rows.

@@ -1,45 +1,67 @@
 //! Reading entities in order to change them.
 
 use super::get::MAX_PARALLEL_GETS;
+use super::{LoadedSet, Repo};
 use crate::entity::{
-    FromRow, Loaded, Row, TableEntity, partition_key, read_entity, row_key, split_page,
+    FromRow, Loaded, Query, Row, RowOf, TableEntity, keys_of, partition_key, read_entity, row_key,
+    split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
-use crate::plan::{Plan, Step, TableClient};
+use crate::plan::{CanonicalKey, Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
-use crate::repo::LoadedSet;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
+impl<E: TableEntity> Repo<E> {
+    /// Reads the entities of a query with their versions, to be changed and saved.
+    ///
+    /// Through an index row it sends one more point query for each entity: the version that guards
+    /// an entity is the ETag of its canonical row.
+    ///
+    /// # Errors
+    /// When a row's properties make another key than its own, the call fails with
+    /// [`Error::KeyMismatch`](crate::Error::KeyMismatch): a save would go to that other key.
+    pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
+    where
+        Q: Query,
+        Q::Row: RowOf<E>,
+        E: FromRow<Q::Row>,
+    {
+        Load { client: self.client.clone(), keys: keys_of(query), read: PhantomData }
+    }
+}
+
 /// A `load`: `.await` sends it, `.plan()` shows it.
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Load<R, E> {
-    pub(super) client: TableClient,
-    pub(super) keys: Result<KeyRange, KeyError>,
-    pub(super) read: PhantomData<fn() -> (R, E)>,
+    client: TableClient,
+    keys: Result<KeyRange, KeyError>,
+    read: PhantomData<fn() -> (R, E)>,
 }
 
 impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     const IS_CANONICAL: bool = R::INDEX == <E::Canonical as Row>::INDEX;
 
-    /// What it will send.
+    /// Returns what it will send.
     ///
     /// # Errors
-    /// A value that a key cannot hold.
+    /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
-        let mut plan = Plan::read(self.client.query(self.keys.clone()?));
-        if !Self::IS_CANONICAL {
-            plan.steps.push(Step::ReadCanonical { table: self.client.table.clone() });
-        }
-        Ok(plan)
+        let table = self.client.table.clone();
+        let canonical = (!Self::IS_CANONICAL).then_some(Step::ReadCanonical { table });
+        Ok([Some(Step::read(self.query()?)), canonical].into_iter().map(Plan::from).collect())
+    }
+
+    fn query(&self) -> Result<RowQuery> {
+        Ok(RowQuery { metadata: E::METADATA, ..self.client.query(self.keys.clone()?) })
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
-        let mut query = RowQuery { metadata: E::METADATA, ..self.client.query(self.keys?) };
+        let mut query = self.query()?;
         let mut loaded = Vec::new();
         loop {
             let page = self.client.page(&query).await?;
@@ -59,8 +81,8 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 }
 
-/// The canonical rows of the entities whose index rows stand in a page. An entity that was deleted
-/// meanwhile is left out.
+/// The canonical rows of the entities whose index rows are in a page. An entity that was deleted
+/// in between is left out.
 async fn canonical_rows<R, E>(client: &TableClient, page: &[u8]) -> Result<Vec<Loaded<E>>>
 where
     E: TableEntity + FromRow<R>,
@@ -70,13 +92,14 @@ where
         .into_iter()
         .map(|row| {
             let (entity, _) = read_entity::<E>(R::INDEX, row.get().as_bytes(), None)?;
-            let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?;
-            Ok((partition_key(&entity)?, canonical.unwrap_or_default()))
+            let row_key = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
+            Ok(CanonicalKey { partition_key: partition_key(&entity)?, row_key })
         })
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
-        .map(|(partition_key, row_key)| async move {
-            match client.get(&partition_key, &row_key, None, E::METADATA).await? {
+        .map(|key| async move {
+            let query = RowQuery { metadata: E::METADATA, ..client.point(&key) };
+            match client.row(&query).await? {
                 Some(row) => Ok(Some(Loaded::read(row.body, row.header)?)),
                 None => Ok(None),
             }

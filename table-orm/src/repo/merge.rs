@@ -1,21 +1,74 @@
-//! Writes that keep what they do not name: a patch of a stored entity, and a change of it.
+//! Merges of a patch into a stored entity.
 
-use super::patch::Patch;
-use super::save::prepare;
+use super::Repo;
+use super::patch::{EntityPatch, Patch};
 use crate::codec::overlay;
-use crate::entity::{EntityRows, Loaded, Row, TableEntity, read_row};
+use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, read_row};
 use crate::error::{Error, IncompleteEntity, Result};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, MAX_ATTEMPTS, Plan, TableClient, UpdateMode, changes, insert_all,
-    retry_on_conflict,
+    CanonicalKey, Decision, MAX_ATTEMPTS, OptimisticWrite, Plan, Step, TableClient, UpdateMode,
+    changes,
 };
 use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
-use std::fmt;
+
+impl<E: TableEntity> Repo<E> {
+    /// Sets the properties of a patch in the entity under a canonical key: one that is there, or
+    /// with [`or_insert`](Merge::or_insert) a new one. Returns its ETag.
+    ///
+    /// One request where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW): no read, and no other
+    /// writer's properties are lost. Else it reads the canonical row and writes it and the index
+    /// rows that store any of these properties under its ETag, in turn with others as
+    /// [`update`](Self::update), at most [`MAX_ATTEMPTS`] times or [as told](Merge::attempts).
+    ///
+    /// No property is removed: the service merges what is given. For that there is
+    /// [`update`](Self::update), or `load` and [`save`](Self::save).
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// /// One row for each day, one property for each hour.
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "loads", partition = "{host}", row = "{day:05}")]
+    /// struct Load {
+    ///     #[table(key_only)]
+    ///     host: String,
+    ///     #[table(key_only)]
+    ///     day: u32,
+    ///     #[table(series)]
+    ///     percent: [Option<f64>; 24],
+    ///     note: Option<String>,
+    /// }
+    ///
+    /// # async fn run() -> table_orm::Result<()> {
+    /// let loads = Tables::in_memory()?.repo::<Load>();
+    /// loads.create_table().await?;
+    /// let day = Load::partition("web-1").row().day(20_778);
+    /// // One hour of 24: one request, nothing read.
+    /// let hour = LoadPatch::default().percent_at(13, 41.5);
+    /// loads.merge(&day, hour).or_insert().await?;
+    /// loads.merge(&day, LoadPatch::default().note("deploy")).await?;
+    /// let stored = loads.get(&day).await?.unwrap();
+    /// assert_eq!((stored.percent[13], stored.note.as_deref()), (Some(41.5), Some("deploy")));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; with `or_insert`, [`Error::IncompleteEntity`]; where it reads first,
+    /// [`Error::KeyMismatch`], as [`load`](Self::load), and [`Error::Conflict`], as `update`.
+    pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Merge<E>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        Merge::new(self.client.clone(), key.into_keys(), patch.into_patch())
+    }
+}
 
 /// A merge of a patch: `.await` sends it and gives the new ETag, `.plan()` shows it.
 #[must_use = "nothing is sent until this is awaited"]
@@ -58,17 +111,27 @@ impl<E: TableEntity> Merge<E> {
         self
     }
 
-    /// What it will send.
+    /// Returns what it will send.
     ///
     /// # Errors
-    /// A value that the service would refuse; [`Error::IncompleteEntity`].
+    /// When the service would refuse a value; [`Error::IncompleteEntity`].
     pub fn plan(&self) -> Result<Plan> {
+        Ok(match self.prepare()? {
+            Prepared::OneRow { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
+            Prepared::OverStored { write, .. } => write.plan(),
+        })
+    }
+
+    fn prepare(&self) -> Result<Prepared> {
         let key = self.key()?;
         if E::PATCHES_ONE_ROW {
-            return Ok(Plan::write(&self.client.table, self.one_row(&key)?));
+            let batch = self.one_row(&key)?;
+            return Ok(Prepared::OneRow { key, batch });
         }
-        let absent = if self.insert { Some(insert_all(self.whole(&key)?)) } else { None };
-        Ok(key.plan(&self.client, absent, self.attempts))
+        let patch = self.body(&key)?;
+        let absent = if self.insert { Some(self.whole(&key)?) } else { None };
+        let write = OptimisticWrite::new::<E>(&self.client, key, absent, self.attempts);
+        Ok(Prepared::OverStored { patch, write: Box::new(write) })
     }
 
     pub(super) fn key(&self) -> Result<CanonicalKey> {
@@ -79,7 +142,7 @@ impl<E: TableEntity> Merge<E> {
         self.patch.body(&key.partition_key, &key.row_key)
     }
 
-    /// The only row's write.
+    /// The write of the only row.
     pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
         let body = self.body(key)?;
         let action = if self.insert {
@@ -93,10 +156,10 @@ impl<E: TableEntity> Merge<E> {
         Ok(Batch { partition_key, operations: vec![operation] })
     }
 
-    /// The rows of the entity that the key and the patch tell.
+    /// The rows of the entity that the key and the patch make.
     fn whole(&self, key: &CanonicalKey) -> Result<EntityRows> {
         let body = self.body(key)?;
-        let not_whole = |missing| {
+        let incomplete = |missing| {
             Error::IncompleteEntity(IncompleteEntity {
                 entity: E::NAME,
                 partition_key: key.partition_key.clone(),
@@ -105,120 +168,47 @@ impl<E: TableEntity> Merge<E> {
             })
         };
         let entity = read_row::<E>(<E::Canonical as Row>::INDEX, &body)
-            .map_err(|error| not_whole(error.property))?;
+            .map_err(|error| incomplete(error.property))?;
         let rows = EntityRows::of(&entity)?;
         let canonical = <E::Canonical as Row>::INDEX;
         let same = rows.stands_at(canonical, &key.partition_key, &key.row_key);
-        if same { Ok(rows) } else { Err(not_whole(String::new())) }
+        if same { Ok(rows) } else { Err(incomplete(String::new())) }
     }
 
     async fn run(self) -> Result<ETag> {
-        let key = self.key()?;
-        if E::PATCHES_ONE_ROW {
-            let etags = self.client.send(self.one_row(&key)?).await?;
-            return self.client.version(&key, etags.into_iter().next().flatten());
+        match self.prepare()? {
+            Prepared::OneRow { key, batch } => {
+                let etags = self.client.send(batch).await?;
+                self.client.version(&key, etags.into_iter().next().flatten())
+            }
+            Prepared::OverStored { patch, write } => {
+                let decide = |loaded: &mut Loaded<E>| merge_into(loaded, &patch);
+                let outcome = write.run::<E, Error>(&self.client, decide).await?;
+                self.client.version(write.key(), outcome.etag)
+            }
         }
-        let patch = self.body(&key)?;
-        let absent = if self.insert { Some(self.whole(&key)?) } else { None };
-        merge_over::<E>(&self.client, &key, self.attempts, &patch, absent.as_ref()).await
     }
 }
 
-/// Sets the properties of a row's JSON object in the stored entity, and writes the rows that this
-/// changes under its ETag. Where nothing is stored, `absent` is inserted.
-pub(super) async fn merge_over<E: TableEntity>(
-    client: &TableClient,
-    key: &CanonicalKey,
-    attempts: usize,
-    set: &Bytes,
-    absent: Option<&EntityRows>,
-) -> Result<ETag> {
+/// A merge as it is sent.
+enum Prepared {
+    OneRow { key: CanonicalKey, batch: Batch },
+    OverStored { patch: Bytes, write: Box<OptimisticWrite> },
+}
+
+/// What sets the properties of a row's JSON object in a stored entity.
+pub(super) fn merge_into<E: TableEntity>(loaded: &Loaded<E>, patch: &Bytes) -> Result<Decision> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let (_, written) = retry_on_conflict::<E, Error>(client, key, attempts, |stored| {
-        let Some(loaded) = stored else {
-            let rows = absent.cloned();
-            let rows = rows.ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
-            let row = rows.canonical().cloned();
-            return Ok(Decision { transaction: insert_all(rows), canonical: row });
-        };
-        let merged = overlay(loaded.stored(), set)?;
-        let new = EntityRows::of(&read_row::<E>(canonical, &merged)?)?;
-        let stored = loaded.stored_rows()?;
-        let transaction = changes(&stored, &new, canonical, loaded.etag(), UpdateMode::Merge);
-        Ok(Decision { transaction, canonical: new.canonical().cloned() })
-    })
-    .await?;
-    client.version(key, written.and_then(|(_, etag)| etag))
+    let merged = overlay(loaded.stored(), patch)?;
+    let new = EntityRows::of(&read_row::<E>(canonical, &merged)?)?;
+    let stored = loaded.stored_rows()?;
+    let batch = changes(&stored, &new, canonical, loaded.etag(), UpdateMode::Merge);
+    Ok(Decision { batch, canonical: new.canonical().cloned() })
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Merge<E> {
     type Output = Result<ETag>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
-/// What becomes of a stored entity, or why nothing does.
-pub(super) type Change<'a, E, X> = Box<dyn FnMut(&mut E) -> Result<(), X> + Send + 'a>;
-
-/// A change of a stored entity: `.await` reads it, changes it and saves it, `.plan()` shows that.
-#[must_use = "nothing is sent until this is awaited"]
-pub struct Update<'a, E, X = Error> {
-    pub(super) client: TableClient,
-    pub(super) keys: Result<KeyRange, KeyError>,
-    pub(super) change: Change<'a, E, X>,
-    pub(super) attempts: usize,
-}
-
-impl<E, X> fmt::Debug for Update<'_, E, X> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Update").field("keys", &self.keys).finish_non_exhaustive()
-    }
-}
-
-impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
-    /// Tries at most so often when other writers come between, instead of [`MAX_ATTEMPTS`] times;
-    /// 0 counts as 1.
-    pub fn attempts(mut self, attempts: usize) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
-
-    /// What it will send.
-    ///
-    /// # Errors
-    /// A value that a key cannot hold.
-    pub fn plan(&self) -> Result<Plan> {
-        Ok(CanonicalKey::of(self.keys.clone()?).plan(&self.client, None, self.attempts))
-    }
-
-    /// Reads, changes and saves it.
-    async fn run(self) -> Result<Loaded<E>, X> {
-        let Self { client, keys, mut change, attempts } = self;
-        let key = CanonicalKey::of(keys.map_err(Error::from)?);
-        let absent = || client.not_found(&key.partition_key, &key.row_key);
-        let (stored, written) = retry_on_conflict::<E, X>(&client, &key, attempts, |stored| {
-            let loaded = stored.ok_or_else(absent)?;
-            change(loaded)?;
-            let (transaction, rows) = prepare(loaded)?;
-            Ok(Decision { transaction, canonical: rows.canonical().cloned() })
-        })
-        .await?;
-        let (mut loaded, (row, etag)) = stored.zip(written).ok_or_else(absent)?;
-        loaded.written(row.body, client.version(&key, etag)?);
-        Ok(loaded)
-    }
-}
-
-impl<'a, E, X> IntoFuture for Update<'a, E, X>
-where
-    E: TableEntity + 'a,
-    X: From<Error> + Send + 'a,
-{
-    type Output = Result<Loaded<E>, X>;
-    type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())

@@ -1,6 +1,6 @@
 //! The answers of a query, page by page or row by row.
 
-use crate::entity::{Invalid, ReadRow, SkipUnreadable, read_rows};
+use crate::entity::{ReadRow, SkipUnreadable, read_rows};
 use crate::error::{Error, Result};
 use crate::model::MAX_PAGE_ROWS;
 use crate::plan::{Plan, Step, TableClient};
@@ -35,7 +35,7 @@ pub struct Pages<T> {
 
 /// What a page's rows are read into.
 #[derive(Debug)]
-pub(super) struct PageReader<T> {
+pub(crate) struct PageReader<T> {
     /// The key template that the rows are written from.
     row: usize,
     read: ReadPage<T>,
@@ -55,7 +55,7 @@ impl<T> PageReader<T> {
 
 impl<T: ReadRow> PageReader<T> {
     /// A `T` of each row.
-    fn each(row: usize) -> Self {
+    pub fn each(row: usize) -> Self {
         let read: ReadPage<T> = |row, page, skip, most| Ok(read_rows(row, page, skip, most)?);
         Self { row, read, every: true }
     }
@@ -79,33 +79,9 @@ impl<T> Deref for RowPage<T> {
     }
 }
 
-impl<T: ReadRow> Pages<T> {
-    /// `size` is the most rows of a page, `None` for as many as the store gives.
-    pub(super) fn new(
-        client: TableClient,
-        row: usize,
-        query: Result<RowQuery, Invalid>,
-        limit: Option<usize>,
-        size: Option<usize>,
-    ) -> Self {
-        Self::of(client, row, query.map_err(Error::from), limit, size)
-    }
-
-    /// The same of a query that more may be wrong with than its values.
-    pub(crate) fn of(
-        client: TableClient,
-        row: usize,
-        query: Result<RowQuery>,
-        limit: Option<usize>,
-        size: Option<usize>,
-    ) -> Self {
-        Self::read_by(client, PageReader::each(row), query, limit, size)
-    }
-}
-
 impl<T> Pages<T> {
-    /// The same, read in that way.
-    pub(super) fn read_by(
+    /// `size` is the most rows of a page, `None` for as many as the store returns.
+    pub(crate) fn read_by(
         client: TableClient,
         reader: PageReader<T>,
         query: Result<RowQuery>,
@@ -140,13 +116,29 @@ impl<T> Pages<T> {
     /// The request for the next page; empty after the last one, or when the next call is an error.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let steps = match &self.query {
+        match &self.query {
             Some(Ok(query)) => {
-                vec![Step::Read { query: self.request(query), limit: self.left, reason: None }]
+                Step::Read { query: self.request(query), limit: self.left, reason: None }.into()
             }
-            _ => Vec::new(),
-        };
-        Plan { steps }
+            _ => Plan::default(),
+        }
+    }
+
+    /// The plan of the first request.
+    pub(super) fn first_request(mut self) -> Result<Plan> {
+        if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
+            return Err(error);
+        }
+        Ok(self.plan())
+    }
+
+    /// The number of items of all pages from here on.
+    pub(super) async fn count(mut self) -> Result<usize> {
+        let mut count = 0;
+        while let Some(page) = self.next().await? {
+            count += page.len();
+        }
+        Ok(count)
     }
 
     /// Asks for no more rows than are wanted.

@@ -1,17 +1,15 @@
 //! The untyped calls on one table, for tools.
 
-use super::Repo;
 use super::bulk::{BatchPolicy, Bulk};
-use super::pages::{Pages, RowStream};
-use crate::entity::{DynamicEntity, SkipUnreadable, TableEntity, read_row};
+use super::listing::Listing;
+use super::{DynamicList, Repo};
+use crate::entity::{DynamicEntity, TableEntity, read_row};
 use crate::error::Result;
-use crate::model::{ETag, Metadata, SYSTEM_PROPERTIES, TableName};
-use crate::plan::{CanonicalKey, Connection, Plan, Step, TableClient};
-use crate::property::PropertyError;
-use crate::query::{Filter, IntoSpan, KeyRange, RowQuery, Span};
+use crate::model::{ETag, Metadata, TableName};
+use crate::plan::{CanonicalKey, Connection, TableClient};
+use crate::query::{IntoSpan, KeyRange, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The rows of one table, whatever they are. Cheap to clone.
@@ -39,7 +37,7 @@ impl Table {
     /// # Errors
     /// The store's refusal, or a row that cannot be read.
     pub async fn get(&self, partition_key: &str, row_key: &str) -> Result<Option<DynamicEntity>> {
-        match self.client.get(partition_key, row_key, None, Metadata::Minimal).await? {
+        match self.client.annotated_row(partition_key, row_key).await? {
             Some(row) => {
                 let mut entity = read_row::<DynamicEntity>(0, &row.body)?;
                 entity.etag = row.header.or(entity.etag);
@@ -91,7 +89,7 @@ impl Table {
             Ok(Batch { partition_key: row.partition_key.clone(), operations })
         };
         let input = rows.into_iter();
-        Bulk::new(self.client.clone(), input, BatchPolicy { operations, alone: None })
+        Bulk::new(self.client.clone(), input, BatchPolicy::shared(operations))
     }
 
     /// Inserts a row, or sets the given properties of the one there.
@@ -132,7 +130,7 @@ impl Table {
         let partition = Span::Exact(partition_key.into());
         let mut query = self.client.query(KeyRange { partition, row: rows.into_span() });
         query.metadata = Metadata::Minimal;
-        DynamicList { client: self.client.clone(), query, limit: None, skip: None }
+        DynamicList { listing: Listing::new(self.client.clone(), Ok(query)) }
     }
 
     async fn write(
@@ -152,85 +150,11 @@ impl Table {
     ) -> Result<Option<ETag>> {
         let operation = Operation { row_key: row.row_key.clone(), action: action(row.body()?) };
         let partition_key = row.partition_key.clone();
-        let transaction = Batch { partition_key, operations: vec![operation] };
-        Ok(self.client.send(transaction).await?.into_iter().next().flatten())
+        let batch = Batch { partition_key, operations: vec![operation] };
+        Ok(self.client.send(batch).await?.into_iter().next().flatten())
     }
 }
 
 fn condition(row: &DynamicEntity) -> IfMatch {
     row.etag.clone().map_or(IfMatch::Any, IfMatch::ETag)
-}
-
-/// A query of untyped rows. One of the last methods sends it.
-#[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
-#[derive(Debug, Clone)]
-pub struct DynamicList {
-    client: TableClient,
-    query: RowQuery,
-    limit: Option<usize>,
-    skip: Option<SkipUnreadable>,
-}
-
-impl DynamicList {
-    /// Keeps the rows that meet a condition. Two filters must both hold.
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.query.filter = Some(match self.query.filter.take() {
-            Some(earlier) => earlier.and(filter),
-            None => filter,
-        });
-        self
-    }
-
-    /// Reads only these properties, beside the keys and the timestamp.
-    pub fn select<N: Into<Cow<'static, str>>>(
-        mut self,
-        properties: impl IntoIterator<Item = N>,
-    ) -> Self {
-        let system = SYSTEM_PROPERTIES.map(Cow::Borrowed);
-        self.query.select =
-            Some(system.into_iter().chain(properties.into_iter().map(Into::into)).collect());
-        self
-    }
-
-    /// Leaves out rows that cannot be read, such as one with a value that is not of the type it
-    /// says, as [`List::skip_unreadable`](super::List::skip_unreadable) does.
-    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
-        Self { skip: Some(SkipUnreadable::new(told)), ..self }
-    }
-
-    /// Reads at most `rows` rows in all.
-    pub fn take(mut self, rows: usize) -> Self {
-        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
-        self
-    }
-
-    /// What it will send.
-    #[must_use]
-    pub fn plan(&self) -> Plan {
-        let (query, limit) = (self.query.clone(), self.limit);
-        Plan { steps: vec![Step::Read { query, limit, reason: None }] }
-    }
-
-    /// The answer in pages of at most `size` rows, 1 to 1000, to be resumed by token.
-    pub fn pages(self, size: usize) -> Pages<DynamicEntity> {
-        self.ask(Some(size))
-    }
-
-    /// The rows one after another, a page of at most 1000 in memory at a time.
-    #[must_use]
-    pub fn stream(self) -> RowStream<DynamicEntity> {
-        self.ask(None).into_stream()
-    }
-
-    /// All rows.
-    ///
-    /// # Errors
-    /// The store's refusal, or a row that cannot be read.
-    pub async fn collect(self) -> Result<Vec<DynamicEntity>> {
-        self.ask(None).collect().await
-    }
-
-    fn ask(self, size: Option<usize>) -> Pages<DynamicEntity> {
-        Pages::new(self.client, 0, Ok(self.query), self.limit, size).skipping(self.skip)
-    }
 }

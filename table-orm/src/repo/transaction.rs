@@ -3,19 +3,33 @@
 //! Invariants: all operations are of one table and one partition, no row stands in two of them,
 //! and there are at most 100; a unit that breaks a rule sends nothing.
 
+use super::Repo;
 use super::merge::Merge;
 use super::patch::EntityPatch;
 use super::save::{Delete, prepare};
 use crate::entity::{
-    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, WholePartition,
+    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, Invalid, Loaded, Row, RowOf, TableEntity,
+    WholePartition,
 };
 use crate::error::{Error, Result, TransactionError};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
-use crate::plan::{EntityContext, Plan, TableClient, insert_all, merge_all, upsert_all};
+use crate::plan::{EntityContext, Plan, Step, TableClient, insert_all, merge_all, upsert_all};
 use crate::query::Span;
 use crate::store::Batch;
 use std::fmt;
 use std::ops::Range;
+
+impl<E: TableEntity> Repo<E> {
+    /// Writes of several entities of one partition, of any types stored in this table, in one
+    /// transaction. [`Tables::transaction`](crate::Tables::transaction) is the same for the derive's own table.
+    pub fn transaction<'a, Q>(&self, partition: Q) -> Transaction<'a>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        Transaction::new(self.client.clone(), partition)
+    }
+}
 
 /// Writes of several entities that take effect together or not at all: one request.
 ///
@@ -55,7 +69,7 @@ pub struct Transaction<'a> {
     client: TableClient,
     /// The table's name in the derive of its entities, which may be stored in another.
     table: &'static str,
-    transaction: Batch,
+    batch: Batch,
     members: Vec<Member<'a>>,
     /// Whether the row keys ascend, as they mostly do. Else each new one is sought among them.
     ascends: bool,
@@ -76,7 +90,7 @@ impl fmt::Debug for Transaction<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entities: Vec<_> = self.members.iter().map(|member| member.context.entity).collect();
         f.debug_struct("Transaction")
-            .field("transaction", &self.transaction)
+            .field("batch", &self.batch)
             .field("entities", &entities)
             .field("error", &self.error)
             .finish_non_exhaustive()
@@ -106,7 +120,7 @@ impl<'a> Transaction<'a> {
         Self {
             client,
             table: <Q::Row as Row>::Entity::TABLE,
-            transaction: Batch { partition_key, operations: Vec::new() },
+            batch: Batch { partition_key, operations: Vec::new() },
             members: Vec::new(),
             ascends: true,
             error,
@@ -150,7 +164,7 @@ impl<'a> Transaction<'a> {
         let merge = Merge::new(client, key.into_keys(), patch);
         match merge.key().and_then(|key| merge.one_row(&key)) {
             _ if !E::PATCHES_ONE_ROW => self.fail(TransactionError::NotBlind(E::NAME)),
-            Ok(transaction) => self.push::<E>(transaction, Ok(0), None),
+            Ok(batch) => self.push::<E>(batch, Ok(0), None),
             Err(error) => self.fail(error),
         }
         self
@@ -160,16 +174,16 @@ impl<'a> Transaction<'a> {
     /// its new version when the unit is committed.
     pub fn save<E: TableEntity + 'a>(mut self, mut loaded: impl AsLoaded<E> + Send + 'a) -> Self {
         match prepare(loaded.loaded()) {
-            Ok((transaction, rows)) => {
+            Ok((batch, rows)) => {
                 let row = rows.canonical().cloned();
-                let written = row.as_ref().and_then(|row| transaction.last_on(&row.row_key));
+                let written = row.as_ref().and_then(|row| batch.last_on(&row.row_key));
                 let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
                 let take_over = move |etag| {
                     if let Some(row) = row {
                         loaded.loaded_mut().written(row.body, etag);
                     }
                 };
-                self.push::<E>(transaction, version, Some(Box::new(take_over)));
+                self.push::<E>(batch, version, Some(Box::new(take_over)));
             }
             Err(error) => self.fail(error),
         }
@@ -179,7 +193,7 @@ impl<'a> Transaction<'a> {
     /// Deletes a loaded entity, if nobody has written it since.
     pub fn delete<E: TableEntity>(mut self, loaded: Loaded<E>) -> Self {
         match Delete::prepare(&loaded) {
-            Ok(transaction) => self.push::<E>(transaction, Err(None), None),
+            Ok(batch) => self.push::<E>(batch, Err(None), None),
             Err(error) => self.fail(error),
         }
         self
@@ -191,10 +205,10 @@ impl<'a> Transaction<'a> {
     /// What [`commit`](Self::commit) would refuse before it sends anything, but for the size in
     /// bytes, of which the store knows.
     pub fn plan(self) -> Result<Plan> {
-        let Self { client, transaction, error, .. } = self;
+        let Self { client, batch, error, .. } = self;
         match error {
             Some(error) => Err(error),
-            None => Ok(Plan::write(&client.table, transaction)),
+            None => Ok(Step::write(client.table.clone(), batch).into()),
         }
     }
 
@@ -206,14 +220,14 @@ impl<'a> Transaction<'a> {
     /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`], with the entity, the row and the
     /// operation that failed: nothing was written.
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { client, transaction, members, error, .. } = self;
+        let Self { client, batch, members, error, .. } = self;
         if let Some(error) = error {
             return Err(error);
         }
-        let sent = match transaction.operations.len() {
+        let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // A canonical row is deleted under its ETag, which no index row is.
-            _ => client.send_changes(transaction, "").await,
+            _ => client.send_changes(batch, "").await,
         };
         let mut etags = sent.map_err(|error| {
             let failed = error.refusal().and_then(|refusal| refusal.operation);
@@ -252,7 +266,7 @@ impl<'a> Transaction<'a> {
 
     fn push_rows<E: TableEntity>(
         &mut self,
-        rows: Result<EntityRows, crate::entity::Invalid>,
+        rows: Result<EntityRows, Invalid>,
         operations: impl FnOnce(EntityRows) -> Batch,
     ) {
         match rows {
@@ -273,8 +287,8 @@ impl<'a> Transaction<'a> {
             let (expected, found) = (self.table, E::TABLE);
             return self.fail(TransactionError::OtherTable { entity: E::NAME, expected, found });
         }
-        if new.partition_key != self.transaction.partition_key {
-            let expected = self.transaction.partition_key.clone();
+        if new.partition_key != self.batch.partition_key {
+            let expected = self.batch.partition_key.clone();
             let found = new.partition_key;
             return self.fail(TransactionError::OtherPartition {
                 entity: E::NAME,
@@ -282,7 +296,7 @@ impl<'a> Transaction<'a> {
                 found,
             });
         }
-        let here = &mut self.transaction.operations;
+        let here = &mut self.batch.operations;
         let last_and_new = here.last().into_iter().chain(&new.operations);
         self.ascends &= last_and_new.is_sorted_by(|one, next| one.row_key < next.row_key);
         if !self.ascends {

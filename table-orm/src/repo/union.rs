@@ -1,15 +1,17 @@
 //! Queries of one partition in which entities of several types stand.
 
+use super::get::reading;
+use super::listing::{Listing, last_methods};
 use super::maintenance::verify::Found;
-use super::pages::{PageReader, Pages, RowStream};
-use crate::entity::{MemberOf, Row, SkipUnreadable, TableUnion, WholePartition, split_page};
-use crate::error::{Error, Result};
-use crate::key::KeyError;
+use super::pages::{PageReader, Pages};
+use crate::entity::{
+    AnyRow, Invalid, MemberOf, Row, SkipUnreadable, TableUnion, WholePartition, split_page,
+};
+use crate::error::Result;
 use crate::model::{Metadata, TableName};
-use crate::plan::{Connection, Plan, Step, TableClient};
+use crate::plan::{Connection, TableClient};
 use crate::property::PropertyError;
 use crate::query::{KeyRange, RowQuery, Span};
-use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -22,21 +24,16 @@ use std::sync::Arc;
 /// third one is stored there, by a later version of the app for one; where its keys start
 /// otherwise, `list` of a single type does not see it either. A row that has the key of a type and
 /// cannot be read as it is an error, or with [`skip_unreadable`](Self::skip_unreadable) left out.
-#[must_use = "nothing is sent until `stream`, `pages` or `collect`"]
+#[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
 #[derive(Debug)]
 pub struct UnionList<U> {
-    client: TableClient,
-    query: Result<RowQuery, KeyError>,
-    limit: Option<usize>,
-    skip: Option<SkipUnreadable>,
+    listing: Listing,
     union: PhantomData<fn() -> U>,
 }
 
 impl<U> Clone for UnionList<U> {
     fn clone(&self) -> Self {
-        let Self { client, query, limit, skip, union } = self;
-        let (client, query, skip) = (client.clone(), query.clone(), skip.clone());
-        Self { client, query, limit: *limit, skip, union: *union }
+        Self { listing: self.listing.clone(), union: PhantomData }
     }
 }
 
@@ -54,80 +51,76 @@ impl<U: TableUnion> UnionList<U> {
         let query = partition
             .into_keys()
             .map(|keys| client.query(KeyRange { partition: keys.partition, row }))
-            .map(|query| RowQuery { metadata, ..query });
-        Self { client, query, limit: None, skip: None, union: PhantomData }
+            .map(|query| RowQuery { metadata, ..query })
+            .map_err(Invalid::from);
+        Self { listing: Listing::new(client, query), union: PhantomData }
     }
 
     /// Leaves out entities that cannot be read, as
     /// [`List::skip_unreadable`](super::List::skip_unreadable) does.
-    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
-        Self { skip: Some(SkipUnreadable::new(told)), ..self }
+    pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self { listing: self.listing.skip_unreadable(on_skip), ..self }
     }
 
-    /// Gives at most `entities` in all.
-    pub fn take(mut self, entities: usize) -> Self {
-        self.limit = Some(self.limit.map_or(entities, |limit| limit.min(entities)));
-        self
+    /// Reads at most `entities` entities in all.
+    pub fn take(self, entities: usize) -> Self {
+        Self { listing: self.listing.take(entities), ..self }
     }
 
-    /// What it will send.
+    /// Returns whether there is any entity.
     ///
     /// # Errors
-    /// A value that a key cannot hold.
-    pub fn plan(&self) -> Result<Plan> {
-        let (query, limit) = (self.query.clone()?, self.limit);
-        Ok(Plan { steps: vec![Step::Read { query, limit, reason: None }] })
+    /// As [`count`](Self::count).
+    pub async fn exists(self) -> Result<bool> {
+        Ok(self.take(1).count().await? > 0)
     }
 
-    /// The answer in pages, to be resumed by token. A page looks at `size` rows at most, 1 to 1000,
-    /// index rows among them, so it may hold fewer entities, even none, and not be the last.
-    pub fn pages(self, size: usize) -> Pages<U> {
-        self.ask(Some(size))
-    }
-
-    /// The entities one after another, a page of at most 1000 rows in memory at a time.
-    #[must_use]
-    pub fn stream(self) -> RowStream<U>
-    where
-        U: Send + 'static,
-    {
-        self.ask(None).into_stream()
-    }
-
-    /// All entities.
+    /// Returns the number of entities: reads the keys of all rows in their range.
     ///
     /// # Errors
-    /// A value that a key cannot hold, the store's refusal, or a row that cannot be read.
-    pub fn collect(self) -> BoxFuture<'static, Result<Vec<U>>>
-    where
-        U: Send + 'static,
-    {
-        Box::pin(self.ask(None).collect())
+    /// When a key cannot hold one of the values, or the store refuses a request.
+    pub async fn count(mut self) -> Result<usize> {
+        self.listing.query = self.listing.query.map(reading::<AnyRow>);
+        let reader = PageReader::some(|_, page, _, most| {
+            let rows = canonical_rows::<U>(page)?.into_iter();
+            Ok(rows.take(most).map(drop).collect::<Vec<()>>())
+        });
+        self.listing.pages(reader, None).count().await
     }
 
+    /// A page looks at `size` rows at most, index rows among them, so it may hold fewer entities,
+    /// even none, and not be the last.
     fn ask(self, size: Option<usize>) -> Pages<U> {
         let reader = PageReader::some(|_, page, skip, most| read_union(page, skip, most));
-        let query = self.query.map_err(Error::from);
-        Pages::read_by(self.client, reader, query, self.limit, size).skipping(self.skip)
+        self.listing.pages(reader, size)
     }
+
+    last_methods! { U, U::NAME, "entities" where [U: TableUnion,] [U: Send + 'static,] }
 }
 
-/// The entities of a page, without rows that are of none of the types or none canonical.
+/// The canonical rows of a page that are of one of the types, each with the place of its type.
+fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<Vec<(usize, &[u8])>> {
+    let mut rows = Vec::new();
+    for row in split_page(page)? {
+        let row = Found::read(row.get().as_bytes())?;
+        let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
+        rows.extend(member.map(|member| (member, row.body)));
+    }
+    Ok(rows)
+}
+
+/// The entities of a page, without rows that are of none of the types or not canonical.
 fn read_union<U: TableUnion>(
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<Vec<U>> {
     let mut entities = Vec::new();
-    for row in split_page(page)? {
+    for (member, body) in canonical_rows::<U>(page)? {
         if entities.len() == most {
             break;
         }
-        let row = Found::read(row.get().as_bytes())?;
-        let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
-        if let Some(member) = member {
-            entities.extend(SkipUnreadable::take(skip, U::read_member(member, row.body))?);
-        }
+        entities.extend(SkipUnreadable::take(skip, U::read_member(member, body))?);
     }
     Ok(entities)
 }

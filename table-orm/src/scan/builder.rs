@@ -291,14 +291,7 @@ impl<T, R> Scan<T, R> {
     }
 
     pub(super) fn keep(mut self, filter: Result<Filter, Invalid>) -> Self {
-        self.query = self.query.and_then(|mut query| {
-            let filter = filter?;
-            query.filter = Some(match query.filter.take() {
-                Some(earlier) => earlier.and(filter),
-                None => filter,
-            });
-            Ok(query)
-        });
+        self.query = self.query.and_then(|query| Ok(query.and(filter?)));
         self
     }
 

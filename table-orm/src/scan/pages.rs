@@ -2,7 +2,7 @@
 
 use crate::entity::ReadRow;
 use crate::plan::{Connection, TableClient};
-use crate::repo::Pages;
+use crate::repo::{PageReader, Pages};
 use crate::scan::{Scan, Serial};
 use std::sync::Arc;
 
@@ -13,6 +13,6 @@ impl<T: ReadRow, R> Scan<T, R> {
         let Serial { store, table, entity, row, query, limit, skip } = self.serial();
         let connection = Arc::new(Connection::new(store));
         let client = TableClient::untyped(connection, table, entity);
-        Pages::of(client, row, query, limit, Some(size)).skipping(skip)
+        Pages::read_by(client, PageReader::each(row), query, limit, Some(size)).skipping(skip)
     }
 }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// or not at all; an ETag changes with every write of its row.
 ///
 /// The trait is one of `async_trait`, as its implementations are: the guide shows
-/// [a layer of an app's own](crate::guide::faults#a-layer-of-your-own).
+/// [a layer of an app's own](crate::guide::run::own_layer).
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Creates a table.

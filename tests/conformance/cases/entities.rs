@@ -3,27 +3,21 @@
 use crate::subject::Subject;
 use futures_util::TryStreamExt as _;
 use std::sync::{Arc, Mutex};
+use support::reference::{Distance, EVENT};
 use table_orm::property::PropertyError;
 use table_orm::query::Span;
-use table_orm::{DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity};
+use table_orm::{DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity};
 use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
-#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
-pub enum Distance {
-    #[key("Full")]
-    Full,
-    #[key("Half")]
-    Half,
-}
-
+/// A property of every kind of type beside those of keys.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "registrations", partition = "{event}__{distance}")]
+#[table(name = "finishers", partition = "{event}__{distance}")]
 #[row(by_bib, key = "BIB:{bib:05}__{name}")]
 #[row(by_age, key = "AGE:{age:03}__{bib}")]
 #[row(by_time, key = "NEW:{newest}__{bib:05}", include(name))]
 #[component(newest = desc(registered_at))]
-pub struct Registration {
+pub struct Finisher {
     pub event: String,
     pub distance: Distance,
     #[table(max = 99_999)]
@@ -41,15 +35,13 @@ pub struct Registration {
 }
 
 #[derive(Debug, PartialEq, Projection)]
-#[projection(of = Registration)]
+#[projection(of = Finisher)]
 pub struct NameOnly {
     pub name: String,
 }
 
-const EVENT: &str = "2011 New York City Marathon";
-
-fn runner(bib: u32, name: &str, age: u8) -> Registration {
-    Registration {
+fn runner(bib: u32, name: &str, age: u8) -> Finisher {
+    Finisher {
         event: EVENT.into(),
         distance: Distance::Full,
         bib,
@@ -65,7 +57,7 @@ fn runner(bib: u32, name: &str, age: u8) -> Registration {
     }
 }
 
-fn repo(subject: &Subject) -> Repo<Registration> {
+fn repo(subject: &Subject) -> Repo<Finisher> {
     subject.tables().repo_in(subject.table.clone())
 }
 
@@ -81,7 +73,7 @@ pub async fn are_stored_under_every_key_and_read_back(subject: Subject) {
     let expected = ["AGE:055__1234", "BIB:01234__O'Brien", "NEW:2534022995659999999__01234"];
     assert_eq!(stored_keys(&subject).await, expected);
 
-    let race = Registration::partition(EVENT, Distance::Full);
+    let race = Finisher::partition(EVENT, Distance::Full);
     let read = repo.get(race.by_bib().bib(1234).name("O'Brien")).await.unwrap();
     assert_eq!(read.as_ref(), Some(&john));
     let read = repo.get(race.by_age().age(55).bib(1234)).await.unwrap();
@@ -97,7 +89,7 @@ pub async fn are_found_by_range_filter_and_projection(subject: Subject) {
     for bib in 0..30 {
         repo.insert(&runner(bib, &format!("R{bib}"), 20 + bib as u8)).await.unwrap();
     }
-    let race = Registration::partition(EVENT, Distance::Full);
+    let race = Finisher::partition(EVENT, Distance::Full);
     let some = repo.list(race.by_bib().bib_in(5..8)).collect().await.unwrap();
     assert_eq!(some.iter().map(|runner| runner.bib).collect::<Vec<_>>(), [5, 6, 7]);
     let old = repo.list(race.by_age().age_in(40..)).filter(|r| r.city.eq("Saint-Étienne's"));
@@ -108,14 +100,14 @@ pub async fn are_found_by_range_filter_and_projection(subject: Subject) {
     assert_eq!(last, [NameOnly { name: "R29".into() }, NameOnly { name: "R28".into() }]);
     let all = repo.scan(ScanPermit::because("a test")).stream();
     assert_eq!(all.try_collect::<Vec<_>>().await.unwrap().len(), 30);
-    let half = Registration::partition(EVENT, Distance::Half);
+    let half = Finisher::partition(EVENT, Distance::Half);
     assert_eq!(repo.list(half.by_bib()).count().await.unwrap(), 0);
 }
 
 pub async fn move_their_rows_when_saved(subject: Subject) {
     let repo = repo(&subject);
     repo.insert(&runner(7, "John", 55)).await.unwrap();
-    let race = Registration::partition(EVENT, Distance::Full);
+    let race = Finisher::partition(EVENT, Distance::Full);
     let mut loaded = repo.load(race.by_bib().bib(7)).await.unwrap().one().unwrap();
     let mut stale = loaded.clone();
     loaded.age = 56;
@@ -142,7 +134,7 @@ pub async fn move_their_rows_when_saved(subject: Subject) {
 
 pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
     let (repo, rows) = (repo(&subject), subject.dynamic());
-    let partition = Registration::partition(EVENT, Distance::Full);
+    let partition = Finisher::partition(EVENT, Distance::Full);
     for bib in [1, 2] {
         repo.insert(&runner(bib, "Ann", 30)).await.unwrap();
     }
@@ -170,26 +162,26 @@ pub async fn are_read_without_those_that_cannot_be(subject: Subject) {
         let broken = DynamicEntity::new(&*partition_key, row_key).with("Distance", "Quarter");
         rows.merge(&broken).await.unwrap();
     }
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let skipped = Arc::new(Mutex::new(Vec::new()));
     let teller = || {
-        let (told, partition_key) = (Arc::clone(&told), partition_key.clone());
+        let (skipped, partition_key) = (Arc::clone(&skipped), partition_key.clone());
         move |error: &PropertyError| {
             assert_eq!((&*error.partition_key, &*error.property), (&*partition_key, "Distance"));
-            told.lock().unwrap().push(error.row_key.clone());
+            skipped.lock().unwrap().push(error.row_key.clone());
         }
     };
-    let list = || repo.list(Registration::partition(EVENT, Distance::Full).by_bib());
+    let list = || repo.list(Finisher::partition(EVENT, Distance::Full).by_bib());
     assert!(list().collect().await.is_err());
     let read = list().skip_unreadable(teller()).collect().await.unwrap();
     assert!(read.iter().map(|runner| runner.bib).eq(3..30));
     let keys = ["BIB:00001__Ann", "BIB:00002__Ann", "BIB:00030__Ann"];
-    assert_eq!(std::mem::take(&mut *told.lock().unwrap()), keys);
+    assert_eq!(std::mem::take(&mut *skipped.lock().unwrap()), keys);
     assert_eq!(list().skip_unreadable(teller()).count().await.unwrap(), 30);
 
     let scan = || repo.scan(ScanPermit::because("a test")).page_size(7);
     assert!(scan().collect().await.is_err());
     assert_eq!(scan().skip_unreadable(teller()).collect().await.unwrap().len(), 27);
-    let mut scanned = std::mem::take(&mut *told.lock().unwrap());
+    let mut scanned = std::mem::take(&mut *skipped.lock().unwrap());
     scanned.sort();
     assert_eq!(scanned, keys);
     assert_eq!(scan().skip_unreadable(teller()).first().await.unwrap().unwrap().bib, 3);

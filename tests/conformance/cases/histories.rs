@@ -1,10 +1,10 @@
 use crate::subject::{Subject, page_rows, row};
 use std::sync::Arc;
 use std::time::Duration;
+use support::{draw, history};
 use table_orm::layer::{Faults, Layer as _, Retry, Strategy};
 use table_orm::query::{RowQuery, Span};
 use table_orm::store::{Action, ErrorCode, Operation, Store};
-use tests::{draw, history};
 
 /// The operations of each client: with them all, a history stays small enough to be explained.
 const STEPS: i64 = 12;
@@ -42,17 +42,17 @@ pub async fn under_faults_are_linearizable(subject: Subject) {
     }
 }
 
-/// What a writer was told of a transaction.
+/// What a writer knows of a transaction.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum Outcome {
     Done,
     Refused,
     Ambiguous,
 }
 
 /// Inserts transactions of rows that nobody else writes.
-async fn insert_all(subject: Subject, writer: u64) -> Vec<(String, u64, Told)> {
-    let mut told = Vec::new();
+async fn insert_all(subject: Subject, writer: u64) -> Vec<(String, u64, Outcome)> {
+    let mut outcomes = Vec::new();
     for number in 0..TRANSACTIONS {
         let (name, count) = (format!("{writer}-{number:02}"), draw((writer, number), 1..6));
         let operations = (0..count).map(|index| {
@@ -63,41 +63,41 @@ async fn insert_all(subject: Subject, writer: u64) -> Vec<(String, u64, Told)> {
         let outcome = match subject.commit("p", operations.collect()).await {
             Ok(etags) => {
                 assert_eq!(etags.iter().flatten().count() as u64, count);
-                Told::Done
+                Outcome::Done
             }
-            Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => Told::Ambiguous,
+            Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => Outcome::Ambiguous,
             Err(error) => {
                 assert_ne!(error.code, ErrorCode::ENTITY_ALREADY_EXISTS, "a conflict with itself");
-                Told::Refused
+                Outcome::Refused
             }
         };
-        told.push((name, count, outcome));
+        outcomes.push((name, count, outcome));
     }
-    told
+    outcomes
 }
 
 pub async fn under_faults_lose_no_acknowledged_transaction(subject: Subject) {
     let flaky = Subject { store: behind_faults(&subject, 7), table: subject.table.clone() };
     let writers = (0..WRITERS).map(|writer| tokio::spawn(insert_all(flaky.clone(), writer)));
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     for writer in writers.collect::<Vec<_>>() {
-        told.extend(writer.await.unwrap());
+        outcomes.extend(writer.await.unwrap());
     }
     // What was given up may still arrive.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let stored = subject.keys(subject.query(Span::Exact("p".into()), Span::All)).await;
-    for (name, count, told) in &told {
+    for (name, count, outcome) in &outcomes {
         let of_this =
             |(_, row_key): &&(String, String)| row_key.rsplit_once('-').unwrap().0 == name;
         let found = stored.iter().filter(of_this).count() as u64;
-        match told {
-            Told::Done => assert_eq!(found, *count, "{name} was acknowledged"),
-            Told::Refused => assert_eq!(found, 0, "{name} was refused"),
-            Told::Ambiguous => assert!(found == 0 || found == *count, "{name} is there in part"),
+        match outcome {
+            Outcome::Done => assert_eq!(found, *count, "{name} was acknowledged"),
+            Outcome::Refused => assert_eq!(found, 0, "{name} was refused"),
+            Outcome::Ambiguous => assert!(found == 0 || found == *count, "{name} is there in part"),
         }
     }
-    let done = told.iter().filter(|(_, _, told)| *told == Told::Done).count();
-    assert!(done * 2 > told.len(), "most are acknowledged: {done}");
+    let done = outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Done).count();
+    assert!(done * 2 > outcomes.len(), "most are acknowledged: {done}");
     // The faults' short and empty pages lose no row either.
     for _ in 0..20 {
         let query = flaky.query(Span::Exact("p".into()), Span::All);

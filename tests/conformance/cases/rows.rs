@@ -87,7 +87,7 @@ pub async fn change_their_etag_with_every_write(subject: Subject) {
     assert_ne!(inserted, replaced);
     assert_eq!(subject.get("p", "r").await.unwrap().etag().unwrap(), replaced);
 
-    // Rows of a page carry no ETag; it is told from their timestamp.
+    // Rows of a page carry no ETag; it is derived from their timestamp.
     let rows = subject.rows(subject.query(Span::All, Span::All)).await;
     let timestamp = rows[0]["Timestamp"].as_str().unwrap();
     assert_eq!(ETag::from_timestamp(timestamp), replaced);

@@ -144,7 +144,7 @@ pub async fn merge_entities_in(subject: Subject) {
     assert_eq!(keys(&subject).await.len(), 4);
 }
 
-pub async fn commit_units_whole_or_not_at_all(subject: Subject) {
+pub async fn commit_batches_whole_or_not_at_all(subject: Subject) {
     let (members, clubs) = (members(&subject), clubs(&subject));
     let partition = Club::partition(CLUB);
     let club = Club { club: CLUB.to_owned(), members: Some(2), visits: [None; 12] };

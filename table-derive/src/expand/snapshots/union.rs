@@ -5,31 +5,31 @@ const _: () = {
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
             .shares_table(&<directory::Department as _orm::Variant>::MEMBER),
-        "`Employee` and `Department` are stored in different tables; a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
+        "`Employee` and `Department` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
             .differs(&<directory::Department as _orm::Variant>::MEMBER),
-        "RowKeys of `Employee` and `Department` lie in one range, so a query of one would read rows of the other; start the rows of each with a literal of its own that begins with no digit, such as `A:`",
+        "RowKeys of `Employee` and `Department` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
     );
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
             .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "`Employee` and `Guest` are stored in different tables; a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
+        "`Employee` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER.differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "RowKeys of `Employee` and `Guest` lie in one range, so a query of one would read rows of the other; start the rows of each with a literal of its own that begins with no digit, such as `A:`",
+        "RowKeys of `Employee` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
     );
     const _: () = _orm::assert_union(
         <directory::Department as _orm::Variant>::MEMBER
             .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "`Department` and `Guest` are stored in different tables; a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
+        "`Department` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
     const _: () = _orm::assert_union(
         <directory::Department as _orm::Variant>::MEMBER
             .differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "RowKeys of `Department` and `Guest` lie in one range, so a query of one would read rows of the other; start the rows of each with a literal of its own that begins with no digit, such as `A:`",
+        "RowKeys of `Department` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
     );
     #[automatically_derived]
     impl _orm::TableUnion for Office {

@@ -54,8 +54,8 @@ impl fmt::Debug for Permissions {
 /// account key revokes a signature. Azurite checks the signature of a range of keys, but does not
 /// enforce the range.
 ///
-/// The guide's chapter "Direct access without a proxy" shows what to grant, how browsers use a
-/// signature, and what a thief can do with one.
+/// The guide's chapter [Direct access](crate::guide::run::direct_access) shows what to grant, how
+/// browsers use a signature, and what a thief can do with one.
 ///
 /// ```
 /// use table_orm::TableName;

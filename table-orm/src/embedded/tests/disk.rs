@@ -6,16 +6,15 @@ use redb::Database;
 use redb::backends::InMemoryBackend;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex};
 
 /// A disk in memory that counts its syncs, can hold them up, and can fail.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Disk {
     memory: Arc<InMemoryBackend>,
     pub(crate) syncs: Arc<AtomicUsize>,
-    held: Arc<AtomicBool>,
+    gate: Arc<(Mutex<Gate>, Condvar)>,
     /// Whether syncs fail.
     pub(crate) broken: Arc<AtomicBool>,
     /// Whether everything fails.
@@ -23,9 +22,35 @@ pub(crate) struct Disk {
     pub(crate) panics: Arc<AtomicBool>,
 }
 
+/// Whether syncs are held up, and whether one is.
+#[derive(Debug, Default)]
+struct Gate {
+    closed: bool,
+    waiting: bool,
+}
+
 impl Disk {
     pub(crate) fn hold(&self, held: bool) {
-        self.held.store(held, Ordering::Relaxed);
+        let (gate, changed) = &*self.gate;
+        gate.lock().unwrap().closed = held;
+        changed.notify_all();
+    }
+
+    /// Waits until a sync is held up.
+    pub(crate) async fn is_held_up(&self) {
+        while !self.gate.0.lock().unwrap().waiting {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn pass(&self) {
+        let (gate, changed) = &*self.gate;
+        let mut gate = gate.lock().unwrap();
+        while gate.closed {
+            gate.waiting = true;
+            gate = changed.wait(gate).unwrap();
+        }
+        gate.waiting = false;
     }
 
     fn reach(&self) -> io::Result<&InMemoryBackend> {
@@ -56,9 +81,7 @@ impl redb::StorageBackend for Disk {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        while self.held.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.pass();
         assert!(!self.panics.swap(false, Ordering::Relaxed), "the disk panics");
         self.syncs.fetch_add(1, Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {

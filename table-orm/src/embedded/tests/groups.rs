@@ -71,18 +71,25 @@ async fn concurrent_writers_of_a_file_are_isolated() {
     race(EmbeddedStore::open(directory.path().join("race.redb")).unwrap()).await;
 }
 
-/// Starts a write of each row in a task of its own.
-fn start_writes(
+/// Starts a write of each row in a task of its own, and waits until each has asked for its commit.
+async fn start_writes(
     people: &Arc<Fixture>,
     count: usize,
 ) -> Vec<tokio::task::JoinHandle<Result<Option<ETag>, StoreError>>> {
+    let begun = Arc::new(AtomicUsize::new(0));
     let start = |row| {
-        let people = Arc::clone(people);
+        let (people, begun) = (Arc::clone(people), Arc::clone(&begun));
         tokio::spawn(async move {
+            begun.fetch_add(1, Ordering::Relaxed);
             people.write("p", &format!("{row:03}"), Action::Insert(json("{}"))).await
         })
     };
-    (0..count).map(start).collect()
+    let writes = (0..count).map(start).collect();
+    // On one thread, a task that has begun has come to the point where it waits.
+    while begun.load(Ordering::Relaxed) < count {
+        tokio::task::yield_now().await;
+    }
+    writes
 }
 
 #[tokio::test]
@@ -95,8 +102,8 @@ async fn writers_that_wait_share_one_commit() {
     let one_commit = syncs() - before;
 
     disk.hold(true);
-    let writes = start_writes(&people, 64);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let writes = start_writes(&people, 64).await;
+    disk.is_held_up().await;
     let before = syncs();
     disk.hold(false);
     for write in writes {
@@ -111,8 +118,8 @@ async fn a_dropped_writer_loses_only_its_answer() {
     let disk = Disk::default();
     let people = Arc::new(Fixture::with(on(&disk)).await);
     disk.hold(true);
-    let writes = start_writes(&people, 10);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let writes = start_writes(&people, 10).await;
+    disk.is_held_up().await;
     for write in &writes {
         write.abort();
     }
@@ -130,8 +137,8 @@ async fn a_failed_commit_is_an_error_for_every_writer_and_applies_nothing() {
     let people = Arc::new(Fixture::with(on(&disk)).await);
     people.insert("p", "before", "{}").await;
     disk.hold(true);
-    let writes = start_writes(&people, 8);
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let writes = start_writes(&people, 8).await;
+    disk.is_held_up().await;
     disk.broken.store(true, Ordering::Relaxed);
     disk.hold(false);
     for write in writes {
@@ -198,7 +205,7 @@ async fn a_panic_is_an_error_for_its_writers_and_others_can_write() {
         let table = table.clone();
         async move { store.create_table(&table).await }
     });
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    disk.is_held_up().await;
     disk.panics.store(true, Ordering::Relaxed);
     disk.hold(false);
     refused(create.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
@@ -217,11 +224,14 @@ fn leadership_ends_with_the_runtime_of_the_leader() {
     };
     let first = runtime();
     let people = Arc::new(first.block_on(Fixture::with(on(&disk))));
-    // The only blocking thread is busy, so the leader's work never starts.
+    // The only blocking thread is busy until the runtime shuts down, so the leader's work never
+    // starts.
     let busy = first.spawn_blocking(|| std::thread::sleep(Duration::from_millis(100)));
     let writes = first.block_on(async {
-        let writes = start_writes(&people, 3);
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        let writes = start_writes(&people, 3).await;
+        while !people.store.inner.queue.is_led() {
+            tokio::task::yield_now().await;
+        }
         writes
     });
     assert!(people.store.inner.queue.is_led());

@@ -4,11 +4,11 @@ use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::store::{Batch, Operation};
 
 /// Entities of one partition, with the transaction that writes them.
-pub(super) struct Chunk<E> {
+pub(in crate::repo) struct Chunk<E> {
     pub entities: Vec<E>,
     /// How many operations each entity has.
     pub sizes: Vec<usize>,
-    pub transaction: Batch,
+    pub batch: Batch,
     bytes: usize,
     /// The RowKeys of the operations, once they are sent.
     pub keys: Vec<String>,
@@ -16,8 +16,8 @@ pub(super) struct Chunk<E> {
 
 impl<E> Chunk<E> {
     pub fn new(partition_key: String) -> Self {
-        let transaction = Batch { partition_key, operations: Vec::new() };
-        Self { entities: Vec::new(), sizes: Vec::new(), transaction, bytes: 0, keys: Vec::new() }
+        let batch = Batch { partition_key, operations: Vec::new() };
+        Self { entities: Vec::new(), sizes: Vec::new(), batch, bytes: 0, keys: Vec::new() }
     }
 
     /// An entity with its operations.
@@ -27,12 +27,17 @@ impl<E> Chunk<E> {
         chunk
     }
 
+    /// The entities, and the transaction that writes them.
+    pub fn split(self) -> (Vec<E>, Batch) {
+        (self.entities, self.batch)
+    }
+
     pub fn partition_key(&self) -> &str {
-        &self.transaction.partition_key
+        &self.batch.partition_key
     }
 
     pub fn operations(&self) -> usize {
-        self.transaction.operations.len()
+        self.batch.operations.len()
     }
 
     /// About what its operations take in a request.
@@ -48,19 +53,18 @@ impl<E> Chunk<E> {
     }
 
     /// Whether it writes a row that `other` writes too.
-    pub fn meets(&self, other: &Self) -> bool {
-        self.partition_key() == other.partition_key()
-            && !other.takes_rows(&self.transaction.operations)
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.partition_key() == other.partition_key() && !other.takes_rows(&self.batch.operations)
     }
 
     fn takes_rows(&self, operations: &[Operation]) -> bool {
-        let here = &self.transaction.operations;
+        let here = &self.batch.operations;
         !operations.iter().any(|new| here.iter().any(|old| old.row_key == new.row_key))
     }
 
     /// Whether the operations fit beside those here, and touch none of their rows.
     pub fn takes(&self, operations: &[Operation]) -> bool {
-        let here = &self.transaction.operations;
+        let here = &self.batch.operations;
         here.is_empty()
             || here.len() + operations.len() <= MAX_TRANSACTION_OPERATIONS
                 && self.bytes + bytes(operations) <= MAX_TRANSACTION_BYTES
@@ -71,7 +75,7 @@ impl<E> Chunk<E> {
         self.bytes += bytes(&operations);
         self.sizes.push(operations.len());
         self.entities.push(entity);
-        self.transaction.operations.extend(operations);
+        self.batch.operations.extend(operations);
     }
 
     /// The entity that the operation of that index belongs to.
@@ -85,7 +89,7 @@ impl<E> Chunk<E> {
 }
 
 /// About what the operations take in a request: bodies, keys, and the parts around them.
-pub(in crate::repo) fn bytes(operations: &[Operation]) -> usize {
+fn bytes(operations: &[Operation]) -> usize {
     const PART: usize = 512;
     let of = |operation: &Operation| {
         PART + operation.row_key.len() + operation.action.body().map_or(0, bytes::Bytes::len)

@@ -12,16 +12,66 @@ mod open;
 mod report;
 mod run;
 
-pub(super) use chunk::bytes;
+pub(super) use chunk::Chunk;
 pub use open::{OPEN_BYTES, OPEN_OPERATIONS};
 pub use report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 
+use super::Repo;
+use super::save::Delete;
+use super::write::{send_upsert, upsert_over_stored};
+use crate::entity::{EntityRows, Loaded, TableEntity};
 use crate::error::Result;
-use crate::plan::{Plan, TableClient};
+use crate::plan::{OptimisticWrite, Plan, TableClient, insert_all, upsert_all};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use run::Run;
 use std::fmt;
+
+impl<E: TableEntity> Repo<E> {
+    /// Inserts many entities, several of one partition in a transaction. The input may be endless:
+    /// it is read as it is needed. Sorted by partition it needs the fewest requests; in another order
+    /// not many more, as long as [`OPEN_OPERATIONS`] rows hold many of each partition.
+    pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+    {
+        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::shared(operations))
+    }
+
+    /// Inserts or replaces many entities: several of one partition in a transaction where
+    /// [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else each by a read and a
+    /// guarded write.
+    ///
+    /// An index key or a unique value that one entity of the input gives up and another takes over
+    /// needs two calls, the giver's first. What an entity gives up is known when its stored rows are
+    /// read, so that in one call the other may be written before it, and is refused then.
+    pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+        E: 'static,
+    {
+        let policy = if E::KEYS_FOLLOW_CANONICAL {
+            let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
+            BatchPolicy::shared(operations)
+        } else {
+            let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+            let individually = Individually { write: upsert_over_stored, send: send_upsert };
+            BatchPolicy { operations, individually: Some(individually) }
+        };
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+    }
+
+    /// Deletes many loaded entities, each if nobody has written it since; several of one partition
+    /// in a transaction.
+    pub fn delete_many<'a, I>(&self, entities: I) -> Bulk<'a, Loaded<E>, I::IntoIter>
+    where
+        I: IntoIterator<Item = Loaded<E>>,
+    {
+        let policy = BatchPolicy::shared(Delete::<E>::prepare);
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+    }
+}
 
 /// How many transactions are under way at a time, unless told otherwise.
 pub const DEFAULT_PARALLELISM: usize = 16;
@@ -45,24 +95,33 @@ pub struct Bulk<'a, E, I> {
     progress: Option<Box<dyn FnMut(BulkProgress) + Send + 'a>>,
 }
 
-/// How entities travel.
+/// How entities share transactions.
 pub(super) struct BatchPolicy<E> {
-    /// The operations that write an entity: those that are sent, or at least those of its rows.
+    /// The operations that write an entity; of one that is sent individually, at least those on its
+    /// rows.
     pub operations: fn(&E) -> Result<Batch>,
-    /// Sends one by itself, where its operations depend on what is stored.
-    pub alone: Option<SendAlone<E>>,
+    /// How each entity is sent by itself, where its operations depend on what is stored.
+    pub individually: Option<Individually<E>>,
 }
 
-impl<E> Clone for BatchPolicy<E> {
-    fn clone(&self) -> Self {
-        *self
+/// A write that reads first, as one of many.
+pub(super) struct Individually<E> {
+    /// What it will send.
+    pub write: fn(&TableClient, &E) -> Result<OptimisticWrite>,
+    /// Sends that, and gives the entity back with the answer.
+    pub send: fn(TableClient, E) -> BoxFuture<'static, Answered<E>>,
+}
+
+/// An entity and the answer to its write.
+type Answered<E> = (E, Result<()>);
+
+impl<E> BatchPolicy<E> {
+    /// Entities of one partition share a transaction.
+    pub fn shared(operations: fn(&E) -> Result<Batch>) -> Self {
+        Self { operations, individually: None }
     }
 }
 
-impl<E> Copy for BatchPolicy<E> {}
-
-/// Sends one entity and gives it back with the answer.
-pub(super) type SendAlone<E> = fn(TableClient, E) -> BoxFuture<'static, (E, Result<()>)>;
 impl<E, I> fmt::Debug for Bulk<'_, E, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bulk").field("client", &self.client).finish_non_exhaustive()

@@ -39,8 +39,8 @@ impl<E> Open<E> {
 
     /// Adds an entity to the chunk of its partition. One that does not take it is given back, and
     /// followed by a new one.
-    pub fn push(&mut self, entity: E, transaction: Batch) -> Option<Chunk<E>> {
-        let Batch { partition_key, operations } = transaction;
+    pub fn push(&mut self, entity: E, batch: Batch) -> Option<Chunk<E>> {
+        let Batch { partition_key, operations } = batch;
         let (age, mut chunk, closed) = match self.remove(&partition_key) {
             Some((age, chunk)) if chunk.takes(&operations) => (age, chunk, None),
             earlier => {

@@ -1,11 +1,11 @@
 //! A bulk write under way.
 
-use super::Bulk;
 use super::chunk::Chunk;
 use super::open::Open;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
+use super::{Bulk, Individually};
 use crate::error::{Error, Result};
-use crate::plan::{CanonicalKey, MAX_ATTEMPTS, Plan, TableClient};
+use crate::plan::{Plan, Step, TableClient};
 use crate::store::{Batch, Operation};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -45,22 +45,17 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
     }
 
     pub fn plan(mut self) -> Result<Plan> {
-        let mut steps = Vec::new();
+        let mut plans = Vec::new();
         while let Some(chunk) = self.next_closed() {
             let Bulk { client, policy, .. } = &self.bulk;
-            let plan = match (policy.alone, chunk.transaction.operations.first()) {
-                (Some(_), Some(canonical)) => CanonicalKey {
-                    partition_key: chunk.transaction.partition_key.clone(),
-                    row_key: canonical.row_key.clone(),
-                }
-                .plan(client, Some(chunk.transaction), MAX_ATTEMPTS),
-                _ => Plan::write(&client.table, chunk.transaction),
-            };
-            steps.extend(plan.steps);
+            plans.push(match (&policy.individually, chunk.entities.first()) {
+                (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
+                _ => Step::write(client.table.clone(), chunk.batch).into(),
+            });
         }
         match self.failures.into_iter().next() {
             Some(failure) => Err(failure.error),
-            None => Ok(Plan { steps }),
+            None => Ok(plans.into_iter().collect()),
         }
     }
 
@@ -108,8 +103,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
             let busy = self.busy.get(chunk.partition_key());
             let waits =
                 |operation: &Operation| busy.is_some_and(|rows| rows.contains(&operation.row_key));
-            !chunk.transaction.operations.iter().any(waits)
-                && !self.ready.range(..place).any(|earlier| chunk.meets(earlier))
+            !chunk.batch.operations.iter().any(waits)
+                && !self.ready.range(..place).any(|earlier| chunk.overlaps(earlier))
         })
     }
 
@@ -124,10 +119,10 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
                 return self.open.fullest();
             };
             let closed = match (self.bulk.policy.operations)(&entity) {
-                Ok(transaction) if self.bulk.policy.alone.is_some() => {
-                    Some(Chunk::of(entity, transaction))
+                Ok(batch) if self.bulk.policy.individually.is_some() => {
+                    Some(Chunk::of(entity, batch))
                 }
-                Ok(transaction) => self.open.push(entity, transaction),
+                Ok(batch) => self.open.push(entity, batch),
                 Err(error) => {
                     self.fail(Some(entity), error);
                     if self.stopped {
@@ -143,17 +138,20 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
     }
 
     fn send(&mut self, mut chunk: Chunk<E>) -> BoxFuture<'static, Sent<E>> {
-        let operations = &chunk.transaction.operations;
+        let operations = &chunk.batch.operations;
         chunk.keys = operations.iter().map(|operation| operation.row_key.clone()).collect();
         let busy = self.busy.entry(chunk.partition_key().to_owned()).or_default();
         busy.extend(chunk.keys.iter().cloned());
         let client = self.bulk.client.clone();
-        match (self.bulk.policy.alone, chunk.entities.pop()) {
-            (Some(alone), Some(entity)) => Box::pin(async move {
-                let (entity, sent) = alone(client, entity).await;
-                chunk.entities.push(entity);
-                (chunk, sent)
-            }),
+        match (&self.bulk.policy.individually, chunk.entities.pop()) {
+            (Some(Individually { send, .. }), Some(entity)) => {
+                let sent = send(client, entity);
+                Box::pin(async move {
+                    let (entity, sent) = sent.await;
+                    chunk.entities.push(entity);
+                    (chunk, sent)
+                })
+            }
             (_, last) => {
                 chunk.entities.extend(last);
                 send(client, chunk)
@@ -184,12 +182,12 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
                     None => None,
                 };
                 self.stopped |= !error.is_of_one_entity();
-                let nobodys = owner.is_none();
+                let unattributed = owner.is_none();
                 let entity = owner.map(|index| chunk.entities.remove(index));
-                if !nobodys || self.stopped || !self.bulk.continues {
+                if !unattributed || self.stopped || !self.bulk.continues {
                     self.fail(entity, error);
                 }
-                self.try_again(chunk.entities, nobodys);
+                self.try_again(chunk.entities, unattributed);
             }
         }
         if let Some(progress) = &mut self.bulk.progress {
@@ -211,10 +209,10 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         let mut again: VecDeque<Chunk<E>> = VecDeque::new();
         for entity in entities {
             match ((self.bulk.policy.operations)(&entity), again.back_mut()) {
-                (Ok(transaction), Some(chunk)) if !each => {
-                    chunk.push(entity, transaction.operations);
+                (Ok(batch), Some(chunk)) if !each => {
+                    chunk.push(entity, batch.operations);
                 }
-                (Ok(transaction), _) => again.push_back(Chunk::of(entity, transaction)),
+                (Ok(batch), _) => again.push_back(Chunk::of(entity, batch)),
                 (Err(error), _) => self.fail(Some(entity), error),
             }
         }
@@ -229,8 +227,8 @@ fn send<E: Send + 'static>(
     client: TableClient,
     mut chunk: Chunk<E>,
 ) -> BoxFuture<'static, Sent<E>> {
-    let operations = std::mem::take(&mut chunk.transaction.operations);
-    let partition_key = chunk.transaction.partition_key.clone();
+    let operations = std::mem::take(&mut chunk.batch.operations);
+    let partition_key = chunk.batch.partition_key.clone();
     Box::pin(async move {
         // Canonical rows are written under a condition that no index row's deletion has.
         let sent = client.send_changes(Batch { partition_key, operations }, "").await;

@@ -3,7 +3,7 @@
 //! Invariant: a row is only ever inserted, beside a canonical row in the version that tells of it.
 
 use super::super::Repo;
-use super::super::bulk::{DEFAULT_PARALLELISM, bytes};
+use super::super::bulk::{Chunk, DEFAULT_PARALLELISM};
 use super::repair::{RepairFailure, SkipReason, Skipped, came_between, guard, mend};
 use super::verify::{Finding, Found, Problem, index_rows, told_rows};
 use crate::entity::{
@@ -12,7 +12,7 @@ use crate::entity::{
 };
 use crate::error::{Error, Result};
 use crate::key::KeyError;
-use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata};
+use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
 use crate::store::{Action, Batch, Operation, Page};
@@ -194,7 +194,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
     /// A value that a key cannot hold, or a token of another backfill.
     pub fn plan(&self) -> Result<Plan> {
         let (query, reason) = (self.first_query()?, self.reason.clone());
-        Ok(Plan { steps: vec![Step::Read { query, limit: None, reason }] })
+        Ok(Step::Read { query, limit: None, reason }.into())
     }
 
     fn first_query(&self) -> Result<RowQuery> {
@@ -232,23 +232,22 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
 
     /// Writes the rows of one page's entities.
     async fn page(&mut self, page: &Page, report: &mut BackfillReport) -> Result<()> {
-        let mut chunks: Vec<Chunk> = Vec::new();
+        let mut chunks: Vec<Chunk<Entity>> = Vec::new();
         for row in split_page(&page.body)? {
             let row = Found::read(row.get().as_bytes())?;
-            let entity = match self.entity(&row)? {
-                Ok(entity) => entity,
+            let (entity, batch) = match self.entity(&row)? {
+                Ok(prepared) => prepared,
                 Err(skipped) => {
                     report.skipped.push(skipped);
                     continue;
                 }
             };
-            match chunks.last_mut().filter(|chunk| chunk.takes(&row.partition_key, &entity)) {
-                Some(chunk) => chunk.push(entity),
-                None => {
-                    let mut chunk = Chunk::new(row.partition_key);
-                    chunk.push(entity);
-                    chunks.push(chunk);
-                }
+            let last = chunks.last_mut().filter(|last| {
+                last.partition_key() == batch.partition_key && last.takes(&batch.operations)
+            });
+            match last {
+                Some(chunk) => chunk.push(entity, batch.operations),
+                None => chunks.push(Chunk::of(entity, batch)),
             }
         }
         let mut chunks = chunks.into_iter();
@@ -257,7 +256,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
         loop {
             while ended.is_ok() && under_way.len() < self.parallelism {
                 let Some(chunk) = chunks.next() else { break };
-                under_way.push(chunk.send::<E>(&self.client));
+                under_way.push(send::<E>(&self.client, chunk));
             }
             let Some(written) = under_way.next().await else { break };
             entities += written.entities;
@@ -274,7 +273,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
     }
 
     /// An entity with the operations that insert its index rows.
-    fn entity(&self, row: &Found<'_>) -> Result<Result<Entity, Skipped>> {
+    fn entity(&self, row: &Found<'_>) -> Result<Result<(Entity, Batch), Skipped>> {
         let finding = |index: usize, row_key: String, problem| Finding {
             entity: E::NAME.to_owned(),
             row: name_of::<E>(index).to_owned(),
@@ -302,7 +301,8 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
         if !operations.is_empty() {
             operations.insert(0, guard(&row.partition_key, &row.row_key, row.etag.clone())?);
         }
-        Ok(Ok(Entity { canonical: row.row_key.clone(), operations, findings }))
+        let batch = Batch { partition_key: row.partition_key.clone(), operations };
+        Ok(Ok((Entity { canonical: row.row_key.clone(), findings }, batch)))
     }
 }
 
@@ -318,17 +318,8 @@ impl<'a, E: TableEntity + 'a> IntoFuture for Backfill<'a, E> {
 /// An entity and the index rows it may lack.
 struct Entity {
     canonical: String,
-    operations: Vec<Operation>,
     /// Its index rows as if they were all missing.
     findings: Vec<Finding>,
-}
-
-/// Entities of one partition that share a transaction.
-struct Chunk {
-    partition_key: String,
-    entities: Vec<Entity>,
-    operations: usize,
-    bytes: usize,
 }
 
 /// What became of a chunk.
@@ -340,71 +331,49 @@ struct Written {
     ended: Result<()>,
 }
 
-impl Chunk {
-    const fn new(partition_key: String) -> Self {
-        Self { partition_key, entities: Vec::new(), operations: 0, bytes: 0 }
+/// Sends a chunk of entities.
+async fn send<E: TableEntity>(client: &TableClient, chunk: Chunk<Entity>) -> Written {
+    let (entities, batch) = chunk.split();
+    let mut written = Written {
+        entities: entities.len() as u64,
+        rows: entities.iter().map(|entity| entity.findings.len() as u64).sum(),
+        skipped: Vec::new(),
+        failures: Vec::new(),
+        ended: Ok(()),
+    };
+    if batch.operations.is_empty() {
+        return written;
     }
-
-    fn takes(&self, partition_key: &str, entity: &Entity) -> bool {
-        let told = |new: &Operation| {
-            let here = self.entities.iter().flat_map(|entity| &entity.operations);
-            here.into_iter().any(|old| old.row_key == new.row_key)
-        };
-        self.partition_key == partition_key
-            && self.operations + entity.operations.len() <= MAX_TRANSACTION_OPERATIONS
-            && self.bytes + bytes(&entity.operations) <= MAX_TRANSACTION_BYTES
-            && !entity.operations.iter().any(told)
-    }
-
-    fn push(&mut self, entity: Entity) {
-        self.operations += entity.operations.len();
-        self.bytes += bytes(&entity.operations);
-        self.entities.push(entity);
-    }
-
-    async fn send<E: TableEntity>(self, client: &TableClient) -> Written {
-        let mut written = Written {
-            entities: self.entities.len() as u64,
-            rows: self.entities.iter().map(|entity| entity.findings.len() as u64).sum(),
-            skipped: Vec::new(),
-            failures: Vec::new(),
-            ended: Ok(()),
-        };
-        let operations: Vec<_> =
-            self.entities.iter().flat_map(|entity| entity.operations.iter().cloned()).collect();
-        if operations.is_empty() {
-            return written;
+    let partition_key = batch.partition_key.clone();
+    if let Err(error) = client.send(batch).await {
+        (written.entities, written.rows) = (0, 0);
+        if came_between(&error) {
+            send_each::<E>(client, &partition_key, entities, &mut written).await;
+        } else {
+            written.ended = Err(error);
         }
-        let partition_key = self.partition_key.clone();
-        match client.send(Batch { partition_key, operations }).await {
-            Ok(_) => {}
-            Err(error) if came_between(&error) => {
-                (written.entities, written.rows) = (0, 0);
-                self.send_each::<E>(client, &mut written).await;
-            }
-            Err(error) => {
-                (written.entities, written.rows) = (0, 0);
-                written.ended = Err(error);
-            }
-        }
-        written
     }
+    written
+}
 
-    /// Looks at the entities one by one: some of their rows are there, or they have changed.
-    async fn send_each<E: TableEntity>(self, client: &TableClient, written: &mut Written) {
-        for entity in self.entities {
-            let Entity { canonical, findings, .. } = entity;
-            let outcome = mend::<E>(client, &self.partition_key, &canonical, findings).await;
-            written.rows += outcome.repaired.len() as u64;
-            let there = |skipped: &Skipped| skipped.reason == SkipReason::NoLongerHolds;
-            written.skipped.extend(outcome.skipped.into_iter().filter(|skip| !there(skip)));
-            match outcome.failure {
-                None => written.entities += 1,
-                Some(failure) if failure.error.is_of_one_entity() => written.failures.push(failure),
-                Some(failure) => {
-                    written.ended = Err(failure.error);
-                    return;
-                }
+/// Looks at the entities one by one: some of their rows exist, or they have changed.
+async fn send_each<E: TableEntity>(
+    client: &TableClient,
+    partition_key: &str,
+    entities: Vec<Entity>,
+    written: &mut Written,
+) {
+    for Entity { canonical, findings } in entities {
+        let outcome = mend::<E>(client, partition_key, &canonical, findings).await;
+        written.rows += outcome.repaired.len() as u64;
+        let exists = |skipped: &Skipped| skipped.reason == SkipReason::NoLongerHolds;
+        written.skipped.extend(outcome.skipped.into_iter().filter(|skipped| !exists(skipped)));
+        match outcome.failure {
+            None => written.entities += 1,
+            Some(failure) if failure.error.is_of_one_entity() => written.failures.push(failure),
+            Some(failure) => {
+                written.ended = Err(failure.error);
+                return;
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Error;
+use crate::dose::dose;
 use crate::layer::Faults;
 use crate::query::{Comparison, Filter};
 use crate::repo::Table;
@@ -48,7 +49,7 @@ fn a_scan_killed_at_any_page_and_resumed_loses_and_doubles_nothing() {
     let directory = tempfile::tempdir().unwrap();
     for splitter in splitters() {
         for ordered in [false, true] {
-            for pages in 0..60 {
+            for pages in (0..60).step_by(dose(7, 1)) {
                 let path = directory.path().join(format!("{splitter:?}{ordered}{pages}"));
                 let service = service(mixed(), 4);
                 let scan = || {
@@ -275,7 +276,7 @@ async fn jobs() -> Table {
 #[test]
 fn a_scan_that_keeps_its_progress_in_a_row_is_resumed_at_any_page() {
     for splitter in splitters() {
-        for pages in 0..60 {
+        for pages in (0..60).step_by(dose(7, 1)) {
             let service = service(mixed(), 4);
             run(async {
                 let checkpoint = Checkpoint::row(&jobs().await, "export", "things");
@@ -363,7 +364,7 @@ fn of_two_scans_with_one_row_one_ends() {
 fn pages_handled_at_a_time_are_done_in_the_order_they_were_handed_out() {
     let directory = tempfile::tempdir().unwrap();
     for ordered in [false, true] {
-        for kill in 1..60 {
+        for kill in (1..60).step_by(dose(7, 1)) {
             let path = directory.path().join(format!("{ordered}{kill}"));
             let service = service(mixed(), 4);
             let scan = || {

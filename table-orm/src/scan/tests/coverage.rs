@@ -40,7 +40,7 @@ pub(in crate::scan) fn troubled(keys: Vec<Key>, page_rows: usize, trouble: u64) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, max_shrink_time: 20_000, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::dose::dose(60, 300), max_shrink_time: 20_000, ..Default::default() })]
 
     #[test]
     fn every_row_comes_once(
@@ -210,7 +210,7 @@ fn an_error_ends_the_scan() {
 #[test]
 fn workers_on_several_threads_lose_and_double_nothing() {
     run_on(Builder::new_multi_thread().worker_threads(4), async {
-        for round in 0..30 {
+        for round in 0..crate::dose::dose(6, 30) {
             let big = (0..1500).map(|row| ("m".to_owned(), format!("{row:05}")));
             let small = (0..1500).map(|row| (format!("s{row:05}"), String::new()));
             let settings = ServiceSettings { page_rows: 20, ..Default::default() };

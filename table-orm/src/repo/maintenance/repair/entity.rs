@@ -7,7 +7,7 @@ use super::report::SkipReason;
 use super::verdict::{Outcome, Prepared, Verdict};
 use crate::entity::{DynamicEntity, EntityRow, EntityRows, TableEntity};
 use crate::error::{Error, Result};
-use crate::model::{ETag, Metadata};
+use crate::model::ETag;
 use crate::plan::{MAX_ATTEMPTS, TableClient};
 use crate::repo::maintenance::verify::{Finding, Problem, differences, own_canonical, told_rows};
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
@@ -25,14 +25,14 @@ pub(crate) async fn mend<E: TableEntity>(
     loop {
         attempt += 1;
         let prepared = prepare::<E>(client, partition_key, canonical, &findings).await;
-        let Prepared { transaction, verdicts } = match prepared {
+        let Prepared { batch, verdicts } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return Outcome::failed(findings, error),
         };
-        if transaction.operations.is_empty() {
+        if batch.operations.is_empty() {
             return Outcome::of(findings, verdicts, None);
         }
-        match client.send(transaction).await {
+        match client.send(batch).await {
             Ok(_) => return Outcome::of(findings, verdicts, None),
             Err(error) if came_between(&error) && attempt < MAX_ATTEMPTS => {}
             Err(error) => return Outcome::of(findings, verdicts, Some(error)),
@@ -66,7 +66,7 @@ pub(crate) async fn prepare<E: TableEntity>(
     findings: &[Finding],
 ) -> Result<Prepared> {
     let skip = |reason| Ok(Prepared::skipped(partition_key, findings.len(), reason));
-    let Some(row) = client.get(partition_key, canonical, None, Metadata::Minimal).await? else {
+    let Some(row) = client.annotated_row(partition_key, canonical).await? else {
         return skip(SkipReason::NoLongerHolds);
     };
     let rows = match told_rows::<E>(partition_key, canonical, &row.body) {
@@ -92,15 +92,13 @@ pub(crate) async fn prepare<E: TableEntity>(
         };
         verdicts.push(verdict);
     }
-    let mut transaction = Batch { partition_key: partition_key.to_owned(), operations: Vec::new() };
+    let mut batch = Batch { partition_key: partition_key.to_owned(), operations: Vec::new() };
     if !operations.is_empty() {
-        transaction.operations.push(guard(partition_key, canonical, row.etag()?)?);
+        batch.operations.push(guard(partition_key, canonical, row.etag()?)?);
         let operations = operations.into_values();
-        transaction
-            .operations
-            .extend(operations.map(|(row_key, action)| Operation { row_key, action }));
+        batch.operations.extend(operations.map(|(row_key, action)| Operation { row_key, action }));
     }
-    Ok(Prepared { transaction, verdicts })
+    Ok(Prepared { batch, verdicts })
 }
 
 /// What brings one row in step, or why nothing is to be done.
@@ -112,7 +110,7 @@ async fn mending<E: TableEntity>(
     finding: &Finding,
 ) -> Result<Result<Action, SkipReason>> {
     let (partition_key, row_key) = (&rows.partition_key, &expected.row_key);
-    let Some(stored) = client.get(partition_key, row_key, None, Metadata::Minimal).await? else {
+    let Some(stored) = client.annotated_row(partition_key, row_key).await? else {
         return Ok(Ok(Action::Insert(expected.body.clone())));
     };
     if differences(&expected.body, &stored.body, client.store().hidden_property())?.is_none() {
@@ -142,7 +140,7 @@ async fn is_another<E: TableEntity>(
     if own == canonical {
         return Ok(false);
     }
-    let other = client.get(partition_key, &own, None, Metadata::Minimal).await?;
+    let other = client.annotated_row(partition_key, &own).await?;
     Ok(other.is_some_and(|other| {
         told_rows::<E>(partition_key, &own, &other.body)
             .is_ok_and(|rows| rows.rows.iter().any(|row| row.row_key == *row_key))

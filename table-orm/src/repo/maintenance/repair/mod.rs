@@ -17,7 +17,7 @@ use super::super::bulk::{DEFAULT_PARALLELISM, Remainder};
 use super::verify::{Finding, Problem};
 use crate::entity::TableEntity;
 use crate::error::Result;
-use crate::plan::{Plan, TableClient};
+use crate::plan::{Plan, Step, TableClient};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -104,14 +104,14 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
     /// # Errors
     /// When a row cannot be asked for.
     pub async fn plan(self) -> Result<Plan> {
-        let mut plan = Plan { steps: Vec::new() };
+        let mut steps = Vec::new();
         let mut jobs = Jobs::new(self.input);
         while let Some(job) = jobs.next::<E>() {
-            for transaction in job.plan::<E>(&self.client).await? {
-                plan.steps.extend(Plan::write(&self.client.table, transaction).steps);
+            for batch in job.plan::<E>(&self.client).await? {
+                steps.extend(Step::write(self.client.table.clone(), batch));
             }
         }
-        Ok(plan)
+        Ok(Plan { steps })
     }
 
     async fn run(self) -> RepairReport<I>
@@ -185,7 +185,7 @@ impl Job {
             Self::Entity { partition_key, canonical, findings } => {
                 let prepared =
                     entity::prepare::<E>(client, &partition_key, &canonical, &findings).await?;
-                Ok(vec![prepared.transaction])
+                Ok(vec![prepared.batch])
             }
             Self::Orphans { partition_key, findings } => {
                 orphans::plan::<E>(client, &partition_key, &findings).await

@@ -49,7 +49,7 @@ pub(crate) async fn plan<E: TableEntity>(
     let decisions = decide::<E>(client, partition_key, findings).await?;
     let doomed: Vec<_> = doomed(findings, decisions).collect();
     let chunks = doomed.chunks(MAX_TRANSACTION_OPERATIONS);
-    Ok(chunks.map(|chunk| transaction(partition_key, chunk)).collect())
+    Ok(chunks.map(|chunk| deletions(partition_key, chunk)).collect())
 }
 
 /// One row to delete, and the place of its finding.
@@ -65,7 +65,7 @@ fn doomed(findings: &[Finding], decisions: Vec<Decision>) -> impl Iterator<Item 
     })
 }
 
-fn transaction(partition_key: &str, doomed: &[Doomed]) -> Batch {
+fn deletions(partition_key: &str, doomed: &[Doomed]) -> Batch {
     Batch {
         partition_key: partition_key.to_owned(),
         operations: doomed.iter().map(|(_, operation)| operation.clone()).collect(),
@@ -81,7 +81,7 @@ async fn delete_all(
 ) -> Result<()> {
     let mut left = doomed.to_vec();
     while !left.is_empty() {
-        let Err(error) = client.send(transaction(partition_key, &left)).await else { break };
+        let Err(error) = client.send(deletions(partition_key, &left)).await else { break };
         let reason = match &error {
             Error::Conflict(_) => SkipReason::Changed,
             Error::NotFound(_) => SkipReason::NoLongerHolds,
@@ -123,7 +123,7 @@ async fn decide<E: TableEntity>(
             decisions.push(Err(SkipReason::NotOurs));
             continue;
         };
-        let Some(row) = client.get(partition_key, row_key, None, Metadata::Minimal).await? else {
+        let Some(row) = client.annotated_row(partition_key, row_key).await? else {
             decisions.push(Err(SkipReason::NoLongerHolds));
             continue;
         };
@@ -171,7 +171,7 @@ async fn told_by<E: TableEntity>(
     own: &str,
     row_key: &str,
 ) -> Result<Option<bool>> {
-    let Some(row) = client.get(partition_key, own, None, Metadata::Minimal).await? else {
+    let Some(row) = client.annotated_row(partition_key, own).await? else {
         return Ok(Some(false));
     };
     let rows = told_rows::<E>(partition_key, own, &row.body).ok();

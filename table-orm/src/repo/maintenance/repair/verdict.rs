@@ -15,7 +15,7 @@ pub(crate) enum Verdict {
 /// The one transaction that mends findings, and the verdict on each of them.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub transaction: Batch,
+    pub batch: Batch,
     /// In the order of the findings.
     pub verdicts: Vec<Verdict>,
 }
@@ -24,7 +24,7 @@ impl Prepared {
     /// Nothing is to be done about any of them.
     pub fn skipped(partition_key: &str, findings: usize, reason: SkipReason) -> Self {
         Self {
-            transaction: Batch { partition_key: partition_key.to_owned(), operations: Vec::new() },
+            batch: Batch { partition_key: partition_key.to_owned(), operations: Vec::new() },
             verdicts: vec![Verdict::Skip(reason); findings],
         }
     }

@@ -142,7 +142,7 @@ impl<E: TableEntity> Verify<E> {
     /// A value that a key cannot hold.
     pub fn plan(&self) -> Result<Plan> {
         let (query, reason) = (self.query.clone()?, self.reason.clone());
-        Ok(Plan { steps: vec![Step::Read { query, limit: None, reason }] })
+        Ok(Step::Read { query, limit: None, reason }.into())
     }
 
     /// The findings one after another, as soon as they are sure.

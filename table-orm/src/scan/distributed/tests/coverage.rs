@@ -17,7 +17,7 @@ async fn all_work(world: &World, workers: u64) -> Vec<crate::scan::distributed::
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 80, max_shrink_time: 20_000, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::dose::dose(20, 80), max_shrink_time: 20_000, ..Default::default() })]
 
     #[test]
     fn every_row_comes_once(

@@ -24,7 +24,7 @@ async fn stormy(seed: u64) -> (World, FaultStore, FaultStore) {
 
 #[test]
 fn nothing_is_lost_on_a_bad_day() {
-    for seed in 0..40 {
+    for seed in 0..crate::dose::dose(8, 40) {
         run(async {
             let (world, control, source) = stormy(seed).await;
             world.queues.fail(0.2, seed);

@@ -1,0 +1,66 @@
+//! The copy itself: a scan of the source feeds chunked writes to the target.
+//!
+//! Invariant: a page leaves the checkpoint only after all its rows are written. So a copy that was
+//! interrupted loses nothing; it writes the pages again that were under way, which changes nothing,
+//! for rows are inserted or replaced.
+
+use std::path::PathBuf;
+use table_orm::repo::Table;
+use table_orm::scan::{Checkpoint, ScanPage};
+use table_orm::{DynamicEntity, Error, ScanPermit};
+
+/// How a table is copied.
+#[derive(Debug, Clone)]
+pub struct Copying {
+    pub source: Table,
+    pub target: Table,
+    /// The file in which the progress is kept. If it exists, the copy continues from it.
+    pub checkpoint: PathBuf,
+    /// Requests to the source under way at a time.
+    pub readers: usize,
+    /// Pages that are written at a time, and transactions of each of them.
+    pub pages: usize,
+    pub writers: usize,
+}
+
+/// How a copy has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All rows were written.
+    Whole,
+    /// It was asked to stop; the checkpoint records where to continue.
+    Stopped,
+}
+
+impl Copying {
+    /// Copies the rows that the checkpoint does not count yet, until `stop` ends. Calls `written`
+    /// with the number of rows of each page once they are stored.
+    pub async fn run(
+        &self,
+        stop: impl Future<Output = ()>,
+        written: impl Fn(u64),
+    ) -> Result<Ended, Error> {
+        let page = |page: ScanPage<DynamicEntity>| {
+            let written = &written;
+            async move {
+                let rows = page.rows.len() as u64;
+                let writes = self.target.insert_or_replace_many(page.rows);
+                writes.parallelism(self.writers).await.all()?;
+                written(rows);
+                Ok::<_, Error>(())
+            }
+        };
+        let scan = self
+            .source
+            .scan(ScanPermit::because("copy of the table"))
+            .concurrency(self.readers)
+            .handlers(self.pages)
+            .checkpoint(Checkpoint::file(&self.checkpoint))
+            .on_page(page);
+        tokio::select! {
+            report = scan => report.map(|_| Ended::Whole),
+            // The scan is dropped, and saves its checkpoint.
+            () = stop => Ok(Ended::Stopped),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+use super::*;
+use crate::location::Location;
+use crate::shared::SharedCopy;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::path::Path;
+use std::task::Poll;
+use std::time::Duration;
+use table_orm::model::{DateTime, Edm};
+use table_orm::queue::MemoryQueues;
+use table_orm::{DynamicEntity, Tables};
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+
+async fn table(tables: &Tables, name: &str) -> Table {
+    let name = TableName::new(name).unwrap();
+    tables.create(&name).await.unwrap();
+    tables.table(name)
+}
+
+fn copying(source: Table, target: Table, directory: &Path) -> Copying {
+    let checkpoint = directory.join("copy.json");
+    Copying { source, target, checkpoint, readers: 4, pages: 3, writers: 4 }
+}
+
+async fn sample(rows: usize) -> Table {
+    let name = TableName::new("results").unwrap();
+    Location::Sample(rows).open(&name, true).await.unwrap().table(name)
+}
+
+async fn content(table: &Table) -> Content {
+    Content::of(table, 4, |_| ()).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_type_is_copied_exactly() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = Tables::in_memory().unwrap();
+    let (source, target) = (table(&tables, "source").await, table(&tables, "target").await);
+    let row = DynamicEntity::new("", "'%\u{1F3C3}")
+        .with("Text", "3")
+        .with("Int32", 3)
+        .with("Int64", i64::MIN)
+        .with("Whole", 3.0)
+        .with("None", f64::NAN)
+        .with("Flag", true)
+        .with("At", DateTime::MAX)
+        .with("Bytes", vec![0_u8, 255]);
+    source.insert(&row).await.unwrap();
+    let copying = copying(source, target, directory.path());
+    assert_eq!(copying.run(pending(), |_| ()).await.unwrap(), Ended::Whole);
+    let mut copy = copying.target.get("", &row.row_key).await.unwrap().unwrap();
+    let Some(Edm::Double(nan)) = copy.properties.remove("None") else { panic!("a double") };
+    assert!(nan.is_nan());
+    let mut properties = row.properties;
+    properties.remove("None");
+    assert_eq!(copy.properties, properties);
+    assert_eq!(content(&copying.source).await, content(&copying.target).await);
+}
+
+#[tokio::test]
+async fn a_copy_that_is_interrupted_again_and_again_becomes_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = sample(30_000).await;
+    let target = table(&Tables::open(directory.path().join("copy.redb")).unwrap(), "copy").await;
+    let copying = copying(source, target, directory.path());
+    let (written, mut runs) = (Cell::new(0), 0);
+    loop {
+        runs += 1;
+        let (stop, pages) = (Notify::new(), Cell::new(0));
+        let ended = copying.run(stop.notified(), |rows| {
+            written.set(written.get() + rows);
+            pages.set(pages.get() + 1);
+            if pages.get() == 4 {
+                stop.notify_one();
+            }
+        });
+        if ended.await.unwrap() == Ended::Whole {
+            break;
+        }
+        assert!(copying.checkpoint.exists() && runs < 100);
+    }
+    assert!(runs > 3, "{runs}");
+    // What comes again is what was under way: at most three pages a run.
+    let (least, most) = (30_000, 30_000 + runs * 3 * 1000);
+    assert!((least..most).contains(&written.get()), "{} in {runs}", written.get());
+    let copied = content(&copying.target).await;
+    assert_eq!(copied, content(&copying.source).await);
+    assert_eq!(copied.rows, 30_000);
+    // A whole copy has nothing left to do.
+    copying.run(pending(), |_| panic!("nothing is left")).await.unwrap();
+}
+
+#[tokio::test]
+async fn workers_that_share_a_copy_make_it_whole_though_one_stops() {
+    let tables = Tables::in_memory().unwrap();
+    let (target, control) = (table(&tables, "copy").await, table(&tables, "copies").await);
+    let (source, queues) = (sample(30_000).await, MemoryQueues::new());
+    let worker = || {
+        let names = ("results-to-copy", "copies");
+        SharedCopy::new([&source, &target, &control], queues.clone(), names, 2, 4)
+    };
+    worker().scan.start().await.unwrap();
+    let pages = async {
+        while worker().scan.status().await.unwrap().pages < 3 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let [one, two, three] = [worker(), worker(), worker()];
+    let (one, two, three) =
+        tokio::join!(one.work(pages), two.work(pending()), three.work(pending()));
+    let (one, two, three) = (one.unwrap(), two.unwrap(), three.unwrap());
+    assert!(!one.complete && two.complete && three.complete);
+    assert_eq!(one.rows + two.rows + three.rows, 30_000);
+    assert_eq!(content(&target).await, content(&source).await);
+}
+
+/// Runs the program; when it has ended, nothing holds its files any more.
+fn command(text: &[&str], directory: &Path) -> Result<(), Failure> {
+    command_until(text, directory, pending())
+}
+
+fn command_until(
+    text: &[&str],
+    directory: &Path,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let checkpoint = directory.join("checkpoint.json");
+    let checkpoint = ["--checkpoint", checkpoint.to_str().unwrap()];
+    let parser = lexopt::Parser::from_args(text.iter().chain(&checkpoint));
+    Runtime::new().unwrap().block_on(run(parser, stop))
+}
+
+#[test]
+fn a_program_stopped_at_any_moment_is_completed_by_the_next_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let text = ["--from", "sample:5000", "--to", path.to_str().unwrap(), "--readers", "2"];
+    // How often the program asks whether to stop: in the copy, and then in the check.
+    for asked in 0.. {
+        let mut left = asked;
+        let stop = poll_fn(|_| {
+            left -= 1;
+            if left < 0 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        match command_until(&text, directory.path(), stop) {
+            Ok(()) => break,
+            Err(Failure::Stopped(_)) => assert!(asked < 1000),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    assert!(!directory.path().join("checkpoint.json").exists());
+}
+
+#[test]
+fn the_whole_program_copies_checks_and_tidies_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let file = path.to_str().unwrap();
+    command(&["--from", "sample:5000", "--to", file], directory.path()).unwrap();
+    command(&["--from", file, "--to", file, "--to-table", "again"], directory.path()).unwrap();
+    assert!(!directory.path().join("checkpoint.json").exists());
+    Runtime::new().unwrap().block_on(async {
+        let again = Tables::open(&path).unwrap().table(TableName::new("again").unwrap());
+        assert_eq!(content(&again).await, content(&sample(5000).await).await);
+    });
+}
+
+#[test]
+fn what_would_do_harm_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("copy.redb");
+    let file = path.to_str().unwrap();
+    let copied = |text: &[&str]| command(text, directory.path()).unwrap();
+    let refused = |text: &[&str]| command(text, directory.path()).unwrap_err();
+    copied(&["--from", "sample:10", "--to", file]);
+    assert!(matches!(refused(&["--from", file, "--to", file]), Failure::Same(..)));
+    let error = refused(&["--from", "sample:20", "--to", file]);
+    assert!(matches!(error, Failure::NotEmpty(_)), "{error}");
+    copied(&["--from", "sample:20", "--to", file, "--over"]);
+    let error = refused(&["--from", "sample:10", "--to", file, "--over"]);
+    assert!(matches!(error, Failure::Different { .. }), "{error}");
+    assert!(!directory.path().join("checkpoint.json").exists());
+    for text in [
+        &["--to", "memory"][..],
+        &["--from", "memory"],
+        &["--from", "memory", "--to", "memory", "--readers", "0"],
+        &["--from", "memory", "--to", "memory", "--workers", "0"],
+        &["--from", "memory", "--to", "memory", "--what"],
+    ] {
+        assert!(matches!(refused(text), Failure::Arguments(_)));
+    }
+    let error = refused(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
+    assert!(matches!(error, Failure::TableName(_)), "{error}");
+}
+
+#[test]
+fn each_pair_of_stores_has_a_checkpoint_of_its_own() {
+    let checkpoint = |from: &str, to: &str| {
+        let arguments = Arguments::read(lexopt::Parser::from_args(["--from", from, "--to", to]));
+        arguments.unwrap().unwrap().checkpoint
+    };
+    let one = checkpoint("sample:10", "a.redb");
+    assert_eq!(one, checkpoint("sample:10", "./a.redb"));
+    let name = one.to_str().unwrap();
+    assert!(name.starts_with("results-to-results-") && name.ends_with(".json"), "{name}");
+    for (from, to) in [("sample:10", "b.redb"), ("sample:20", "a.redb"), ("a.redb", "sample:10")] {
+        assert_ne!(one, checkpoint(from, to));
+    }
+}
+
+#[test]
+fn options_of_shared_copies_that_do_not_go_together_are_refused() {
+    let stores = ["--from", "sample:10", "--to", "copy.redb"];
+    let refused = |text: &[&str]| {
+        Arguments::read(lexopt::Parser::from_args(stores.iter().chain(text))).unwrap_err()
+    };
+    for part in [&["--workers", "2"][..], &["--worker"]] {
+        assert!(matches!(refused(part), Failure::NoAccount));
+        let error = refused(&[part, &["--checkpoint", "copy.json"]].concat());
+        assert!(matches!(&error, Failure::Arguments(_)), "{error}");
+        assert!(error.to_string().starts_with("--checkpoint is of a copy by one process"));
+    }
+    let error = refused(&["--workers", "2", "--worker"]);
+    assert_eq!(
+        error.to_string(),
+        "--workers begins a copy and --worker joins one; give one of them; --help lists the options"
+    );
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
+    use table_orm::scan::distributed::DistributedScanError;
+    let azurite = "UseDevelopmentStorage=true";
+    let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
+    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let error = DistributedScanError::NotStarted("results-to-copy".to_owned());
+    let failure = workers::not_whole(&arguments, error.into());
+    assert_eq!(
+        failure.to_string(),
+        "no copy of `results` to `copy` between these accounts is under way, so there is nothing to \
+         work on; begin it with --workers"
+    );
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn ranges_put_aside_are_told_with_what_they_failed_of() {
+    let poisoned = |error: Option<&str>| {
+        workers::WorkersError::Poisoned { ranges: 2, error: error.map(str::to_owned) }.to_string()
+    };
+    assert_eq!(
+        poisoned(Some("refused: too large")),
+        "2 ranges were put aside, since they failed again and again, the last time with: refused: \
+         too large; the same command tries them again"
+    );
+    assert!(poisoned(None).contains("again and again; the same command"));
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn command_lines_of_workers_have_no_keys() {
+    let account = "DefaultEndpointsProtocol=https;AccountName=runners;AccountKey=c2VjcmV0";
+    let text = ["--from", "UseDevelopmentStorage=true", "--to", account, "--workers", "3"];
+    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let command = workers::worker(Path::new("table_copy"), &arguments, 3);
+    let command = command.as_std();
+    let line: Vec<_> = command.get_args().map(|text| text.to_str().unwrap()).collect();
+    assert_eq!(line[..4], ["--from", "env:TABLE_COPY_FROM", "--to", "env:TABLE_COPY_TO"]);
+    assert!(!line.iter().any(|text| text.contains('=')), "{line:?}");
+    let passed = |name: &str, value: &str| {
+        command.get_envs().any(|set| set == (name.as_ref(), Some(value.as_ref())))
+    };
+    assert!(passed("TABLE_COPY_FROM", "UseDevelopmentStorage=true"));
+    assert!(passed("TABLE_COPY_TO", account));
+    assert!(passed("TABLE_COPY_PARENT", "stdin"));
+}
+
+#[cfg(feature = "azure")]
+#[tokio::test]
+async fn a_worker_stops_when_its_pipe_is_closed_and_not_before() {
+    let (reader, mut writer) = io::pipe().unwrap();
+    let mut ended = pin!(workers::end_of(reader));
+    writer.write_all(b"text").unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(50), ended.as_mut()).await;
+    assert!(early.is_err());
+    drop(writer);
+    tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn both_signals_stop_the_program() {
+    for signal in ["-INT", "-TERM"] {
+        let mut stop = pin!(interrupted());
+        // Both are waited for from here on.
+        let early = tokio::time::timeout(Duration::from_millis(50), stop.as_mut()).await;
+        assert!(early.is_err());
+        let process = std::process::id().to_string();
+        let sent = tokio::process::Command::new("kill").args([signal, &process]).status().await;
+        assert!(sent.unwrap().success());
+        tokio::time::timeout(Duration::from_secs(60), stop).await.unwrap();
+    }
+}
+
+fn rows(rows: &[DynamicEntity]) -> Content {
+    let mut content = Content::default();
+    rows.iter().for_each(|row| content.add(row));
+    content
+}
+
+#[test]
+fn content_tells_keys_names_types_and_values_but_not_order() {
+    let row = |rk: &str| DynamicEntity::new("p", rk);
+    let [one, two] = [row("1").with("N", 1), row("2").with("N", 1)];
+    assert_eq!(rows(&[one.clone(), two.clone()]), rows(&[two.clone(), one.clone()]));
+    let others = [
+        two,
+        row("1").with("M", 1),
+        row("1").with("N", 2),
+        row("1").with("N", 1_i64),
+        row("1").with("N", 1.0),
+        row("1").with("N", "1"),
+        row("1"),
+        row("1").with("N", 1).with("M", 1),
+        DynamicEntity::new("p1", "").with("N", 1),
+    ];
+    for other in others {
+        assert_ne!(rows(std::slice::from_ref(&one)), rows(std::slice::from_ref(&other)));
+    }
+    let zero = |value: f64| rows(&[row("1").with("N", value)]);
+    assert_ne!(zero(0.0), zero(-0.0));
+}

@@ -1,0 +1,276 @@
+//! The copy by processes of this program: one that looks after it, and workers, on one machine or
+//! on several.
+
+use crate::arguments::Arguments;
+use crate::hash::hash;
+use crate::location::create;
+use crate::progress::{CopyProgress, copied_rows};
+use crate::shared::SharedCopy;
+use crate::{Failure, check, is_over, refuse_rows, total};
+use std::future::pending;
+use std::io::{self, Read};
+use std::path::Path;
+use std::pin::{Pin, pin};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use table_orm::azure::AzureQueues;
+use table_orm::azure::ConnectError;
+use table_orm::layer::Retry;
+use table_orm::queue::{QueueError, QueueErrorKind, Queues as _};
+use table_orm::repo::Table;
+use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
+use table_orm::{Error, TableName, Tables};
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+/// The table of the copies under way.
+const CONTROL: &str = "tablecopies";
+/// The environment variables that name the stores to workers.
+const FROM: &str = "TABLE_COPY_FROM";
+const TO: &str = "TABLE_COPY_TO";
+/// The environment variable that says to a worker: stop when stdin ends.
+const PARENT: (&str, &str) = ("TABLE_COPY_PARENT", "stdin");
+/// How long workers have to finish the pages they are at.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why workers have not made the copy whole.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersError {
+    #[error("no queue of the target's account can be used: {0}")]
+    Connect(#[from] ConnectError),
+    #[error("the queue of the copy cannot be deleted: {0}")]
+    Queue(#[from] QueueError),
+    #[error(
+        "no copy of `{0}` to `{1}` between these accounts is under way, so there is nothing to work \
+         on; begin it with --workers"
+    )]
+    NotBegun(TableName, TableName),
+    #[error("no worker can be started: {0}")]
+    Start(#[source] io::Error),
+    #[error(
+        "the workers have ended, and {0} ranges are not copied; their messages say why, and the \
+         same command continues from there"
+    )]
+    Ended(u64),
+    #[error(
+        "{ranges} ranges were put aside, since they failed again and again{}; the same command tries \
+         them again", .error.as_ref().map(|error| format!(", the last time with: {error}")).unwrap_or_default()
+    )]
+    Poisoned { ranges: u64, error: Option<String> },
+}
+
+/// A copy that processes share, with the queues it goes through.
+struct Job {
+    copy: SharedCopy,
+    queues: AzureQueues,
+    queue: String,
+}
+
+impl Job {
+    async fn open(arguments: &Arguments, source: &Table, target: &Table) -> Result<Self, Failure> {
+        let to = arguments.to.account().unwrap_or_default();
+        let queues = AzureQueues::from_connection_string(to).map_err(WorkersError::from)?;
+        let tables = Tables::from_connection_string(to)?.layer(Retry::interactive())?;
+        let control = TableName::new(CONTROL)?;
+        create(&tables, &control).await?;
+        let [table, copy] = [&arguments.table, &arguments.to_table].map(TableName::as_str);
+        let hash = hash(&[&arguments.from.name()?, &table.to_lowercase(), &copy.to_lowercase()]);
+        let (id, queue) =
+            (format!("{table:.28}-to-{copy:.28}-{hash:016x}"), format!("copy-{hash:016x}"));
+        let copy = SharedCopy::new(
+            [source, target, &tables.table(control)],
+            queues.clone(),
+            (&id, &queue),
+            arguments.readers,
+            arguments.writers,
+        );
+        Ok(Self { copy, queues, queue })
+    }
+
+    /// How far it is; `None` before it has begun.
+    async fn status(&self) -> Result<Option<DistributedStatus>, Error> {
+        match self.copy.scan.status().await {
+            Ok(status) => Ok(Some(status)),
+            Err(Error::DistributedScan(DistributedScanError::NotStarted(_))) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn remove(&self) -> Result<(), Failure> {
+        self.copy.scan.remove().await?;
+        for queue in [self.queue.clone(), format!("{}-poison", self.queue)] {
+            match self.queues.delete(&queue).await {
+                Err(error) if error.kind != QueueErrorKind::QueueNotFound => {
+                    return Err(WorkersError::Queue(error).into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does a worker's part of the copy.
+pub async fn work(
+    arguments: Arguments,
+    source: Table,
+    target: Table,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let job = Job::open(&arguments, &source, &target).await?;
+    let started = Instant::now();
+    let stop = async {
+        tokio::select! {
+            () = stop => {}
+            () = let_go() => {}
+        }
+    };
+    let report = job.copy.work(stop).await.map_err(|error| not_whole(&arguments, error))?;
+    println!("{}", copied_rows(report.rows, started.elapsed()));
+    match report.complete {
+        true => Ok(()),
+        false => Err(stopped()),
+    }
+}
+
+/// What a worker says when its work ends with that error.
+pub fn not_whole(arguments: &Arguments, error: Error) -> Failure {
+    match error {
+        Error::DistributedScan(DistributedScanError::NotStarted(_)) => {
+            let (table, copy) = (arguments.table.clone(), arguments.to_table.clone());
+            WorkersError::NotBegun(table, copy).into()
+        }
+        error => Failure::NotWhole(error),
+    }
+}
+
+/// Starts workers, watches them, checks the copy, and tidies up.
+pub async fn coordinate(
+    arguments: Arguments,
+    source: Table,
+    target: Table,
+    workers: usize,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let job = Job::open(&arguments, &source, &target).await?;
+    let resumed = job.status().await?.is_some();
+    refuse_rows(&arguments, &target, resumed).await?;
+    job.copy.scan.start().await?;
+    job.copy.scan.redrive().await?;
+    let mut stop = pin!(stop);
+    copy(&arguments, &source, &job, workers, stop.as_mut()).await?;
+    let checked = check(&arguments, [&source, &target], stop, stopped).await;
+    if is_over(&checked) {
+        job.remove().await?;
+    }
+    checked
+}
+
+async fn copy(
+    arguments: &Arguments,
+    source: &Table,
+    job: &Job,
+    workers: usize,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> Result<(), Failure> {
+    let total = total(arguments, source).await?;
+    let before = job.status().await?.unwrap_or_default().rows;
+    let progress = CopyProgress::new(total, before);
+    let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
+    let mut workers = workers.map_err(WorkersError::Start)?;
+    // Taken from the workers, since waiting for one closes its pipe.
+    let pipes: Vec<_> = workers.iter_mut().filter_map(|worker| worker.stdin.take()).collect();
+    let stopped_early = tokio::select! {
+        () = ended(&mut workers) => Ok(false),
+        () = stop.as_mut() => Ok(true),
+        error = async {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+                match job.status().await {
+                    Ok(status) => reach(&progress, total, &status.unwrap_or_default()),
+                    Err(error) => return error,
+                }
+            }
+        } => Err(error),
+    };
+    // Now those that still work stop, and those that do not are killed with their handles.
+    drop(pipes);
+    drop(timeout(PATIENCE, ended(&mut workers)).await);
+    let stopped_early = stopped_early?;
+    let status = job.status().await?.unwrap_or_default();
+    reach(&progress, total, &status);
+    println!("{}", progress.finish());
+    match status {
+        _ if stopped_early => Err(stopped()),
+        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
+        DistributedStatus { open: 0, poisoned: ranges, poisoned_ranges, .. } => {
+            let error = poisoned_ranges.into_iter().find_map(|range| range.error);
+            Err(WorkersError::Poisoned { ranges, error }.into())
+        }
+        DistributedStatus { open, .. } => Err(WorkersError::Ended(open).into()),
+    }
+}
+
+/// Shows how far the copy is; where its rows were not counted, as the ranges let it estimate.
+fn reach(progress: &CopyProgress, total: Option<u64>, status: &DistributedStatus) {
+    let estimate = status.rows_left.map(|left| status.rows + left);
+    progress.reach(status.rows, total.or(estimate));
+}
+
+/// Starts one of so many workers; it is killed when its handle is dropped.
+fn start(arguments: &Arguments, workers: usize) -> io::Result<Child> {
+    worker(&std::env::current_exe()?, arguments, workers).spawn()
+}
+
+/// The command that starts one of so many workers.
+pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command {
+    let Arguments { from, to, table, to_table, readers, writers, .. } = arguments;
+    let share = |requests: &usize| requests.div_ceil(workers).to_string();
+    let mut command = Command::new(program);
+    // Everyone on the machine may see command lines, and connection strings have keys.
+    for (option, variable, store) in [("--from", FROM, from), ("--to", TO, to)] {
+        command.args([option, &format!("env:{variable}")]);
+        command.env(variable, store.account().unwrap_or_default());
+    }
+    command
+        .arg("--worker")
+        .args(["--table", table.as_str(), "--to-table", to_table.as_str()])
+        .args(["--readers", &share(readers), "--writers", &share(writers)])
+        .env(PARENT.0, PARENT.1)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+/// Waits for all workers to end. What they have to say, they say themselves.
+async fn ended(workers: &mut [Child]) {
+    for worker in workers {
+        drop(worker.wait().await);
+    }
+}
+
+/// Ends when the coordinator that has started this process closes its stdin, or has ended. Never ends
+/// for a worker started by hand, whose stdin may be anything.
+async fn let_go() {
+    match std::env::var(PARENT.0) {
+        Ok(parent) if parent == PARENT.1 => end_of(io::stdin()).await,
+        _ => pending().await,
+    }
+}
+
+/// Waits for the end of the input, in a thread that nobody waits for: a runtime would not end
+/// before a read of its own.
+pub async fn end_of(mut input: impl Read + Send + 'static) {
+    let (sender, ended) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        drop(io::copy(&mut input, &mut io::sink()));
+        drop(sender);
+    });
+    drop(ended.await);
+}
+
+fn stopped() -> Failure {
+    Failure::Stopped(format!("where the table `{CONTROL}` has it"))
+}

@@ -1,0 +1,249 @@
+//! Rules over fields: each by itself, and the properties of all of them.
+
+use crate::ast::{Field, Role};
+use crate::errors::{Errors, mistake};
+use crate::kind::{self, Kind, kind};
+use crate::symbol::SYSTEM_PROPERTIES;
+use std::collections::BTreeMap;
+use syn::Type;
+
+/// The most properties of a row (service documentation).
+const MAX_PROPERTIES: usize = 252;
+/// A longer series takes most of a row.
+const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
+
+/// The rules for the fields of an entity.
+pub fn fields(fields: &[Field<'_>], errors: &mut Errors) {
+    for field in fields {
+        key_only_role(field, errors);
+        default_of_property(field, errors);
+        owned(field, errors);
+        role_type(field, errors);
+        max_len_of_text(field, errors);
+        max_of_integer(field, errors);
+        one_limit(field, errors);
+    }
+    let mut taken = BTreeMap::new();
+    for field in fields.iter().filter(|field| field.is_stored()) {
+        property_name(field, errors);
+        system_property(field, errors);
+        distinct_properties(field, &mut taken, errors);
+    }
+    property_count(fields, errors);
+}
+
+/// The rules for the fields of a group of properties.
+pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
+    fields(group, errors);
+    for field in group {
+        no_row_field(field, errors);
+    }
+}
+
+/// The rules for the fields of a projection.
+pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
+    for field in fields {
+        owned(field, errors);
+    }
+}
+
+/// A `key_only` field has no property that another attribute could describe.
+/// Refuses `#[table(key_only, json)]`.
+fn key_only_role(field: &Field<'_>, errors: &mut Errors) {
+    let Field { ident, name, .. } = field;
+    if field.key_only.is_some() && field.role != Role::Property {
+        mistake!(errors, ident => "field `{name}` is `key_only`, so no property stores it",
+            help: "keep one of the two attributes");
+    }
+}
+
+/// A default replaces one property that a row lacks.
+/// Refuses `#[table(series, default)]`.
+fn default_of_property(field: &Field<'_>, errors: &mut Errors) {
+    let Field { ident, name, .. } = field;
+    let column = matches!(field.role, Role::Property | Role::Json);
+    if field.default.is_some() && (!column || field.key_only.is_some()) {
+        mistake!(errors, ident => "field `{name}` has a `default`, but is not stored as one property",
+            help: "remove `default`");
+    }
+}
+
+/// Entities are read from a response that is gone when the app gets them.
+/// Refuses `name: &'a str`.
+fn owned(field: &Field<'_>, errors: &mut Errors) {
+    let Field { name, ty, .. } = field;
+    if let Some((lifetime, borrowed)) = kind::reference(field.value_type())
+        && (field.is_stored() || field.key_only.is_some())
+    {
+        let help = if kind::is(borrowed, "str") {
+            format!("use `String`, or `Cow<{lifetime}, str>` to write borrowed text")
+        } else {
+            "use a type that owns its value".to_owned()
+        };
+        mistake!(errors, ty => "field `{name}` borrows, but entities are read into owned values", help = help);
+    }
+}
+
+/// A field's type can hold what its attribute stores in it.
+/// Refuses `#[table(series)] age: u8`.
+fn role_type(field: &Field<'_>, errors: &mut Errors) {
+    let Field { name, ty, .. } = field;
+    let value = kind(field.value_type());
+    let one_value = value.is_sure() && value != Kind::Bytes;
+    match field.role {
+        Role::Series if one_value => {
+            mistake!(errors, ty => "field `{name}` holds one value, not a series",
+                help: "use `[Option<T>; N]` or `Vec<T>`, or remove `series`");
+        }
+        Role::Series if kind::vec(ty).and_then(kind::option).is_some() => {
+            mistake!(errors, ty => "field `{name}` is a `Vec` of `Option`s, so empty slots at its end would be lost",
+                help: "use `[Option<T>; N]`, or a `Vec<T>` without empty slots");
+        }
+        Role::Flatten if one_value => {
+            mistake!(errors, ty => "field `{name}` holds one value, not a group of properties",
+                help: "flatten a struct with `#[derive(Properties)]`, or remove `flatten`");
+        }
+        Role::ETag if value != Kind::Other => {
+            mistake!(errors, ty => "field `{name}` cannot hold the entity's ETag",
+                help: "use `Option<ETag>`");
+        }
+        Role::Timestamp if !holds_timestamp(ty) => {
+            mistake!(errors, ty => "field `{name}` cannot hold the row's timestamp",
+                help: "use `Option<DateTime>`, or an `Option` of another instant");
+        }
+        Role::Property if kind::is_any(ty) => {
+            mistake!(errors, ty => "field `{name}` is an `Edm`, but a field's property is read without its type",
+                help: "give the field one Rust type, or read the property from `#[table(flatten)] rest: BTreeMap<String, Edm>`, which holds those of no other field");
+        }
+        _ => {}
+    }
+}
+
+/// Whether the type may be an `Option` of an instant. The type checker decides about other names.
+fn holds_timestamp(ty: &Type) -> bool {
+    match kind::option(ty) {
+        Some(ty) => matches!(kind(ty), Kind::Instant | Kind::Other),
+        None => kind(ty) == Kind::Other,
+    }
+}
+
+/// A limit that the field's type cannot enforce would limit nothing.
+/// Refuses `#[table(max_len = 5)] age: u8`.
+fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
+    let Some((_, literal)) = &field.max_len else { return };
+    let (name, value) = (&field.name, kind(field.value_type()));
+    if field.role != Role::Property || value.is_sure() && value != Kind::Text {
+        mistake!(errors, literal => "`max_len` limits the UTF-16 units of text, but `{name}` is not text",
+            help: "remove it; `max = N` limits a number");
+    }
+}
+
+/// A limit that the field's type cannot enforce would limit nothing.
+/// Refuses `#[table(max = 5)] name: String`.
+fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
+    let Some((_, literal)) = &field.max else { return };
+    let (name, value) = (&field.name, kind(field.value_type()));
+    let integer = matches!(value, Kind::Unsigned(_) | Kind::Signed(_));
+    if field.role != Role::Property || value.is_sure() && !integer {
+        mistake!(errors, literal => "`max` limits an integer, but `{name}` is not an integer",
+            help: "remove it; `max_len = N` limits text");
+    }
+}
+
+/// No type is both text and a number.
+/// Refuses `#[table(max = 5, max_len = 5)]`.
+fn one_limit(field: &Field<'_>, errors: &mut Errors) {
+    let name = &field.name;
+    if let (Some(_), Some((_, literal))) = (&field.max_len, &field.max) {
+        mistake!(errors, literal => "field `{name}` has both `max` and `max_len`",
+            help: "keep `max` for a number, or `max_len` for text");
+    }
+}
+
+/// Keys and versions belong to a row, and a group has none of its own.
+/// Refuses `#[table(etag)]` in a struct with `#[derive(Properties)]`.
+fn no_row_field(field: &Field<'_>, errors: &mut Errors) {
+    let Field { ident, name, .. } = field;
+    if field.key_only.is_some() || matches!(field.role, Role::ETag | Role::Timestamp) {
+        mistake!(errors, ident => "field `{name}` belongs to a row, not to a group of properties",
+            help: "move it to the entity");
+    }
+}
+
+/// The service stores no property of another name.
+/// Refuses `#[table(rename = "first-name")]`.
+fn property_name(field: &Field<'_>, errors: &mut Errors) {
+    let Field { property, property_at, .. } = field;
+    let mut chars = property.chars();
+    let valid = chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_')
+        && property.encode_utf16().count() <= 255;
+    if field.role != Role::Flatten && !valid {
+        mistake!(errors, property_at => "`{property}` is not a valid property name",
+            help: "use at most 255 letters, digits and `_`, and do not start with a digit");
+    }
+}
+
+/// The service writes these itself.
+/// Refuses `timestamp: DateTime` without a rename.
+fn system_property(field: &Field<'_>, errors: &mut Errors) {
+    let Field { property, property_at, .. } = field;
+    if SYSTEM_PROPERTIES.contains(&property.as_str()) && field.role != Role::Flatten {
+        mistake!(errors, property_at => "`{property}` is a property that the service writes itself",
+            help: "store the field under another name: `#[table(rename = \"..\")]`");
+    }
+}
+
+/// The names of a field's properties. A series is numbered as the runtime does; a `Vec` takes three
+/// digits.
+fn stored_names(field: &Field<'_>) -> Vec<String> {
+    let property = &field.property;
+    let numbered = |slots: usize| match slots {
+        0..=100 => (0..slots).map(|at| format!("{property}{at:02}")).collect(),
+        _ => (0..slots.min(1000)).map(|at| format!("{property}{at:03}")).collect(),
+    };
+    match (field.role, kind::array(field.ty)) {
+        (Role::Flatten, _) => Vec::new(),
+        (Role::Series, slots) => numbered(slots.unwrap_or(MAX_PROPERTIES)),
+        _ => vec![property.clone()],
+    }
+}
+
+/// The second of two properties of one name would replace the first.
+/// Refuses `#[table(rename = "Name")]` on a second field.
+fn distinct_properties<'f>(
+    field: &'f Field<'_>,
+    taken: &mut BTreeMap<String, &'f str>,
+    errors: &mut Errors,
+) {
+    let Field { name, property_at, .. } = field;
+    for property in stored_names(field) {
+        if let Some(other) = taken.get(&property) {
+            mistake!(errors, property_at => "fields `{other}` and `{name}` are both stored as `{property}`",
+                help: "rename one of them: `#[table(rename = \"..\")]`");
+            return;
+        }
+        taken.insert(property, name);
+    }
+}
+
+/// The service stores no row with more properties. A `Vec` may have no slots, so it counts as none.
+/// Refuses `#[table(series)] readings: [Option<f64>; 300]`.
+fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
+    let is_vec = |field: &Field<'_>| field.role == Role::Series && kind::array(field.ty).is_none();
+    let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));
+    let count: usize = stored.map(|field| stored_names(field).len()).sum();
+    let series = fields.iter().find(|field| {
+        field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
+    });
+    let help = match series {
+        Some(_) => {
+            "split the series into rows: use a shorter array, and put the part's number into the \
+             row's key, such as `row = \"{part:02}\"`"
+        }
+        None => "store several fields as one with `#[table(json)]`, or move some to another entity",
+    };
+    if let Some(field) = series.or(fields.last()).filter(|_| count > MAX_PROPERTIES) {
+        mistake!(errors, field.ident => "the row has {count} properties, but can have at most {MAX_PROPERTIES}", help = help);
+    }
+}

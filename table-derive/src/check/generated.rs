@@ -1,0 +1,48 @@
+//! Rules over the names of generated types and methods.
+
+use crate::ast::Field;
+use crate::errors::{Errors, mistake};
+use crate::model::Model;
+use crate::names;
+use proc_macro2::Ident;
+use std::collections::BTreeMap;
+
+/// Two generated types of one name would not compile, without a hint at the row.
+/// Refuses `#[row(partition, ..)]`.
+pub fn types(model: &Model<'_>, errors: &mut Errors) {
+    let entity = model.entity;
+    let mut taken = vec![
+        names::partition(entity),
+        names::columns(entity),
+        names::components(entity),
+        names::patch(entity),
+    ];
+    for (at, row) in entity.rows.iter().enumerate() {
+        // Two rows of one name are an error already.
+        if entity.rows[..at].iter().any(|other| other.name == row.name) {
+            continue;
+        }
+        let columns = (!row.is_full()).then(|| names::row_columns(entity, row));
+        let own: Vec<_> = [names::row(entity, row)].into_iter().chain(columns).collect();
+        if let Some(ty) = own.iter().find(|name| taken.contains(name)) {
+            let name = &row.name;
+            mistake!(errors, name => "type `{ty}` would be generated twice", help: "rename row `{name}`");
+        }
+        taken.extend(own);
+    }
+}
+
+/// A patch's setters are methods of one type. That of a slot ends in `_at`.
+/// Refuses a field `splits_at` next to `#[table(series)] splits`.
+pub fn setters(model: &Model<'_>, errors: &mut Errors) {
+    let mut taken: BTreeMap<Ident, &Field<'_>> = BTreeMap::new();
+    for field in model.settable() {
+        let method = names::setter(field);
+        if let Some(Field { name: other, .. }) = taken.get(&method) {
+            let (patch, Field { ident, name, property, .. }) = (names::patch(model.entity), field);
+            mistake!(errors, ident => "`{patch}::{method}` would set both `{other}` and `{name}`",
+                help: "rename one of the fields; `#[table(rename = \"{property}\")]` keeps the property of `{name}`");
+        }
+        taken.insert(method, field);
+    }
+}

@@ -1,0 +1,250 @@
+//! Rules over key templates and their components.
+
+use crate::ast::{Entity, Field, Role};
+use crate::errors::{Errors, mistake};
+use crate::kind::Kind;
+use crate::model::{Encoder, Key, Model, Part, Width, digits_of};
+use crate::nearest::suggestion;
+use crate::symbol::KEY_ONLY;
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+
+/// The most UTF-16 units of a key: 1 KiB (service documentation).
+const MAX_KEY_UNITS: usize = 512;
+
+/// A placeholder means one thing.
+/// Refuses `component(name = lower(name))`.
+pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
+    for component in &entity.components {
+        let name = component.name.unraw().to_string();
+        if entity.field(&name).is_some() {
+            mistake!(errors, component.name => "component `{name}` has the name of a field",
+                help: "rename the component, and use the new name in templates");
+        }
+    }
+}
+
+/// A component encodes a field of the entity.
+/// Refuses `component(newest = desc(registerd_at))`.
+pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
+    let known: Vec<_> = entity.fields.iter().map(|field| field.name.as_str()).collect();
+    for field in entity.components.iter().filter_map(|component| component.encoder.field()) {
+        let name = field.unraw().to_string();
+        if entity.field(&name).is_none() {
+            mistake!(errors, field => "no field is called `{name}`", help = suggestion(&name, known.clone()));
+        }
+    }
+}
+
+fn literals_of<'k>(key: &'k Key<'_>) -> impl Iterator<Item = &'k String> {
+    std::iter::once(&key.template.start)
+        .chain(key.template.slots.iter().map(|slot| &slot.separator))
+}
+
+/// The service refuses a key with such a character.
+/// Refuses `row = "{a}/{b}"`.
+pub fn literals(key: &Key<'_>, errors: &mut Errors) {
+    let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
+    if let Some(c) = literals_of(key).flat_map(|literal| literal.chars()).find(forbidden) {
+        mistake!(errors, key.template.literal => "the service forbids {c:?} in keys",
+            help: "use another separator, such as `__` or `:`");
+    }
+}
+
+/// An escape is `~` and two of these digits. A search for the separator must not find one of them.
+/// Refuses `row = "{path}A{day}"` with `escape = encode`.
+pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
+    let clashes = |c: char| matches!(c, '~' | '0'..='9' | 'A'..='F');
+    let mut varying =
+        key.parts.iter().filter(|part| !matches!(part.width(encode), Width::Fixed(_)));
+    if encode && varying.any(|part| part.separator.starts_with(clashes)) {
+        mistake!(errors, key.template.literal => "with `escape = encode`, escaped text can contain a separator that starts with `~`, `0` to `9` or `A` to `F`",
+            help: "use another separator, such as `__` or `:`");
+    }
+}
+
+/// A key is read back by its separators, and two values never write one key.
+/// Refuses `row = "{name}{city}"`.
+pub fn separators(key: &Key<'_>, errors: &mut Errors) {
+    for pair in key.parts.windows(2) {
+        let [left, right] = pair else { continue };
+        if left.separator.is_empty()
+            && matches!(left.width(false), Width::UpTo(_) | Width::Unbounded)
+        {
+            let (left, right) = (&left.name, &right.name);
+            mistake!(errors, key.template.literal => "a stored key does not show where `{left}` ends and `{right}` begins",
+                help: "write a literal between them, such as `__`, or give `{left}` a fixed width");
+        }
+    }
+}
+
+/// The service refuses a longer key. Escaped text counts three units for each character; rare control
+/// characters take more, so this is no bound.
+/// Refuses `row = "{a}__{b}"` where both have `max_len = 300`.
+pub fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
+    let texts = key.parts.iter().filter(|part| encode && part.kind() == Kind::Text);
+    let escaped = texts
+        .filter_map(Part::max_len)
+        .fold(0, |units: usize, max_len| units.saturating_add(max_len.saturating_mul(3)));
+    let units = key.known_units(encode).saturating_add(escaped);
+    if units > MAX_KEY_UNITS {
+        mistake!(errors, key.template.literal => "keys of this template can have {units} UTF-16 units, but the service allows {MAX_KEY_UNITS}",
+            help: "lower a `max_len`, or shorten the literals");
+    }
+}
+
+/// The components of a key that encode a field.
+fn fields<'k, 'a>(key: &'k Key<'a>) -> impl Iterator<Item = (&'k Part<'a>, &'a Field<'a>)> {
+    key.parts.iter().filter_map(|part| Some((part, part.field()?)))
+}
+
+/// An entity is in exactly one partition.
+/// Refuses `partition = "{city}"` with `city: Option<String>`.
+pub fn partition_values(model: &Model<'_>, errors: &mut Errors) {
+    for field in model.partition.parts.iter().filter_map(Part::sparse) {
+        let name = &field.name;
+        mistake!(errors, field.ty => "field `{name}` may be `None`, but every entity needs a PartitionKey",
+            help: "make it a plain value, or remove it from `partition`");
+    }
+}
+
+/// A width holds every value that the field accepts.
+/// Refuses `{bib:03}` with `#[table(max = 5000)]`.
+pub fn widths(model: &Model<'_>, errors: &mut Errors) {
+    for (key, part, field) in
+        model.keys().flat_map(|key| fields(key).map(move |(part, field)| (key, part, field)))
+    {
+        let (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Some((max, _))) =
+            (part.encoder, &field.max)
+        else {
+            continue;
+        };
+        let (needed, name, field) = (digits_of(*max), &part.name, &field.name);
+        if needed > digits {
+            mistake!(errors, key.template.literal => "{digits} digits cannot hold `{field}`, whose `max` is {max}",
+                help: "write `{{{name}:0{needed}}}`");
+        }
+    }
+}
+
+/// Every component of a key is one stored value that its encoder writes. Each field and encoder is
+/// reported once.
+pub fn components(model: &Model<'_>, errors: &mut Errors) {
+    let mut seen = Vec::new();
+    for (part, field) in model.keys().flat_map(fields) {
+        if !seen.contains(&(field.name.as_str(), part.encoder)) {
+            seen.push((&field.name, part.encoder));
+            stored(field, errors);
+            one_value(field, errors);
+            encoded(part, field, errors);
+        }
+    }
+}
+
+/// The entity is found again by the keys of what was read.
+/// Refuses a `skip` field in a template.
+fn stored(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
+    if matches!(role, Role::Skip | Role::ETag | Role::Timestamp) {
+        mistake!(errors, ident => "field `{name}` is part of a key, but its value is not stored",
+            help: "remove it from the templates, or store it");
+    }
+}
+
+/// A component is one value.
+/// Refuses a `flatten` field in a template.
+fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
+    if matches!(role, Role::Series | Role::Flatten) {
+        mistake!(errors, ident => "field `{name}` is stored as several properties, so it cannot be part of a key",
+            help: "use a field of one value");
+    }
+}
+
+/// The encoder writes values of this type, so that they sort where they are said to.
+/// Refuses `{offset}` with `offset: i32`, whose digits do not sort.
+fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
+    let (name, own) = (&field.name, &part.name);
+    let plain = |name: &str| format!("write `{{{name}}}`");
+    let (wrong, help) = match (part.encoder, part.kind()) {
+        (_, Kind::Float) => (
+            "is a float, whose text is not exact and does not sort",
+            "use an integer, such as a number of hundredths".to_owned(),
+        ),
+        (_, Kind::Bytes) => {
+            ("is bytes, which keys cannot hold", "use text, such as a hash in hex".to_owned())
+        }
+        (Encoder::Plain | Encoder::Padded(_), Kind::Signed(_)) => (
+            "is signed, so its digits do not sort",
+            format!("declare `#[component(x = biased({name}))]` and write `{{x}}`"),
+        ),
+        (Encoder::DescendingPadded(_), Kind::Signed(_)) => {
+            ("is signed, so it is always written in full width", plain(own))
+        }
+        (
+            Encoder::Padded(_) | Encoder::DescendingPadded(_),
+            Kind::Text | Kind::Bool | Kind::Char,
+        ) => ("is not an unsigned integer, so it has no width", plain(own)),
+        (Encoder::Ascending | Encoder::Descending, Kind::Text | Kind::Bool | Kind::Char) => {
+            ("has a type that `asc` and `desc` cannot encode", plain(name))
+        }
+        (Encoder::Biased, Kind::Signed(_)) | (Encoder::Lower, Kind::Text) => return,
+        (Encoder::Biased, kind) if kind.is_sure() => ("is not a signed integer", plain(name)),
+        (Encoder::Lower, kind) if kind.is_sure() => ("is not text", plain(name)),
+        _ => return,
+    };
+    mistake!(errors, field.ty => "key component `{name}` {wrong}", help = help);
+}
+
+/// A row is found again by the keys of the entity that was read, so reading changes no component.
+/// Refuses `#[table(default = unknown)] city: Option<String>` with `{city}` in a template.
+pub fn defaults(model: &Model<'_>, errors: &mut Errors) {
+    for Field { name, default, .. } in &model.entity.fields {
+        let Some(Some(path)) = default else { continue };
+        let sparse = |part: &Part<'_>| part.sparse().is_some_and(|own| own.name == *name);
+        if model.keys().flat_map(|key| &key.parts).any(sparse) {
+            mistake!(errors, path => "`{name}` is part of a key, and its `default` would read `None` back as a value that no row is stored under",
+                help: "remove `default`, or make `{name}` a plain value");
+        }
+    }
+}
+
+/// A `key_only` field can be read back from every row.
+/// Refuses `key_only` on a field that one row's template does not name.
+pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
+    if model.keys().any(|key| key.template.broken) {
+        return;
+    }
+    for field in &model.entity.fields {
+        let Some(at) = field.key_only.filter(|_| !model.partition.recovers(field)) else {
+            continue;
+        };
+        if let Some((row, _)) = model.rows().find(|(_, key)| !key.recovers(field)) {
+            let (row, name) = (&row.name, &field.name);
+            mistake!(errors, Ident::new(KEY_ONLY, at) => "field `{name}` cannot be read back from the keys of row `{row}`",
+                help: "write it in every row's template or in `partition`, or remove `key_only`");
+        }
+    }
+}
+
+/// A component without a use is a mistake in a template.
+/// Refuses `component(newest = desc(at))` without `{newest}`.
+pub fn unused(model: &Model<'_>, errors: &mut Errors) {
+    for component in &model.entity.components {
+        let name = component.name.unraw().to_string();
+        if !model.keys().any(|key| key.template.slots.iter().any(|slot| slot.name == name)) {
+            mistake!(errors, component.name => "no template uses component `{name}`",
+                help: "write `{{{name}}}` in a template, or remove the component");
+        }
+    }
+}
+
+/// A component has one method, which gives it once.
+/// Refuses `row = "{bib}__{bib}"`.
+pub fn repeated(model: &Model<'_>, errors: &mut Errors) {
+    for key in model.keys() {
+        for (at, Part { name, .. }) in key.parts.iter().enumerate() {
+            if key.parts[..at].iter().any(|other| other.name == *name) {
+                mistake!(errors, key.template.literal => "`{name}` is used twice in one key", help: "remove one of them");
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Every rule that spans several attributes. A rule is a function: why it is there, and an example of
+//! what it refuses.
+
+mod codes;
+mod fields;
+mod generated;
+mod keys;
+mod rows;
+mod table;
+
+pub use codes::codes;
+pub use fields::{projection, properties};
+
+use crate::ast::Entity;
+use crate::errors::Errors;
+use crate::model::Model;
+
+/// Rules that need no template to be correct.
+pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
+    if let Some(table) = &entity.table {
+        table::name(table, errors);
+    }
+    fields::fields(&entity.fields, errors);
+    rows::names(entity, errors);
+    table::rows(entity, errors);
+    rows::uniques(entity, errors);
+    rows::guard_keys(entity, errors);
+    rows::copies(entity, errors);
+    keys::component_names(entity, errors);
+    keys::component_fields(entity, errors);
+}
+
+/// Rules over the resolved templates.
+pub fn model(model: &Model<'_>, errors: &mut Errors) {
+    rows::one_canonical(model, errors);
+    rows::canonical(model, errors);
+    rows::starts(model, errors);
+    for key in model.keys() {
+        keys::literals(key, errors);
+        keys::escaped_separators(key, model.entity.encode, errors);
+        keys::separators(key, errors);
+        keys::length(key, model.entity.encode, errors);
+    }
+    keys::partition_values(model, errors);
+    keys::widths(model, errors);
+    keys::components(model, errors);
+    keys::defaults(model, errors);
+    table::append_only(model, errors);
+    table::shards_of_rows(model, errors);
+    table::one_shard(model, errors);
+    keys::key_only(model, errors);
+    keys::unused(model, errors);
+    keys::repeated(model, errors);
+    generated::types(model, errors);
+    generated::setters(model, errors);
+}

@@ -1,0 +1,142 @@
+//! Rules over an entity's rows: their names, what they store, and how they differ.
+
+use crate::ast::{Copy, Entity, Row};
+use crate::errors::{Errors, mistake};
+use crate::model::Model;
+use crate::nearest::suggestion;
+use crate::symbol::CANONICAL;
+use crate::template::Template;
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+
+/// A row's name is that of a method and of a type.
+/// Refuses two `#[row(by_name, ..)]`.
+pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
+    for (at, Row { name, .. }) in entity.rows.iter().enumerate() {
+        if entity.rows[..at].iter().any(|other| other.name == *name) {
+            mistake!(errors, name => "two rows are called `{name}`", help: "rename one of them");
+        }
+    }
+}
+
+/// A second guard row of the same values guards nothing more.
+/// Refuses `unique(bib), unique(bib)`.
+pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
+    for (at, unique) in entity.uniques.iter().enumerate() {
+        let list = unique.list();
+        if entity.uniques[..at].iter().any(|other| other.list() == list) {
+            mistake!(errors, unique.at => "`unique({list})` is given twice", help: "remove one of them");
+        }
+    }
+}
+
+/// A guard row's key holds exactly the values that it guards, else it would guard others.
+/// Refuses `unique(bib, key = "UNQ:{name}")`.
+pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
+    for unique in &entity.uniques {
+        let slots = &unique.template.slots;
+        let guarded = |name: &str| unique.components.iter().any(|own| own.unraw() == name);
+        let keyed = |own: &Ident| slots.iter().any(|slot| own.unraw() == slot.name);
+        let same =
+            slots.iter().all(|slot| guarded(&slot.name)) && unique.components.iter().all(keyed);
+        if !same && !unique.template.broken {
+            let names = unique.components.iter().map(|name| format!("{{{name}}}"));
+            let (name, names) = (&unique.name, names.collect::<Vec<_>>().join("__"));
+            mistake!(errors, unique.template.literal => "the guard row's key and `unique` name different components",
+                help: "write `key = \"UNQ:{name}:{names}\"`, or add the missing names to `unique`");
+        }
+    }
+}
+
+/// `include` and `exclude` choose among the properties of a full row.
+/// Refuses `include(nmae)`.
+pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
+    let names = entity.rows.iter().flat_map(|row| match &row.copy {
+        Copy::Include(names) | Copy::Exclude(names) => &names[..],
+        Copy::Full => &[],
+    });
+    for ident in names {
+        let name = ident.unraw().to_string();
+        let stored = entity.fields.iter().filter(|field| field.is_stored());
+        let stored: Vec<_> = stored.map(|field| field.name.as_str()).collect();
+        match entity.field(&name) {
+            Some(field) if field.is_stored() => {}
+            Some(field) if field.key_only.is_some() => {
+                mistake!(errors, ident => "field `{name}` is `key_only`, so no row stores it as a property",
+                    help: "remove it here: a projection of the row reads it from the row's keys");
+            }
+            Some(_) => {
+                mistake!(errors, ident => "field `{name}` is not stored as a property", help: "remove it here");
+            }
+            None => {
+                mistake!(errors, ident => "no field is called `{name}`", help = suggestion(&name, stored));
+            }
+        }
+    }
+}
+
+/// One row's ETag is the version of the entity.
+/// Refuses `canonical` on a second row.
+pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
+    let mut marked = model.entity.rows.iter().filter_map(|row| row.canonical);
+    if let Some(second) = marked.nth(1) {
+        mistake!(errors, Ident::new(CANONICAL, second) => "two rows are `canonical`",
+            help: "keep it on the row whose ETag guards the entity");
+    }
+}
+
+/// The canonical row is there for every entity, and the entity is read back from it.
+/// Refuses `#[row(by_name, key = "..", include(name))]` as the first row.
+pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
+    let Some((row, key)) = model.rows().nth(model.canonical) else { return };
+    let name = &row.name;
+    let sparse = row.when.is_some() || key.parts.iter().any(|part| part.sparse().is_some());
+    let why = match (row.is_full(), sparse) {
+        (false, _) => "is a partial copy",
+        (true, true) => "is not written for every entity",
+        (true, false) => return,
+    };
+    mistake!(errors, name => "row `{name}` {why}, so it cannot be the canonical row",
+        help: "put a full row without a condition first, or mark one as `canonical`");
+}
+
+/// A range of one row's keys never contains another row's.
+/// Refuses the templates `"A:{name}"` and `"A:B:{bib}"`.
+pub fn starts(model: &Model<'_>, errors: &mut Errors) {
+    let all = labelled(model.entity);
+    for (at, (name, template, help)) in all.iter().enumerate().filter(|_| all.len() > 1) {
+        let right = &template.start;
+        if template.broken {
+            continue;
+        }
+        if right.is_empty() {
+            mistake!(errors, template.literal => "row `{name}` starts with no literal, so its keys can overlap with other rows' keys",
+                help: "start each row of the entity with a literal of its own, such as `A:`");
+            continue;
+        }
+        // Two rows of one name are an error already.
+        let meets = |(other, earlier, _): &&(String, &Template, &str)| {
+            let left = &earlier.start;
+            name != other
+                && !left.is_empty()
+                && (left.starts_with(right) || right.starts_with(left))
+        };
+        if let Some((other, Template { start: left, .. }, _)) = all[..at].iter().find(meets) {
+            mistake!(errors, template.literal => "rows `{other}` and `{name}` start with `{left}` and `{right}`, so their keys can overlap",
+                help = help);
+        }
+    }
+}
+
+/// The rows and guard rows, as errors name them, and what to write for a better start.
+fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<(String, &'e Template, &'static str)> {
+    const OTHER_LITERALS: &str = "start them with literals of which none is a prefix of another";
+    const OTHER_KEY: &str =
+        "give the guard row a key with another start: `unique(.., key = \"..\")`";
+    let rows = entity.rows.iter().map(|row| (row.name.to_string(), &row.template, OTHER_LITERALS));
+    let guards = entity.uniques.iter().map(|unique| {
+        let help = if unique.given { OTHER_LITERALS } else { OTHER_KEY };
+        (format!("unique({})", unique.list()), &unique.template, help)
+    });
+    rows.chain(guards).collect()
+}

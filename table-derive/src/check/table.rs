@@ -1,0 +1,88 @@
+//! Rules over an entity's table: its name, and how its partitions and transactions spread the load.
+
+use crate::ast::Entity;
+use crate::errors::{Errors, mistake};
+use crate::kind::Kind;
+use crate::model::{Encoder, Model, Part};
+use syn::LitStr;
+
+/// The most operations of one transaction (service documentation).
+const MAX_ROWS: usize = 100;
+
+/// The service creates no table of another name.
+/// Refuses `table(name = "my-table")`.
+pub fn name(table: &LitStr, errors: &mut Errors) {
+    let name = table.value();
+    let valid = (3..=63).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric())
+        && !name.eq_ignore_ascii_case("tables");
+    if !valid {
+        mistake!(errors, table => "`{name}` is not a valid table name",
+            help: "use 3 to 63 ASCII letters and digits that start with a letter; `tables` is reserved");
+    }
+}
+
+/// One transaction writes all rows of an entity.
+/// Refuses an entity of 101 rows.
+pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
+    let rows = entity.rows.len() + entity.uniques.len();
+    if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
+        mistake!(errors, row.name => "the entity has {rows} rows, but one transaction writes at most {MAX_ROWS}",
+            help: "remove some of the rows");
+    }
+}
+
+/// A PartitionKey that starts with a growing value sends all writes to one partition server.
+/// Refuses `partition = "{created_at}"`.
+pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
+    let Some(part) = model.partition.parts.first() else { return };
+    let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
+    let end = match part.encoder {
+        Encoder::Descending | Encoder::DescendingPadded(_) => "prepend",
+        _ => "append",
+    };
+    let name = &part.name;
+    mistake!(errors, model.partition.template.literal =>
+        "the PartitionKey starts with the {what} `{name}`, so all writes go to one partition server ({end}-only hot partition)",
+        help: "start it with a value that spreads the load, or add `allow_append_only` to accept that");
+}
+
+/// What a component counts, as far as its type and encoder show. An integer in its plain form or with
+/// a width may be an id, but one with `asc` or `desc` is a sequence.
+fn grows(part: &Part<'_>) -> Option<&'static str> {
+    let field = part.field().filter(|_| !matches!(part.encoder, Encoder::Shard(_)))?;
+    let ordered = part.encoder.is_ordered() || part.name != field.name;
+    match part.kind() {
+        Kind::Instant => Some("clock"),
+        Kind::Date => Some("date"),
+        Kind::Ulid => Some("ULID"),
+        Kind::Unsigned(_) if ordered => Some("counter"),
+        Kind::Signed(_) if part.encoder.is_ordered() => Some("counter"),
+        _ => None,
+    }
+}
+
+fn is_shard(part: &&Part<'_>) -> bool {
+    matches!(part.encoder, Encoder::Shard(_))
+}
+
+/// Rows of one partition share one server, whatever their RowKeys are.
+/// Refuses `row = "{bucket}__{id}"` with `component(bucket = shard(id, 16))`.
+pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
+    for key in model.rows.iter().chain(&model.guards) {
+        if let Some(Part { name, .. }) = key.parts.iter().find(is_shard) {
+            mistake!(errors, key.template.literal => "shard `{name}` in a RowKey does not spread the load",
+                help: "write `{{{name}}}` in `partition`");
+        }
+    }
+}
+
+/// A second shard only multiplies the partitions, as a larger number of shards does.
+/// Refuses `partition = "{a}__{b}"` where both are shards.
+pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
+    if let Some(Part { name, .. }) = model.partition.parts.iter().filter(is_shard).nth(1) {
+        mistake!(errors, model.partition.template.literal => "`{name}` is a second shard in one PartitionKey",
+            help: "remove one of them, and give the other more shards");
+    }
+}

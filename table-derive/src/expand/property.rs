@@ -1,0 +1,133 @@
+//! One field: written as properties, and read back from them.
+
+use crate::ast::{Field, Role};
+use crate::expand::scope::{hygienic, located, relocated};
+use crate::kind;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+
+/// The limit that a field declares.
+pub fn limit(field: &Field<'_>) -> Option<TokenStream> {
+    let (limit, (value, _)) = match (&field.max, &field.max_len) {
+        (Some(max), _) => (quote!(Max), max),
+        (None, max_len) => (quote!(MaxLen), max_len.as_ref()?),
+    };
+    let value = Literal::u64_unsuffixed(*value);
+    Some(quote!(_orm::#limit(#value)))
+}
+
+/// The statement that writes a field of `self` to `out`. `None` for a field that is not stored and
+/// has no limit.
+pub fn write(field: &Field<'_>) -> Option<TokenStream> {
+    let (ident, ty, property) = (field.ident, field.ty, &field.property);
+    let value = hygienic!(&self.#ident);
+    Some(match field.role {
+        Role::Property => {
+            let (method, limit) = match (limit(field), field.key_only.is_some()) {
+                (Some(limit), true) => (quote!(check_limit), Some(quote!(, #limit))),
+                (Some(limit), false) => (quote!(put_limited), Some(quote!(, #limit))),
+                (None, true) => return None,
+                (None, false) => (quote!(put), None),
+            };
+            hygienic!(<#ty as _orm::Stored>::#method(#value, out, #property #limit)?;)
+        }
+        Role::Json if kind::option(ty).is_some() => hygienic! {
+            if let _orm::Some(value) = #value {
+                out.json(#property, value)?;
+            }
+        },
+        Role::Json => hygienic!(out.json(#property, #value)?;),
+        Role::Series => hygienic!(out.series(#property, #value)?;),
+        Role::Flatten => hygienic!(<#ty as _orm::Properties>::write(#value, #property, out)?;),
+        Role::Skip | Role::ETag | Role::Timestamp => return None,
+    })
+}
+
+/// The trait of a field of several properties.
+pub fn group_trait(field: &Field<'_>) -> Ident {
+    let name = if field.role == Role::Series { "Series" } else { "Properties" };
+    Ident::new(name, field.ty.span())
+}
+
+/// A call on a field of several properties. Its span is the field's type, so that rustc reports a
+/// wrong type once and there.
+pub fn group_call(field: &Field<'_>, call: TokenStream) -> TokenStream {
+    let (ty, call) = (field.ty, relocated(call, field.ty.span()));
+    let group = group_trait(field);
+    quote_spanned!(ty.span()=> <#ty as _orm::#group>::#call)
+}
+
+/// The fields of several properties, in the order in which they are offered a property: a map, which
+/// takes every one, is the last.
+pub fn groups<'f, 'a>(fields: &'f [Field<'a>]) -> Vec<(usize, &'f Field<'a>)> {
+    let fields = fields.iter().enumerate();
+    let mut groups: Vec<_> =
+        fields.filter(|(_, field)| field.is_stored() && !field.is_column()).collect();
+    groups.sort_by_key(|(_, field)| kind::is_map(field.ty));
+    groups
+}
+
+/// The variable for the value of the field with that number.
+pub fn slot(index: usize) -> Ident {
+    format_ident!("f{index}", span = Span::mixed_site())
+}
+
+/// The type that one property is read as.
+pub fn read_type(field: &Field<'_>) -> TokenStream {
+    let (ty, value) = (field.ty, field.value_type());
+    if field.role == Role::Json { quote!(_orm::Json<#value>) } else { quote!(#ty) }
+}
+
+/// The value of a field of one property, from what was read for it.
+pub fn finish(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
+    let json = field.role == Role::Json;
+    let optional = json && kind::option(field.ty).is_some();
+    let ty = read_type(field);
+    match &field.default {
+        None | Some(None) if optional => hygienic!(#slot.map(|json| json.0)),
+        Some(Some(path)) if optional => {
+            hygienic!(#slot.map_or_else(#path, |json| _orm::Some(json.0)))
+        }
+        Some(None) if json => hygienic!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
+        Some(Some(path)) if json => hygienic!(#slot.map_or_else(#path, |json| json.0)),
+        Some(None) => hygienic!(#slot.unwrap_or_default()),
+        Some(Some(path)) => hygienic!(#slot.unwrap_or_else(#path)),
+        None => {
+            let inner = json.then(|| hygienic!(.0));
+            hygienic!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner)
+        }
+    }
+}
+
+/// The value of a field for a row's version. Its span is the field's type, where rustc reports a type
+/// that cannot hold one.
+pub fn version(field: &Field<'_>, holder: &str, value: TokenStream) -> TokenStream {
+    let (ty, span) = (field.ty, located(field.ty));
+    let (holder, value) = (Ident::new(holder, span), relocated(value, span));
+    quote_spanned!(span=> <#ty as _orm::#holder>::holding(#value))
+}
+
+/// The properties of all fields, for checks that need the types of groups and the lengths of series.
+pub fn declared(fields: &[Field<'_>]) -> TokenStream {
+    let declared = fields.iter().filter(|field| field.is_stored()).map(|field| {
+        let (ty, property) = (field.ty, &field.property);
+        match field.role {
+            Role::Flatten => quote!(_orm::Declared::Group(<#ty as _orm::Properties>::PROPERTIES)),
+            Role::Series => {
+                quote!(_orm::Declared::Series(#property, <#ty as _orm::Series>::SLOTS))
+            }
+            _ => quote!(_orm::Declared::One(#property)),
+        }
+    });
+    quote!(&[#(#declared),*])
+}
+
+/// Whether only the type checker knows all properties of a field.
+pub fn is_open(field: &Field<'_>) -> bool {
+    match field.role {
+        Role::Flatten => !kind::is_map(field.ty),
+        Role::Series => kind::slots(field.ty).is_some() && kind::array(field.ty).is_none(),
+        _ => false,
+    }
+}

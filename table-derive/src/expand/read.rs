@@ -1,0 +1,111 @@
+//! `ReadRow` for an entity: its fields, read from a row's properties and keys.
+
+use crate::ast::{Field, Role};
+use crate::expand::key::read_keys;
+use crate::expand::property::{self, group_call, groups, read_type, slot, version};
+use crate::expand::scope::hygienic;
+use crate::expand::signature::read_row_impl;
+use crate::expand::types::EntityTypes;
+use crate::kind;
+use crate::model::Model;
+use proc_macro2::{Literal, TokenStream};
+use syn::ext::IdentExt;
+
+pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+    let name = model.entity.input.ident.unraw().to_string();
+    let consts = metadata(&model.entity.fields);
+    let body = read_row(model);
+    read_row_impl((types.params(), &types.ty, &types.where_clause), (&name, consts), body)
+}
+
+/// The constant that asks for the types of properties, where a flattened group needs them.
+fn metadata(fields: &[Field<'_>]) -> Option<TokenStream> {
+    let flattened = fields.iter().filter(|field| field.role == Role::Flatten);
+    let flattened: Vec<_> = flattened.map(|field| field.ty).collect();
+    (!flattened.is_empty()).then(|| {
+        hygienic! {
+            const METADATA: _orm::Metadata = _orm::metadata(&[
+                #(_orm::Declared::Group(<#flattened as _orm::Properties>::PROPERTIES)),*
+            ]);
+        }
+    })
+}
+
+/// The statements of `read_row`.
+fn read_row(model: &Model<'_>) -> TokenStream {
+    let fields = &model.entity.fields;
+    let slots = slots(fields);
+    let columns = fields.iter().enumerate().filter(|(_, field)| field.is_column());
+    let arms = columns.map(|(index, field)| {
+        let (slot, property, ty) = (slot(index), &field.property, read_type(field));
+        hygienic!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
+    });
+    let other = other(fields);
+    let keys = read_keys(model);
+    let values = fields.iter().enumerate().map(|(index, field)| {
+        let (ident, value) = (field.ident, finish(model, index, field));
+        hygienic!(#ident: #value)
+    });
+    hygienic! {
+        #slots
+        while let _orm::Some(member) = m.next_name()? {
+            match &*member {
+                #(#arms)*
+                #other
+            }
+        }
+        #keys
+        _orm::Ok(Self { #(#values),* })
+    }
+}
+
+/// The variables for what is read, four to a statement.
+fn slots(fields: &[Field<'_>]) -> TokenStream {
+    let stored: Vec<_> = fields.iter().enumerate().filter(|(_, field)| field.is_stored()).collect();
+    let statements = stored.chunks(4).map(|some| {
+        let slots = some.iter().map(|(index, _)| slot(*index));
+        let empty = some.iter().map(|(_, field)| match field.is_column() {
+            true => hygienic!(_orm::None),
+            false => group_call(field, hygienic!(empty())),
+        });
+        hygienic!(let (#(mut #slots,)*) = (#(#empty,)*);)
+    });
+    statements.collect()
+}
+
+/// The arm for a property that is no column: each group is asked for it in turn.
+fn other(fields: &[Field<'_>]) -> TokenStream {
+    let groups = groups(fields).into_iter().map(|(index, field)| {
+        let (slot, property) = (slot(index), &field.property);
+        let read = group_call(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
+        hygienic!(#read?)
+    });
+    let groups: Vec<_> = groups.collect();
+    if groups.is_empty() {
+        hygienic!(other => m.other(other)?,)
+    } else {
+        hygienic!(other => if !(#(#groups)||*) { m.other(other)? },)
+    }
+}
+
+/// The value of a field from what was read for it.
+fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
+    let (slot, property) = (slot(index), &field.property);
+    match field.role {
+        _ if field.key_only.is_some() => hygienic!(#slot),
+        Role::Property | Role::Json => property::finish(&hygienic!(#property), &slot, field),
+        Role::Series | Role::Flatten => {
+            let group = group_call(field, hygienic!(finish(#slot, #property)));
+            hygienic!(#group?)
+        }
+        Role::Skip => hygienic!(_orm::Default::default()),
+        // An index row's ETag does not guard the entity.
+        Role::ETag if model.rows.len() > 1 && kind::option(field.ty).is_some() => {
+            let canonical = Literal::usize_unsuffixed(model.canonical);
+            let etag = version(field, "ETagField", hygienic!(m.etag()));
+            hygienic!(if row == #canonical { #etag } else { _orm::None })
+        }
+        Role::ETag => version(field, "ETagField", hygienic!(m.etag())),
+        Role::Timestamp => version(field, "TimestampField", hygienic!(m.timestamp())),
+    }
+}

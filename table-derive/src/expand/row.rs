@@ -1,0 +1,171 @@
+//! Each row as a type: a key that is given from left to right, with methods for each component.
+
+use crate::ast::Row;
+use crate::expand::columns;
+use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
+use crate::expand::scope::doc;
+use crate::expand::types::EntityTypes;
+use crate::model::{Encoder, Key, Model, Part};
+use crate::names;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::collections::BTreeSet;
+use syn::ext::IdentExt;
+
+/// The type of each row.
+pub fn row_types(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+    let rows = model.rows().map(|(row, key)| {
+        let copy = if row.is_full() { "full copies" } else { "partial copies" };
+        let docs = doc(format!(
+            "The rows `{}` of one partition, {}: {copy}. As a query, those with the components given.",
+            row.name,
+            described(key)
+        ));
+        types.row_type(docs, &names::row(model.entity, row), key.template.literal.span())
+    });
+    rows.collect()
+}
+
+/// A type for each component. The type of an incomplete key names the component it needs next.
+pub fn component_types(model: &Model<'_>) -> Option<TokenStream> {
+    let (vis, module) = (&model.entity.input.vis, names::components(model.entity));
+    let components: BTreeSet<_> =
+        model.rows.iter().flat_map(|key| &key.parts).map(|part| &part.ident).collect();
+    (!components.is_empty()).then(|| {
+        quote! {
+            #[doc(hidden)]
+            #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
+            #vis mod #module { #(pub enum #components {})* }
+        }
+    })
+}
+
+/// The state of a key whose first `given` components are given.
+pub fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
+    match key.parts.get(given) {
+        None => quote!(_orm::Complete),
+        Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
+            let module = names::components(model.entity);
+            quote!(_orm::Open<#module::#ident>)
+        }
+        Some(Part { ident, .. }) => needs(ident).into_token_stream(),
+    }
+}
+
+/// The short name of the state of a key that needs this component next. No parameter of the impls
+/// that use it has such a name.
+fn needs(component: &Ident) -> Ident {
+    format_ident!("__{}", component.unraw())
+}
+
+/// Those short names. An import of the components' module would be ambiguous next to a glob import of
+/// another module of that name.
+pub fn states(model: &Model<'_>) -> TokenStream {
+    let module = names::components(model.entity);
+    let needed: BTreeSet<_> = model
+        .rows
+        .iter()
+        .flat_map(|key| key.parts.iter().skip(usize::from(key.template.start.is_empty())))
+        .map(|part| &part.ident)
+        .collect();
+    let state = |component: &Ident| {
+        let name = needs(component);
+        quote!(type #name = _orm::Needs<#module::#component>;)
+    };
+    needed.into_iter().map(state).collect()
+}
+
+pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+    let rows = model.rows().enumerate().map(|(index, (row, key))| {
+        let components = components(model, types, row, key);
+        let traits = traits(model, types, index, row);
+        quote!(#components #traits)
+    });
+    rows.collect()
+}
+
+/// `Query` and `Row` of one row.
+fn traits(model: &Model<'_>, types: &EntityTypes<'_>, index: usize, row: &Row) -> TokenStream {
+    let this = types.row_in(names::row(model.entity, row), quote!(__S));
+    let of = (types.params_and(quote!(__S: _orm::KeyState)), &this);
+    let query =
+        types.query_impl(of, (types.row(row), quote!(__S::Class)), quote!(__S::keys(self.0)));
+    let columns = types.with_args(names::row_columns(model.entity, row));
+    let index = Literal::usize_unsuffixed(index);
+    let row = types.row_impl(&this, columns, (index, columns::value(model, types, row)));
+    quote!(#query #row)
+}
+
+/// The methods of each component, in the state in which it comes next.
+fn components(model: &Model<'_>, types: &EntityTypes<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
+    let (params, where_clause) = (types.params(), &types.where_clause);
+    let name = names::row(model.entity, row);
+    let impls = key.parts.iter().enumerate().map(|(given, part)| {
+        let this = types.row_in(&name, state(model, key, given));
+        let next = types.row_in(&name, state(model, key, given + 1));
+        let give = give(types, &name, key, given, next);
+        let range = range(types, key, given);
+        let prefix = part.kind().may_be_text().then(|| prefix(types, key, given));
+        quote!(impl #params #this #where_clause { #give #range #prefix })
+    });
+    impls.collect()
+}
+
+/// The line of documentation about a method of a component.
+fn about(key: &Key<'_>, part: &Part<'_>, gives: &str, sample: String, class: &str) -> TokenStream {
+    let (name, template, cost) = (&part.name, &key.template.text, cost(class));
+    doc(format!("Gives {gives} `{name}` of `{template}`, as in `{sample}`: {cost}."))
+}
+
+/// `component(value)`.
+fn give(
+    types: &EntityTypes<'_>,
+    row: &Ident,
+    key: &Key<'_>,
+    given: usize,
+    next: TokenStream,
+) -> TokenStream {
+    let part = &key.parts[given];
+    let Part { ident, name, separator, .. } = part;
+    let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
+    let docs = about(key, part, "the", sample::given(key, given + 1), class(key, given + 1));
+    let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
+    let body = quote!(#row(#part_of::give(self.0, #name, #ident, #separator) #phantom));
+    let method = types.component_fn(ident, (value, next), body);
+    quote!(#docs #method)
+}
+
+/// `component_in(range)`.
+fn range(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
+    let part = &key.parts[given];
+    let (name, part_of) = (&part.name, part.tokens());
+    // Text sorts at the end of a key, unless escapes change its order.
+    let sorts_last = part.last && !types.entity.encode;
+    let bound = if sorts_last { quote!(LastRangeOf) } else { quote!(RangeOf) };
+    let values = values(part, bound);
+    let docs = about(key, part, "a range of", sample::through(key, given), ROW_RANGE_QUERY);
+    let method = format_ident!("{}_in", part.ident.unraw());
+    let body = quote!(#part_of::range(self.0, #name, range));
+    let method = types.last_component_fn(&method, ("range", values), body);
+    quote!(#docs #method)
+}
+
+/// `component_starts_with(prefix)`.
+fn prefix(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
+    let part = &key.parts[given];
+    let Part { name, separator, .. } = part;
+    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
+    let values = values(part, quote!(PrefixOf));
+    let docs = about(key, part, "the start of", sample::through(key, given), ROW_RANGE_QUERY);
+    let method = format_ident!("{}_starts_with", part.ident.unraw());
+    let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #separator));
+    let method = types.last_component_fn(&method, ("prefix", values), body);
+    quote!(#docs #method)
+}
+
+/// The type of a range or prefix of a component, whose encoder is `Plain` where none is named.
+fn values(part: &Part<'_>, bound: TokenStream) -> TokenStream {
+    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
+    let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
+    quote_spanned!(part.ident.span()=> impl _orm::#bound<#ty #by>)
+}

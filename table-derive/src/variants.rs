@@ -1,0 +1,134 @@
+//! What the user wrote on the enums and newtypes of the smaller derives.
+
+use crate::errors::{Errors, mistake};
+use crate::symbol::KEY;
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, LitStr, Member, Type, Variant};
+
+/// A type with `#[derive(KeyPart)]`.
+pub enum KeyPart<'a> {
+    Codes(Vec<Code<'a>>),
+    Newtype(&'a Field, Member),
+}
+
+/// A variant and the code that keys and properties hold for it.
+pub struct Code<'a> {
+    pub variant: &'a Ident,
+    pub code: String,
+    /// The tokens that give the code.
+    pub at: TokenStream,
+}
+
+impl<'a> KeyPart<'a> {
+    /// The type, or `None` when it is neither an enum nor a newtype.
+    pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
+        if let Data::Enum(data) = &input.data
+            && !data.variants.is_empty()
+        {
+            return Some(Self::Codes(Code::parse_all(data, errors)));
+        }
+        if let Data::Struct(data) = &input.data
+            && let (Some(field), Some(member)) =
+                (data.fields.iter().next(), data.fields.members().next())
+            && data.fields.len() == 1
+        {
+            newtype_keys(field, errors);
+            return Some(Self::Newtype(field, member));
+        }
+        let ident = &input.ident;
+        mistake!(errors, ident => "`{ident}` has no text that a key could hold",
+            help: "derive `KeyPart` on an enum of variants without fields, or on a struct of one field");
+        None
+    }
+}
+
+/// A code on a newtype's field would be ignored.
+fn newtype_keys(field: &Field, errors: &mut Errors) {
+    if let Some(attr) = keys(&field.attrs).next() {
+        mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
+            help: "remove `#[key(..)]`");
+    }
+}
+
+fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident(KEY))
+}
+
+impl<'a> Code<'a> {
+    fn parse_all(data: &'a DataEnum, errors: &mut Errors) -> Vec<Self> {
+        data.variants.iter().filter_map(|variant| Self::parse(variant, errors)).collect()
+    }
+
+    fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
+        let ident = &variant.ident;
+        if !matches!(variant.fields, Fields::Unit) {
+            mistake!(errors, ident => "variant `{ident}` has fields, but its code stores only which variant it is",
+                help: "remove the fields, or move them to the entity");
+            return None;
+        }
+        let mut attrs = keys(&variant.attrs);
+        let attr = attrs.next();
+        if let Some(second) = attrs.next() {
+            mistake!(errors, second.path() => "variant `{ident}` has a second code",
+                help: "keep the one that stored rows have");
+        }
+        let given = match attr {
+            Some(attr) => Some(errors.keep(attr.parse_args::<LitStr>())?),
+            None => None,
+        };
+        let code = given.as_ref().map_or_else(|| ident.unraw().to_string(), LitStr::value);
+        let at = given.map_or_else(|| ident.to_token_stream(), |code| code.to_token_stream());
+        Some(Self { variant: ident, code, at })
+    }
+}
+
+/// A variant of an enum with `#[derive(TableUnion)]`, and the entity type in it.
+pub struct UnionMember<'a> {
+    pub variant: &'a Ident,
+    pub ty: &'a Type,
+}
+
+impl<'a> UnionMember<'a> {
+    pub fn parse_all(input: &'a DeriveInput, errors: &mut Errors) -> Vec<Self> {
+        let variants = match &input.data {
+            Data::Enum(data) if !data.variants.is_empty() => &data.variants,
+            _ => {
+                let ident = &input.ident;
+                mistake!(errors, ident => "`{ident}` has no variants to read entities into",
+                    help: "derive `TableUnion` on an enum with one entity type in each variant");
+                return Vec::new();
+            }
+        };
+        let mut members: Vec<Self> = Vec::new();
+        for variant in variants {
+            let Some(member) = Self::parse(variant, errors) else { continue };
+            let text = |member: &Self| member.ty.to_token_stream().to_string();
+            match members.iter().find(|other| text(other) == text(&member)) {
+                Some(other) => {
+                    let (other, variant) = (other.variant, member.variant);
+                    mistake!(errors, member.ty => "variants `{other}` and `{variant}` hold the same entity type",
+                        help: "give each entity type one variant");
+                }
+                None => members.push(member),
+            }
+        }
+        members
+    }
+
+    fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
+        let Variant { ident, fields, .. } = variant;
+        match fields {
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                let ty = fields.unnamed.first().map(|field| &field.ty)?;
+                Some(Self { variant: ident, ty })
+            }
+            _ => {
+                mistake!(errors, ident => "variant `{ident}` does not hold one entity",
+                    help: "write `{ident}(Entity)`");
+                None
+            }
+        }
+    }
+}

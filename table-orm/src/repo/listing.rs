@@ -1,0 +1,138 @@
+//! What all queries of many rows have in common, whatever they read their rows into.
+//!
+//! Invariant: a query that is asked for is the query that its plan shows.
+
+use super::pages::{PageReader, Pages};
+use crate::entity::{Invalid, SkipUnreadable};
+use crate::error::{Error, RowCount};
+use crate::plan::TableClient;
+use crate::property::PropertyError;
+use crate::query::{Filter, RowQuery};
+
+/// A query of many rows, with what was asked for beside it.
+#[derive(Debug, Clone)]
+pub(super) struct Listing {
+    pub client: TableClient,
+    pub query: Result<RowQuery, Invalid>,
+    pub limit: Option<usize>,
+    pub skip: Option<SkipUnreadable>,
+}
+
+impl Listing {
+    pub const fn new(client: TableClient, query: Result<RowQuery, Invalid>) -> Self {
+        Self { client, query, limit: None, skip: None }
+    }
+
+    /// Keeps the rows that meet a condition as well as the earlier ones.
+    pub fn filter(mut self, condition: Result<Filter, Invalid>) -> Self {
+        self.query = self.query.and_then(|query| Ok(query.and(condition?)));
+        self
+    }
+
+    /// Reads at most `rows` rows in all.
+    pub fn take(mut self, rows: usize) -> Self {
+        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
+        self
+    }
+
+    /// Leaves out rows that cannot be read.
+    pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        self.skipping(SkipUnreadable::new(on_skip))
+    }
+
+    pub fn skipping(self, skip: SkipUnreadable) -> Self {
+        Self { skip: Some(skip), ..self }
+    }
+
+    /// The answer in pages of at most `size` rows; `None` for as many as the store returns.
+    pub fn pages<T>(self, reader: PageReader<T>, size: Option<usize>) -> Pages<T> {
+        let query = self.query.map_err(Error::from);
+        Pages::read_by(self.client, reader, query, self.limit, size).skipping(self.skip)
+    }
+}
+
+/// The last methods of a query of many rows: each sends it, or shows what it would send.
+///
+/// The type has a method `ask(self, size: Option<usize>) -> Pages<$item>`. What an item must be is
+/// asked of each method, so that rustc shows one error that says what is missing.
+macro_rules! last_methods {
+    ($item:ident, $name:expr, $what:literal where [$($read:tt)*] [$($send:tt)*]) => {
+        /// Returns what it will send: the first of its requests, which repeats for each page.
+        ///
+        /// # Errors
+        /// When a key or filter cannot hold one of the values.
+        pub fn plan(&self) -> $crate::Result<$crate::plan::Plan>
+        where
+            $($read)*
+        {
+            self.clone().ask(None).first_request()
+        }
+
+        /// Returns the answer in pages that a token resumes. A page is one request of at most
+        /// `size` rows, 1 to 1000. [`take`](Self::take) counts from where the first page starts.
+        pub fn pages(self, size: usize) -> $crate::repo::Pages<$item>
+        where
+            $($read)*
+        {
+            self.ask(Some(size))
+        }
+
+        #[doc = concat!("Returns the ", $what, " one after another; a page of at most 1000 rows is in memory at a time.")]
+        #[must_use]
+        pub fn stream(self) -> $crate::repo::RowStream<$item>
+        where
+            $($send)*
+        {
+            self.ask(None).into_stream()
+        }
+
+        #[doc = concat!("Reads all ", $what, ".")]
+        ///
+        /// # Errors
+        /// When a key or filter cannot hold one of the values, the store refuses a request, or a
+        /// row cannot be read.
+        pub fn collect(self) -> futures_core::future::BoxFuture<'static, $crate::Result<Vec<$item>>>
+        where
+            $($send)*
+        {
+            Box::pin(self.ask(None).collect())
+        }
+
+        #[doc = concat!("Reads the first of the ", $what, " in key order; `None` when there is none.")]
+        ///
+        /// # Errors
+        /// As [`collect`](Self::collect).
+        pub fn first(self) -> futures_core::future::BoxFuture<'static, $crate::Result<Option<$item>>>
+        where
+            $($send)*
+        {
+            let rows = self.take(1).collect();
+            Box::pin(async { Ok(rows.await?.into_iter().next()) })
+        }
+
+        #[doc = concat!("Reads the only one of the ", $what, ".")]
+        ///
+        /// # Errors
+        /// [`Error::RowCount`](crate::Error::RowCount) when there is none, or more than one; else as
+        /// [`collect`](Self::collect).
+        pub fn one(self) -> futures_core::future::BoxFuture<'static, $crate::Result<$item>>
+        where
+            $($send)*
+        {
+            let rows = self.take(2).collect();
+            Box::pin(async { $crate::repo::listing::only($name, rows.await?) })
+        }
+    };
+}
+
+pub(super) use last_methods;
+
+/// The only one of the rows.
+pub(super) fn only<T>(entity: &'static str, rows: Vec<T>) -> Result<T, Error> {
+    let found = rows.len();
+    let mut rows = rows.into_iter();
+    match (rows.next(), rows.next()) {
+        (Some(only), None) => Ok(only),
+        _ => Err(Error::RowCount(RowCount { entity, found })),
+    }
+}

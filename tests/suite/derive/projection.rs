@@ -1,0 +1,183 @@
+//! Projections: what a row stores is read from its properties, the rest from its keys.
+
+use super::repo;
+use std::borrow::Cow;
+use support::recorder::recorded;
+use table_orm::property::PropertyFault;
+use table_orm::{DynamicEntity, Error, KeyPart, Projection, TableEntity, Tables};
+use time::OffsetDateTime;
+use time::macros::{date, datetime};
+
+#[derive(Debug, TableEntity)]
+#[table(name = "results", partition = "{race}")]
+#[row(by_bib, key = "BIB:{bib:05}")]
+#[row(by_minutes, key = "MIN:{minutes:04}__{bib:05}", include())]
+struct Finisher {
+    race: String,
+    bib: u32,
+    minutes: u32,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Finisher)]
+struct Place {
+    bib: u32,
+    minutes: u32,
+    race: String,
+}
+
+#[tokio::test]
+async fn a_row_without_properties_is_read_from_its_keys() {
+    let (tables, record) = recorded();
+    let repo = tables.repo::<Finisher>();
+    repo.create_table().await.unwrap();
+    let boston = Finisher::partition("Boston");
+    repo.insert(&Finisher { race: "Boston".into(), bib: 7, minutes: 170 }).await.unwrap();
+    let seventh = Place { bib: 7, minutes: 170, race: "Boston".into() };
+
+    let fast = repo.list(boston.by_minutes().minutes_in(0..180)).project::<Place>();
+    assert_eq!(fast.collect().await.unwrap(), [seventh]);
+    let key = boston.by_minutes().minutes(170).bib(7);
+    assert_eq!(repo.get(key).project::<Place>().await.unwrap().unwrap().bib, 7);
+    let select = record.take().queries.remove(0).select.unwrap();
+    assert_eq!(select, ["PartitionKey", "RowKey", "Bib", "Minutes", "Race"]);
+}
+
+#[tokio::test]
+async fn a_stored_property_is_preferred_to_the_key() {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<Finisher>();
+    repo.create_table().await.unwrap();
+    let rows = tables.table("results".parse().unwrap());
+    let row = DynamicEntity::new("Boston", "BIB:00007");
+    let row = row.with("Race", "boston").with("Bib", 8_i64).with("Minutes", 170_i64);
+    rows.insert(&row).await.unwrap();
+    let boston = Finisher::partition("Boston");
+    let stored = repo.list(&boston).project::<Place>().one().await.unwrap();
+    assert_eq!(stored, Place { bib: 8, minutes: 170, race: "boston".into() });
+
+    // A row that should store it, but does not, is not read as if it were another.
+    rows.insert(&DynamicEntity::new("Boston", "BIB:00009").with("Bib", 9_i64)).await.unwrap();
+    let ninth = repo.get(boston.by_bib().bib(9)).project::<Place>().await;
+    let Err(Error::Property(error)) = ninth else { panic!("{ninth:?}") };
+    assert_eq!((&*error.property, error.fault), ("Minutes", PropertyFault::Missing));
+}
+
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "orders", partition = "{tenant}")]
+#[row(by_number, key = "ORD|{number:010}")]
+#[row(by_customer, key = "OBC|{customer}|{number:010}", include(total))]
+struct Order {
+    #[table(key_only)]
+    tenant: String,
+    #[table(key_only)]
+    number: u32,
+    customer: String,
+    total: f64,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Order)]
+struct Total {
+    number: u32,
+    total: f64,
+    tenant: String,
+}
+
+#[tokio::test]
+async fn key_only_fields_are_read_from_any_row_and_never_asked_for() {
+    let (tables, record) = recorded();
+    let repo = tables.repo::<Order>();
+    repo.create_table().await.unwrap();
+    let order = Order { tenant: "a".into(), number: 12, customer: "x".into(), total: 1.5 };
+    repo.insert(&order).await.unwrap();
+    let total = [Total { number: 12, total: 1.5, tenant: "a".into() }];
+
+    let tenant = Order::partition("a");
+    record.take();
+    let of_x = repo.list(tenant.by_customer().customer("x")).project::<Total>();
+    assert_eq!(of_x.collect().await.unwrap(), total);
+    let all = repo.list(tenant.by_number()).project::<Total>();
+    assert_eq!(all.collect().await.unwrap(), total);
+    for query in record.take().queries {
+        assert_eq!(query.select.unwrap(), ["PartitionKey", "RowKey", "Total"]);
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_another_form_is_an_error_that_shows_it() {
+    let tables = Tables::in_memory().unwrap();
+    let repo = tables.repo::<Order>();
+    repo.create_table().await.unwrap();
+    let row = DynamicEntity::new("a", "OBC|x|12").with("Total", 1.5);
+    tables.table("orders".parse().unwrap()).insert(&row).await.unwrap();
+    let of_x = repo.list(Order::partition("a").by_customer().customer("x")).project::<Total>();
+    let error = of_x.one().await.unwrap_err();
+    let Error::Property(property) = &error else { panic!("{error:?}") };
+    assert_eq!((&*property.property, &*property.row_key), ("number", "OBC|x|12"));
+    assert!(matches!(property.fault, PropertyFault::Key(_)), "{error}");
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart, serde::Serialize, serde::Deserialize)]
+enum Kind {
+    Fast,
+    Slow,
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "jobs", partition = "{owner}", escape = encode)]
+#[row(by_id, key = "ID:{id}")]
+#[row(by_rank, key = "RANK:{by_rank}{kind}:{id}", include())]
+#[row(by_due, key = "DUE:{due}__{newest}__{rank:03}__{id}", exclude(due, at, rank, id, kind))]
+#[component(by_rank = desc(rank), newest = desc(at))]
+struct Job<'a> {
+    #[table(key_only)]
+    owner: Cow<'a, str>,
+    id: String,
+    rank: u8,
+    #[table(json)]
+    kind: Kind,
+    at: OffsetDateTime,
+    due: Option<time::Date>,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Job<'static>)]
+struct Ranked {
+    owner: Cow<'static, str>,
+    id: String,
+    rank: u8,
+    #[projection(json)]
+    kind: Kind,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Job<'static>)]
+struct Due {
+    id: String,
+    rank: u8,
+    at: OffsetDateTime,
+    #[projection(default = never)]
+    due: Option<time::Date>,
+}
+
+fn never() -> Option<time::Date> {
+    panic!("the key tells it")
+}
+
+#[tokio::test]
+async fn each_row_reads_a_field_as_its_own_key_writes_it() {
+    let repo = repo::<Job<'static>>().await;
+    let (at, due) = (datetime!(2011-11-06 09:10:00 UTC), date!(2011 - 11 - 07));
+    let (owner, id) = (Cow::Borrowed("R&D/x"), "a/b__c".to_owned());
+    let job =
+        Job { owner: owner.clone(), id: id.clone(), rank: 9, kind: Kind::Slow, at, due: Some(due) };
+    repo.insert(&job).await.unwrap();
+    let jobs = Job::partition(owner.clone());
+    let ranked = repo.list(jobs.by_rank()).project::<Ranked>().one().await.unwrap();
+    assert_eq!(ranked, Ranked { owner, id: id.clone(), rank: 9, kind: Kind::Slow });
+    let soon = repo.list(jobs.by_due().due(due)).project::<Due>().one().await.unwrap();
+    assert_eq!(soon, Due { id, rank: 9, at, due: Some(due) });
+    // Full rows store what the others' keys tell.
+    assert_eq!(repo.list(jobs.by_id()).project::<Ranked>().one().await.unwrap(), ranked);
+}

@@ -1,0 +1,17 @@
+//! What an app may rely on, checked through the public API: one module for each subject.
+
+mod adopting;
+mod bulk;
+mod derive;
+pub mod derive_lints;
+mod golden;
+mod merge;
+mod other_client;
+mod repo;
+mod transaction;
+mod typed_scan;
+mod union;
+mod unique;
+mod untyped;
+mod verify;
+mod write_locks;

@@ -1,0 +1,5 @@
+//! Tests that start processes of their own, which run a test of this binary.
+
+mod crash;
+mod distributed_scan;
+mod workers;

@@ -1,0 +1,110 @@
+//! Scans of typed entities: canonical rows only, whatever else stands in the table.
+
+use support::reference::{Registration, john};
+use table_orm::scan::Splitter;
+use table_orm::{Error, Repo, ScanPermit, Tables};
+
+async fn repo() -> table_orm::Result<Repo<Registration>> {
+    let repo = Tables::in_memory()?.repo::<Registration>();
+    repo.create_table().await?;
+    for event in ["Boston", "Chicago", "Tokyo"] {
+        for bib in 0..40 {
+            let age = 20 + (bib % 50) as u8;
+            repo.insert(&Registration { event: event.to_owned(), bib, age, ..john() }).await?;
+        }
+    }
+    Ok(repo)
+}
+
+fn because() -> ScanPermit {
+    ScanPermit::because("test")
+}
+
+#[tokio::test]
+async fn an_entity_with_two_rows_comes_once_whatever_the_splitter() {
+    let repo = repo().await.unwrap();
+    for splitter in [Splitter::Adaptive, Splitter::Prefix, Splitter::Serial] {
+        for ordered in [false, true] {
+            let scan = || repo.scan(because()).split(splitter.clone()).page_size(7);
+            let mut found = scan().ordered(ordered).collect().await.unwrap();
+            if !ordered {
+                found.sort_by(|a, b| a.event.cmp(&b.event).then(a.bib.cmp(&b.bib)));
+            }
+            assert_eq!(found.len(), 120);
+            assert!(found.is_sorted_by_key(|row| (row.event.clone(), row.bib)));
+            assert_eq!(scan().count().await.unwrap().rows, 120);
+        }
+    }
+}
+
+#[tokio::test]
+async fn filters_and_ranges_narrow_it() {
+    let repo = repo().await.unwrap();
+    let scan = || repo.scan(because()).partition_range("C".to_owned().."T".to_owned());
+    assert_eq!(scan().count().await.unwrap().rows, 40);
+    let old = scan().filter(|row| row.age.ge(50)).page_size(3).collect().await.unwrap();
+    assert_eq!(old.len(), 10);
+    assert!(old.iter().all(|row| row.event == "Chicago" && row.age >= 50));
+    let plan = scan().plan().unwrap().to_string();
+    assert!(plan.contains("RowKey ge 'BIB:' and RowKey lt 'BIB;'"), "{plan}");
+}
+
+#[tokio::test]
+async fn pages_come_in_order_and_are_resumed_by_token() {
+    let repo = repo().await.unwrap();
+    let mut pages = repo.scan(because()).pages(50);
+    let first = pages.next().await.unwrap().unwrap();
+    assert_eq!(first.items.len(), 50);
+    let mut rest = repo.scan(because()).pages(50).resume(first.token.unwrap());
+    let second = rest.next().await.unwrap().unwrap();
+    let all: Vec<_> = first.items.iter().chain(&second.items).collect();
+    assert!(all.is_sorted_by_key(|row| (row.event.clone(), row.bib)));
+    let mut refused = repo.scan(because()).concurrency(0).pages(50);
+    assert!(matches!(refused.next().await, Err(Error::Scan(_))));
+}
+
+#[tokio::test]
+async fn a_typed_scan_gives_some_rows_the_first_or_the_only_one() {
+    let repo = repo().await.unwrap();
+    let scan = || repo.scan(because());
+    assert_eq!(scan().take(7).collect().await.unwrap().len(), 7);
+    let first = scan().filter(|row| row.age.ge(50)).first().await.unwrap().unwrap();
+    assert_eq!((first.event.as_str(), first.bib), ("Boston", 30));
+    assert!(scan().prefix("Tok").exists().await.unwrap());
+    assert!(!scan().filter(|row| row.age.ge(90)).exists().await.unwrap());
+    let tokyo = || scan().prefix("Tokyo").filter(|row| row.age.eq(44));
+    assert_eq!(tokyo().one().await.unwrap().bib, 24);
+    let found = scan().filter(|row| row.age.eq(44)).one().await;
+    assert!(matches!(found, Err(Error::RowCount(found)) if found.found == 2));
+}
+
+#[tokio::test]
+async fn every_way_to_run_a_scan_is_there_for_typed_rows() {
+    let repo = repo().await.unwrap();
+    let scan = || repo.scan(because()).concurrency(3).page_size(9);
+    let mut keys = scan().ordered(true).partition_keys();
+    assert_eq!(keys.next().await.unwrap().as_deref(), Some("Boston__Full"));
+    let mut pages = scan().prefix("Chicago").page_stream();
+    let mut paged = 0;
+    while let Some(page) = pages.next().await.unwrap() {
+        assert!(page.rows.iter().all(|row| row.event == "Chicago"));
+        paged += page.rows.len();
+    }
+    assert_eq!((paged, pages.report().rows), (40, 40));
+    let mut rows = scan().prefix("Chicago").stream();
+    let mut found = 0;
+    while let Some(row) = rows.next().await.unwrap() {
+        assert_eq!(row.event, "Chicago");
+        found += 1;
+    }
+    assert_eq!((found, rows.report().rows), (40, 40));
+    let mut handled = 0;
+    let report = scan()
+        .on_page(|page| {
+            handled += page.rows.len();
+            async { Ok::<_, Error>(()) }
+        })
+        .await
+        .unwrap();
+    assert_eq!((handled, report.rows), (120, 120));
+}

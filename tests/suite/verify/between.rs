@@ -1,0 +1,93 @@
+//! Stores that let another client write between two requests.
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use std::sync::{Arc, Mutex};
+use support::intercepted_store::{Intercept, InterceptedStore};
+use table_orm::layer::{Layer, LayerError};
+use table_orm::query::RowQuery;
+use table_orm::store::{Batch, Operation, Page, Store, StoreError};
+use table_orm::{ETag, TableName};
+
+/// Pages hold few rows, so that writers come between them.
+#[derive(Debug)]
+pub struct SmallPages(pub u16);
+
+impl Layer for SmallPages {
+    fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        Ok(Arc::new(InterceptedStore(Around {
+            store,
+            rows: self.0,
+            meanwhile: Meanwhile::default(),
+        })))
+    }
+}
+
+/// Somebody writes right before the next write arrives.
+#[derive(Clone, Default)]
+pub struct Meanwhile(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl Meanwhile {
+    pub fn happens(&self, write: impl Future<Output = ()> + Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::pin(write));
+    }
+
+    async fn happen(&self) {
+        let write = self.0.lock().unwrap().take();
+        if let Some(write) = write {
+            write.await;
+        }
+    }
+}
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
+impl Layer for Meanwhile {
+    fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        Ok(Arc::new(InterceptedStore(Around { store, rows: 1000, meanwhile: self })))
+    }
+}
+
+#[derive(Debug)]
+struct Around {
+    store: Arc<dyn Store>,
+    rows: u16,
+    meanwhile: Meanwhile,
+}
+
+#[async_trait]
+impl Intercept for Around {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        tokio::task::yield_now().await;
+        let mut query = query.clone();
+        query.top = Some(query.top.unwrap_or(self.rows).min(self.rows));
+        self.store.query(&query).await
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        self.meanwhile.happen().await;
+        self.store.write(table, partition_key, operation).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        self.meanwhile.happen().await;
+        self.store.commit(table, transaction).await
+    }
+}
