@@ -1,5 +1,5 @@
-//! What holds for any input: the bodies of the fuzz targets, and of short runs in the tests.
-//! Compiled for these two only.
+//! Promises for any input: the bodies of the fuzz targets, and of short runs in the tests. Compiled
+//! for these two only.
 
 #![allow(clippy::expect_used, reason = "a panic is what the fuzzer looks for")]
 
@@ -12,11 +12,11 @@ use crate::model::DateTime;
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
-/// An answer of the service gives a result or an error, and a transaction as many results as it
-/// has operations.
+/// An answer of the service gives a result or an error, and a transaction one result for each
+/// operation.
 #[cfg(feature = "azure")]
 pub fn answer(status: u16, header: &str, body: &[u8]) {
-    use crate::azure::protocol::Response;
+    use crate::azure::protocol::WireResponse;
     use crate::store::{Action, IfMatch, Operation};
 
     let delete = |row_key: &str| Operation {
@@ -25,7 +25,7 @@ pub fn answer(status: u16, header: &str, body: &[u8]) {
     };
     let operations = [delete("a"), delete("b")];
     let headers = [("ETag", header), ("Retry-After", header), ("Date", header)];
-    let answer = || Response::new(status, headers, bytes::Bytes::copy_from_slice(body));
+    let answer = || WireResponse::new(status, headers, bytes::Bytes::copy_from_slice(body));
     let _ = answer().table_names();
     let _ = answer().row();
     let _ = answer().page();
@@ -36,8 +36,8 @@ pub fn answer(status: u16, header: &str, body: &[u8]) {
     }
 }
 
-/// A connection string gives an endpoint on the host that it names, or an error; what it shows of
-/// itself does not depend on its secret.
+/// A connection string gives an endpoint on the host that it names, or an error. Its `Debug` output
+/// does not depend on its secret.
 #[cfg(feature = "azure")]
 pub fn connection_string(text: &str) {
     use crate::azure::ConnectionString;
@@ -51,7 +51,7 @@ pub fn connection_string(text: &str) {
     for (parsed, endpoint, host) in services {
         let Ok(parsed) = parsed else { continue };
         let given = [endpoint, "endpointsuffix", "usedevelopmentstorage"];
-        // `xn--` may start what is no name of a host.
+        // Text that starts with `xn--` may not be a host name.
         if !given.iter().any(|name| lower.contains(name))
             && let Ok(url) = Url::parse(&parsed.endpoint)
         {
@@ -62,7 +62,7 @@ pub fn connection_string(text: &str) {
     }
 }
 
-/// What it shows of itself is what it would show with another secret.
+/// The `Debug` output is the same as with another secret.
 #[cfg(feature = "azure")]
 fn shows_no_secret(text: &str, parsed: &crate::azure::ConnectionString) {
     use crate::azure::{Credential, SharedKey};
@@ -78,8 +78,8 @@ fn shows_no_secret(text: &str, parsed: &crate::azure::ConnectionString) {
     assert!(others.any(|other| format!("{other:?}") == shown), "{shown}");
 }
 
-/// A filter is read back as the comparisons it was made of, whatever their values; one with a name
-/// that is none is not sent.
+/// A filter is read back as the comparisons that it was made of, whatever their values. One with an
+/// invalid name is not sent.
 pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
     use crate::model::Edm;
     use crate::query::{Comparison, Filter};
@@ -107,7 +107,7 @@ pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
     }
 }
 
-/// A value as [`tokens`] gives it.
+/// Returns a value as [`tokens`] does.
 fn token(value: &crate::model::Edm) -> String {
     use crate::model::Edm;
     match value {
@@ -119,7 +119,8 @@ fn token(value: &crate::model::Edm) -> String {
     }
 }
 
-/// The words of a filter. Quoted text is one, without its last quote and with none doubled.
+/// Splits a filter into words. Quoted text is one word, without its last quote, with doubled quotes
+/// single.
 fn tokens(filter: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut characters = filter.chars().peekable();
@@ -147,15 +148,15 @@ fn tokens(filter: &str) -> Vec<String> {
     tokens
 }
 
-/// The filter that a server reads from the request, if one is sent.
+/// Returns the filter that a server reads from the request, if one is sent.
 #[cfg(feature = "azure")]
 fn sent(filter: crate::query::Filter) -> Option<String> {
-    use crate::azure::protocol::{Dialect, Service};
+    use crate::azure::protocol::{Dialect, TableService};
     use crate::query::{KeyRange, RowQuery};
 
     let table = crate::model::TableName::new("Fuzzed").expect("a table name");
     let query = RowQuery { filter: Some(filter), ..RowQuery::new(table, KeyRange::ALL) };
-    let service = Service::new("https://fuzzed", Dialect::Storage);
+    let service = TableService::new("https://fuzzed", Dialect::Storage);
     let target = service.query(&query).ok()?.target;
     let url = azure_core::http::Url::parse(&format!("https://fuzzed{target}")).expect("a URL");
     let parameters: Vec<_> = url.query_pairs().into_owned().collect();
@@ -163,8 +164,7 @@ fn sent(filter: crate::query::Filter) -> Option<String> {
     (name == "$filter").then(|| filter.clone())
 }
 
-/// A page gives its rows or an error, and those that are read are those that are there, each as it
-/// is read by itself.
+/// A page gives its rows or an error. All of its rows are read, each as if it were read alone.
 pub fn page(json: &[u8]) {
     let rows = split_page(json);
     if let Ok(read) = read_page::<DynamicEntity>(0, json) {
@@ -178,7 +178,7 @@ pub fn page(json: &[u8]) {
     let _ = read_etag(json);
 }
 
-/// A stored key gives the values that would write it, or an error.
+/// A stored key gives the values that write it again, or an error.
 pub fn key(text: &str) {
     writes_what_it_reads::<Plain, String>(text);
     writes_what_it_reads::<Plain, char>(text);
@@ -205,14 +205,14 @@ pub fn key(text: &str) {
     }
 }
 
-/// No second text is read as the same value: what can be read is what is written.
+/// No two texts are read as the same value: a text that can be read is the one that is written.
 fn writes_what_it_reads<X, T: KeyPart<X>>(text: &str) {
     let mut reader = KeyReader::new("Fuzzed", Escape::Reject, text);
     let (Ok(value), Ok(())) = (reader.part::<X, T>("component", ""), reader.finish()) else {
         return;
     };
     let mut key = KeyText::new("Fuzzed", Escape::Reject);
-    // Text that the service forbids can be read, and not written.
+    // Text that the service forbids can be read, but not written.
     if key.part::<X, T>("component", &value, "").is_ok()
         && let Ok(written) = key.finish()
     {
@@ -230,8 +230,8 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_fuzzing_has_found_stay_refused() {
-        // Once read as the ninth of September.
+    fn texts_that_fuzzing_found_are_refused() {
+        // These were once read as the ninth of September.
         for text in ["1999-9-9-9", "1999-09-9-", "999-009-09"] {
             super::key(text);
         }
@@ -285,7 +285,7 @@ mod tests {
         #![proptest_config(config())]
 
         #[test]
-        fn no_connection_string_reaches_past_its_place(
+        fn no_connection_string_changes_the_host(
             any in any::<String>(),
             settings in "((accountname|AccountKey|SharedAccessSignature|EndpointSuffix|TableEndpoint|DefaultEndpointsProtocol|UseDevelopmentStorage|[A-Za-z]{1,4})=(true|https?|sv=1&sig=[!-:]{1,6}|[A-Za-z0-9+/]{4}|[-a-z0-9]{1,8}|[ -~]{0,8});){1,4}",
             account in "[-a-zA-Z0-9./@:?#]{1,12}",

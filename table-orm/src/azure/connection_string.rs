@@ -1,27 +1,28 @@
 //! Connection strings, as the Azure portal shows them.
 
-use super::account_service::AccountService;
-use super::auth::{Kind, is_account_name};
-use super::endpoint::parse_endpoint;
-use super::{ConnectError, Credential, SharedKey};
+use super::auth::{Credential, CredentialKind, SharedKey, is_account_name};
+use super::endpoint::{AccountService, parse_endpoint};
+use super::error::{ConnectError, ConnectionStringError};
 use std::str::FromStr;
 
-/// The account of Azurite, the same everywhere and no secret (Azurite documentation, "Well-known
-/// storage account and key").
+/// The account of Azurite. It is the same everywhere and not secret (Azurite documentation,
+/// "Well-known storage account and key").
 const AZURITE_ACCOUNT: &str = "devstoreaccount1";
 const AZURITE_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 /// The endpoint and credential that a connection string names.
 ///
-/// Parsed, it is that of the table service; [`queues`](Self::queues) reads that of the queue
-/// service. Settings for the service are read, those for others passed over, and names that are
-/// neither refused:
-/// `UseDevelopmentStorage=true` with or without `DevelopmentStorageProxyUri`; or `AccountName` and
-/// `AccountKey`, or `SharedAccessSignature`, with `TableEndpoint` or `QueueEndpoint`, or with
-/// `EndpointSuffix` and `DefaultEndpointsProtocol` where these are not `core.windows.net` and
-/// `https`. Names in any case. Quotes around the whole, as in files of environment variables, are
-/// left out.
+/// `parse` reads the endpoint of the table service, [`queues`](Self::queues) that of the queue
+/// service. The connection string has one of these forms:
+///
+/// - `UseDevelopmentStorage=true`, for Azurite, with or without `DevelopmentStorageProxyUri`;
+/// - `AccountName` and `AccountKey`, with `TableEndpoint` or `QueueEndpoint`, or with
+///   `EndpointSuffix` (default `core.windows.net`) and `DefaultEndpointsProtocol` (default `https`);
+/// - `SharedAccessSignature` in place of `AccountKey`.
+///
+/// The case of names does not matter. Settings of other services are ignored, unknown names
+/// refused. Quotes around the whole text, as in files of environment variables, are removed.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
     /// The URL of the service.
@@ -30,39 +31,7 @@ pub struct ConnectionString {
     pub credential: Credential,
 }
 
-/// A connection string that cannot be read. Shows none of its values.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectionStringError {
-    /// A part without `=`, or with no name before it, by its place from 1.
-    #[error("part {0} of the connection string is not `Name=value`")]
-    NoSetting(usize),
-    /// A setting that connection strings of Azure Storage do not have.
-    #[error(
-        "`{0}` is no setting of Azure Storage's connection strings; correct its name or leave it out"
-    )]
-    Unknown(String),
-    /// A setting given twice.
-    #[error("the connection string gives `{0}` twice")]
-    Twice(&'static str),
-    /// A setting that is needed and not there.
-    #[error("the connection string does not give {0}")]
-    Missing(&'static str),
-    /// A setting whose value is to be base64 text.
-    #[error("the connection string gives `{0}` a value that is not base64")]
-    NotBase64(&'static str),
-    /// A setting whose value cannot be used.
-    #[error("the connection string gives `{0}` a value that cannot be used")]
-    Invalid(&'static str),
-    /// A setting whose value is no endpoint.
-    #[error(
-        "the connection string gives `{0}` a value that is not an http or https URL without user, \
-         query and fragment; a signature has a setting of its own, `SharedAccessSignature`"
-    )]
-    Endpoint(&'static str),
-}
-
-/// The settings that are passed over.
+/// The settings that are ignored.
 const OTHERS: [&str; 9] = [
     "AccountKeyName",
     "BlobEndpoint",
@@ -75,7 +44,7 @@ const OTHERS: [&str; 9] = [
     "WebEndpoint",
 ];
 
-/// The settings that matter for tables and queues.
+/// The settings of tables and queues.
 const NAMES: [&str; 9] = [
     "AccountName",
     "AccountKey",
@@ -89,16 +58,17 @@ const NAMES: [&str; 9] = [
 ];
 
 impl ConnectionString {
-    /// The endpoint and credential of the queue service.
+    /// Reads the endpoint and credential of the queue service.
     ///
     /// # Errors
-    /// Text that cannot be read, or that gives no endpoint or no credential.
+    /// Returns [`ConnectionStringError`] when the text cannot be read, or lacks an endpoint or a
+    /// credential.
     pub fn queues(text: &str) -> Result<Self, ConnectionStringError> {
         Self::read(text, AccountService::Queues)
     }
 
-    /// The account's key, where the connection string gives it and not a signature: what signs a
-    /// [`TableSas`](super::TableSas) to hand out.
+    /// Returns the account's key, which signs a [`TableSas`](super::TableSas) to hand out; `None`
+    /// when the connection string has a signature instead.
     ///
     /// ```
     /// use table_orm::TableName;
@@ -116,8 +86,8 @@ impl ConnectionString {
     #[must_use]
     pub const fn shared_key(&self) -> Option<&SharedKey> {
         match &self.credential.0 {
-            Kind::SharedKey(key) => Some(key),
-            Kind::Sas(_) | Kind::Token(_) => None,
+            CredentialKind::SharedKey(key) => Some(key),
+            CredentialKind::Sas(_) | CredentialKind::Token(_) => None,
         }
     }
 
@@ -167,7 +137,7 @@ impl<'s> Settings<'s> {
         Ok(Self(values))
     }
 
-    /// The value of a setting; an empty one counts as none.
+    /// Returns the value of a setting. An empty value counts as absent.
     fn get(&self, name: &str) -> Option<&'s str> {
         let index = NAMES.iter().position(|known| *known == name)?;
         self.0[index].filter(|value| !value.is_empty())
@@ -195,7 +165,7 @@ impl<'s> Settings<'s> {
             return Err(ConnectionStringError::Invalid("DefaultEndpointsProtocol"));
         }
         let suffix = self.get("EndpointSuffix").unwrap_or("core.windows.net");
-        // What ends the host's name would have another host asked.
+        // A name that ends the host's name would send the request to another host.
         if !is_account_name(account) {
             return Err(ConnectionStringError::Invalid("AccountName"));
         }
@@ -223,19 +193,20 @@ impl<'s> Settings<'s> {
     }
 }
 
-/// The text without one pair of quotes around it.
+/// Removes one pair of quotes around the text.
 fn unquoted(text: &str) -> &str {
     let within = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
     within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
-/// Whether the text may be shown as a name: a key whose own name is missing has `=` at its end too.
+/// Returns whether the text may be shown as a name. A key without its name ends with `=` and so
+/// looks like a setting.
 fn could_be_name(text: &str) -> bool {
     (1..=30).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// The endpoint that a setting gives, unless it holds more: that may be a secret, and `Debug` output
-/// shows endpoints.
+/// Returns the endpoint of a setting. Refuses one that holds more, because that may be a secret,
+/// and `Debug` output shows endpoints.
 fn checked(endpoint: String, setting: &'static str) -> Result<String, ConnectionStringError> {
     match parse_endpoint(&endpoint) {
         Ok(_) => Ok(endpoint),
@@ -245,7 +216,7 @@ fn checked(endpoint: String, setting: &'static str) -> Result<String, Connection
 
 fn shared_key(account: &str, key: &str) -> Result<Credential, ConnectionStringError> {
     match SharedKey::new(account, key) {
-        Ok(key) => Ok(Credential(Kind::SharedKey(key))),
+        Ok(key) => Ok(Credential(CredentialKind::SharedKey(key))),
         Err(ConnectError::AccountName) => Err(ConnectionStringError::Invalid("AccountName")),
         Err(_) => Err(ConnectionStringError::NotBase64("AccountKey")),
     }
@@ -260,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_is_given_or_made_of_account_and_suffix() {
+    fn the_endpoint_is_a_setting_or_built_from_account_and_suffix() {
         let key = "AccountName=acc;AccountKey=c2VjcmV0";
         assert_eq!(endpoint(key), "https://acc.table.core.windows.net");
         assert_eq!(
@@ -280,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_other_services_are_passed_over() {
+    fn settings_of_other_services_are_ignored() {
         let blobs = "BlobEndpoint=https://b/;fileendpoint=https://f/;DfsEndpoint=https://d/";
         assert_eq!(
             endpoint(&format!("{blobs};AccountName=acc;AccountKey=c2VjcmV0")),
@@ -289,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_around_the_whole_are_left_out() {
+    fn quotes_around_the_whole_text_are_removed() {
         for quote in ['"', '\''] {
             let text = format!(" {quote}AccountName=acc;AccountKey=c2VjcmV0{quote}\n");
             assert_eq!(endpoint(&text), "https://acc.table.core.windows.net");
@@ -326,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_key_can_be_had_where_one_is_given() {
+    fn the_account_key_is_returned_when_there_is_one() {
         let account = |text: &str| {
             let parsed: ConnectionString = text.parse().unwrap();
             parsed.shared_key().map(|key| key.account().to_owned())

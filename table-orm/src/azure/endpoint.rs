@@ -1,10 +1,44 @@
-//! Where a service is.
+//! Services of a storage account, and where they are.
 
-use super::ConnectError;
+use super::error::ConnectError;
 use crate::azure::protocol::Dialect;
 use azure_core::http::Url;
 use std::net::IpAddr;
 
+/// A service of a storage account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccountService {
+    Tables,
+    Queues,
+}
+
+impl AccountService {
+    /// Returns the label after the account's name in the host's name.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Tables => "table",
+            Self::Queues => "queue",
+        }
+    }
+
+    /// Returns the setting of a connection string that holds its endpoint.
+    pub(crate) const fn endpoint_setting(self) -> &'static str {
+        match self {
+            Self::Tables => "TableEndpoint",
+            Self::Queues => "QueueEndpoint",
+        }
+    }
+
+    /// Returns Azurite's port (Azurite documentation, "Listening port configuration").
+    pub(crate) const fn azurite_port(self) -> u16 {
+        match self {
+            Self::Tables => 10002,
+            Self::Queues => 10001,
+        }
+    }
+}
+
+/// Reads the URL of a service.
 pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     let url = Url::parse(endpoint.trim()).map_err(|_| ConnectError::Endpoint)?;
     let plain = matches!(url.scheme(), "http" | "https")
@@ -16,7 +50,7 @@ pub(crate) fn parse_endpoint(endpoint: &str) -> Result<Url, ConnectError> {
     if plain { Ok(url) } else { Err(ConnectError::Endpoint) }
 }
 
-/// Whether what is sent there stays on this machine.
+/// Returns whether requests to the endpoint stay on this machine.
 pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
     let host = endpoint.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -28,8 +62,9 @@ pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
 /// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
 const COSMOS_EMULATOR_PORT: u16 = 8902;
 
-/// Cosmos DB's hosts are `{account}.table.cosmos.azure.com`, those of old accounts
-/// `{account}.table.cosmosdb.azure.com`, and other last labels in other clouds.
+/// Determines which implementation answers. Hosts of Cosmos DB are
+/// `{account}.table.cosmos.azure.com`, `{account}.table.cosmosdb.azure.com` for old accounts, with
+/// other last labels in other clouds.
 pub(crate) fn dialect(endpoint: &Url) -> Dialect {
     let host = endpoint.host_str().unwrap_or_default();
     let is_account = host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.");
@@ -60,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn cosmos_is_known_by_its_host_and_its_emulator_by_its_port() {
+    fn cosmos_is_recognised_by_its_host_and_its_emulator_by_its_port() {
         let dialect = |endpoint: &str| dialect(&parse_endpoint(endpoint).unwrap());
         assert_eq!(dialect("https://a.table.cosmos.azure.com:443/"), Dialect::Cosmos);
         assert_eq!(dialect("https://a.table.cosmosdb.azure.com:443/"), Dialect::Cosmos);

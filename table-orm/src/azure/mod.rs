@@ -1,13 +1,12 @@
-//! The Azure store: Azure Table Storage, Cosmos DB for Table, or Azurite, over HTTP.
+//! The store in Azure Table Storage, Cosmos DB for Table or Azurite, over HTTP.
 //!
-//! [`protocol`] says what to send; this is the transport around it: the pipeline
-//! of `azure_core`, pooled connections, and a signature made afresh for each try.
+//! [`protocol`] builds requests and reads answers, without I/O. The modules around it send them,
+//! through the pipeline of `azure_core`, pooled connections, and a new signature for each try.
 //!
-//! Invariants: every method of the store sends one request (`list_tables` one a page) and never
-//! retries by itself; keys, signatures and tokens are in no error, log or `Debug` output.
+//! Invariants: every method of the store sends one request (`list_tables` one for each page) and
+//! never retries by itself. Keys, signatures and tokens appear in no error, log or `Debug` output.
 //!
-//! The guide's chapter [Connecting](crate::guide::run::connecting) says what an app needs to know
-//! to run against it.
+//! The guide's chapter [Connecting](crate::guide::run::connecting) shows how an app uses it.
 //!
 //! ```
 //! use table_orm::Tables;
@@ -15,50 +14,54 @@
 //! # Ok::<(), table_orm::Error>(())
 //! ```
 
-pub(crate) mod account_service;
 mod auth;
 pub(crate) mod connect;
 mod connection_string;
 pub(crate) mod endpoint;
+mod error;
+mod options;
 pub mod protocol;
 #[cfg(feature = "azure-queue")]
 mod queues;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod transport;
 
 pub use auth::{Credential, Permissions, SasError, SharedKey, TableSas};
 /// The error of a [`TokenCredential`] or a [`Policy`]: `azure_core::Error`.
 #[doc(inline)]
 pub use azure_core::Error as CoreError;
-/// A token, and until when it is good: what a [`TokenCredential`] gives.
+/// A token and its expiry, which a [`TokenCredential`] returns.
 #[doc(inline)]
 pub use azure_core::credentials::AccessToken;
-/// What gives the tokens of Entra ID, such as the credentials of the crate `azure_identity`.
+/// A source of tokens of Entra ID, such as the credentials of the crate `azure_identity`.
 #[doc(inline)]
 pub use azure_core::credentials::TokenCredential;
-/// How a token is asked for: an argument of [`TokenCredential::get_token`].
+/// Options of [`TokenCredential::get_token`].
 #[doc(inline)]
 pub use azure_core::credentials::TokenRequestOptions;
 /// The kind of a [`CoreError`].
 #[doc(inline)]
 pub use azure_core::error::ErrorKind as CoreErrorKind;
-/// More settings of the HTTP pipeline: [`ConnectOptions::client`].
+/// More settings of the HTTP pipeline, for [`ConnectOptions::client`].
 #[doc(inline)]
 pub use azure_core::http::ClientOptions;
-/// What the policies of one call tell each other: an argument of [`Policy::send`].
+/// Values that the policies of one call share; an argument of [`Policy::send`].
 #[doc(inline)]
 pub use azure_core::http::Context;
-/// A request on its way through the policies.
+/// A request that passes through the policies.
 #[doc(inline)]
 pub use azure_core::http::Request as HttpRequest;
-/// A step that every request passes on its way out, and its answer on the way back.
+/// A step of the pipeline, which every request and its answer pass.
 #[doc(inline)]
 pub use azure_core::http::policies::Policy;
-/// What [`Policy::send`] returns: the answer, or a [`CoreError`].
+/// The result of [`Policy::send`]: the answer, or a [`CoreError`].
 #[doc(inline)]
 pub use azure_core::http::policies::PolicyResult;
-pub use connect::{ConnectError, ConnectOptions};
-pub use connection_string::{ConnectionString, ConnectionStringError};
+pub use connection_string::ConnectionString;
+pub use error::{ConnectError, ConnectionStringError};
+pub use options::ConnectOptions;
 pub use protocol::{CorsMethod, CorsRule};
 #[cfg(feature = "azure-queue")]
 pub use queues::AzureQueues;

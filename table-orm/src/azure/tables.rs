@@ -1,10 +1,12 @@
-//! Tables of an account: a [`Store`] over HTTP.
+//! The tables of an account: a [`Store`] over HTTP.
 
 use super::auth::Credential;
-use super::connect::{self, ConnectError, ConnectOptions};
+use super::connect;
 use super::connection_string::ConnectionString;
-use super::protocol::CorsRule;
-use crate::azure::protocol::{Method, Request, Response, Service};
+use super::endpoint::{AccountService, dialect, parse_endpoint};
+use super::error::ConnectError;
+use super::options::ConnectOptions;
+use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
@@ -21,68 +23,87 @@ use std::fmt;
 use std::iter::successors;
 use std::sync::Arc;
 
-/// A [`Store`] in an Azure account. Clones share its connections, those of each runtime by
-/// themselves: it may be used in several.
+/// A [`Store`] in an Azure account.
+///
+/// Clones share its connections. It may be used from several runtimes, each of which has
+/// connections of its own.
 #[derive(Clone)]
 pub struct AzureStore {
-    pub(super) endpoint: Url,
-    pub(super) service: Service,
-    pub(super) pipeline: Pipeline,
-    /// What to look at when a request is not authorized; empty where the credential is not known.
-    pub(super) advice: Arc<str>,
+    endpoint: Url,
+    service: TableService,
+    pipeline: Pipeline,
+    /// What to check when a request is not authorized; empty for an unknown credential.
+    help: Arc<str>,
 }
 
 impl AzureStore {
-    /// The store at `endpoint`, such as `https://account.table.core.windows.net`, with a key, a
-    /// shared access signature, or a credential of Entra ID.
+    /// Opens the store at `endpoint`, such as `https://account.table.core.windows.net`, with a key,
+    /// a shared access signature, or a credential of Entra ID. Sends nothing yet.
     ///
     /// # Errors
-    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, a signature over the
-    /// network's plain `http` that does not allow it, or an HTTP client that cannot start.
+    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or
+    /// a signature for https only would go over plain `http`, or when the HTTP client cannot start.
     pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
         Self::with_options(endpoint, credential, ConnectOptions::default())
     }
 
-    /// The store that a connection string names.
+    /// Opens the store that a connection string names. Sends nothing yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new), or a connection string that cannot be read.
+    /// Returns [`ConnectError`] when the connection string cannot be read, and as
+    /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
         let ConnectionString { endpoint, credential } = text.parse()?;
         Self::new(&endpoint, credential)
     }
 
-    /// The store at `endpoint`, with other timeouts or another HTTP client.
+    /// Opens the store at `endpoint`, with other timeouts or another HTTP client. Sends nothing
+    /// yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new), or options that no request could be sent with.
+    /// Returns [`ConnectError`] when no request could be sent with these options, and as
+    /// [`new`](Self::new).
     pub fn with_options(
         endpoint: &str,
         credential: impl Into<Credential>,
         options: ConnectOptions,
     ) -> Result<Self, ConnectError> {
-        connect::connect(endpoint, credential.into(), options)
+        let (url, credential) = (parse_endpoint(endpoint)?, credential.into());
+        let (help, limit) = (credential.help(), options.request_timeout);
+        let authorize = connect::authorization(limit, AccountService::Tables, &url, credential)?;
+        let pipeline = connect::pipeline(&url, vec![authorize], options)?;
+        Ok(Self::through(url, pipeline, &help))
     }
 
-    /// The rules for browsers of the account's table service. Cosmos DB has none.
+    /// Returns the store at an endpoint whose requests go through a pipeline. `help` says what to
+    /// check when a request is not authorized.
+    pub(crate) fn through(endpoint: Url, pipeline: Pipeline, help: &str) -> Self {
+        let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
+        Self { endpoint, service, pipeline, help: help.into() }
+    }
+
+    /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
+    /// them.
     ///
     /// # Errors
-    /// When the service cannot be reached or refuses; a signature of one table may not ask.
+    /// Returns [`StoreError`] when the service cannot be reached or refuses. A signature of one
+    /// table does not suffice.
     pub async fn cors_rules(&self) -> Result<Vec<CorsRule>, StoreError> {
         self.send(self.service.cors_rules()).await?.cors_rules()
     }
 
-    /// Replaces the rules for browsers of the account's table service, for all of its tables; no
-    /// rules turn them off. Its other properties stay as they are.
+    /// Replaces the rules for browsers of the account's table service, for all of its tables. No
+    /// rules turn them off. The service's other properties are unchanged.
     ///
     /// # Errors
-    /// `InvalidInput`, and nothing is sent, for more than 5 rules, more than 2 KiB of them, or one
-    /// over a limit of [`CorsRule`]. Else as [`cors_rules`](Self::cors_rules).
+    /// Fails with `InvalidInput` before anything is sent when there are more than 5 rules, more
+    /// than 2 KiB of them, or a rule exceeds a limit of [`CorsRule`]; and as
+    /// [`cors_rules`](Self::cors_rules).
     pub async fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<(), StoreError> {
         self.send(self.service.set_cors_rules(rules)?).await?.done()
     }
 
-    async fn send(&self, request: Request) -> Result<Response, StoreError> {
+    async fn send(&self, request: WireRequest) -> Result<WireResponse, StoreError> {
         let (path, query) = request.target.split_once('?').unzip();
         let path = path.unwrap_or(&request.target);
         let mut url = self.endpoint.clone();
@@ -101,8 +122,8 @@ impl AzureStore {
         for (name, value) in request.headers {
             headers.insert(HeaderName::from(name), HeaderValue::from_cow(value));
         }
-        // The pipeline adds one too, but on its way makes an error with a backtrace, which costs
-        // more than all the rest where `RUST_BACKTRACE` is set.
+        // The pipeline would add one too, but first builds an error with a backtrace, which costs
+        // more than all the rest when `RUST_BACKTRACE` is set.
         headers.insert(CLIENT_REQUEST_ID, HeaderValue::from(Uuid::new_v4().to_string()));
         *sent.headers_mut() = headers.into();
         sent.set_body(request.body);
@@ -113,32 +134,32 @@ impl AzureStore {
         let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
         let body = whole(body).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let response = Response::new(status.into(), headers, body);
+        let response = WireResponse::new(status.into(), headers, body);
         match status.into() {
-            401 | 403 => Err(self.advised(response.fault())),
+            401 | 403 => Err(self.with_help(response.fault())),
             _ => Ok(response),
         }
     }
 
-    /// The service's error, and where it is that of a request without authorization, what to check.
-    fn advised(&self, mut error: StoreError) -> StoreError {
-        if error.is_unauthorized() && !self.advice.is_empty() {
-            let told = error.message.trim_end_matches('.');
-            error.message = format!("{told}; {}", self.advice);
+    /// Adds to the error of a request that was not authorized what to check.
+    fn with_help(&self, mut error: StoreError) -> StoreError {
+        if error.is_unauthorized() && !self.help.is_empty() {
+            let message = error.message.trim_end_matches('.');
+            error.message = format!("{message}; {}", self.help);
         }
         error
     }
 }
 
-/// A body read to its end. One that comes in one piece, as from this store's own HTTP client, is
-/// not copied, which the pipeline's `send` does twice.
+/// Reads a body to its end. A body in one piece, as from this store's own HTTP client, is not
+/// copied; the pipeline's `send` would copy it twice.
 async fn whole(mut body: AsyncResponseBody) -> azure_core::Result<Bytes> {
     let first = body.try_next().await?.unwrap_or_default();
     let rest = body.collect().await?;
     Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
 }
 
-/// Shows the endpoint only: what a caller's credential or HTTP client shows of itself is not known.
+/// Shows the endpoint only, because a caller's credential or HTTP client may show secrets.
 impl fmt::Debug for AzureStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AzureStore")
@@ -147,23 +168,23 @@ impl fmt::Debug for AzureStore {
     }
 }
 
-/// The error of a request to `service` to which no answer came.
+/// Builds the error of a request to `service` that was not answered.
 pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
         ErrorKind::Connection => {
             (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
         }
         ErrorKind::Credential => {
-            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token could be had".to_owned())
+            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token is available".to_owned())
         }
-        _ => (ErrorCode::NO_ANSWER, format!("no answer of {service}")),
+        _ => (ErrorCode::NO_ANSWER, format!("no answer from {service}")),
     };
-    // Without the pipeline's own error around it, whose `Debug` may be pages of backtrace.
+    // Without the pipeline's error around it, whose `Debug` output may be pages of backtrace.
     let error = error.into_inner().unwrap_or_else(Into::into);
     let first: &(dyn Error + 'static) = &*error;
     let reasons = successors(Some(first), |&error| error.source());
     let mut reasons: Vec<_> = reasons.map(ToString::to_string).collect();
-    // Some errors repeat what lies below them.
+    // Some errors repeat the text of their source.
     reasons.dedup();
     let message = format!("{message}: {}", reasons.join(": "));
     let error = StoreError::new(code, message).caused_by(error);
@@ -196,7 +217,7 @@ impl Store for AzureStore {
             }
             next = token;
         }
-        // Azurite lists tables as they were created.
+        // Azurite lists tables in the order of their creation.
         tables.sort_by_cached_key(|name| name.as_str().to_ascii_lowercase());
         Ok(tables)
     }
@@ -234,6 +255,6 @@ impl Store for AzureStore {
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
         let response = self.send(request).await?;
-        response.committed(&transaction.operations).map_err(|error| self.advised(error))
+        response.committed(&transaction.operations).map_err(|error| self.with_help(error))
     }
 }

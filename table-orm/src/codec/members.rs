@@ -4,7 +4,7 @@ use super::json::Json;
 use super::name_cache::{CachedName, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
 use crate::key::{KeyError, StoredKeys};
-use crate::model::{DateTime, ETag};
+use crate::model::{DateTime, ETAG_MEMBER, ETag, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, Visitor};
 use std::borrow::Cow;
@@ -135,10 +135,10 @@ impl<'c, 'de> Members<'c, 'de> {
     /// When the row is not JSON.
     pub fn other(&mut self, name: &str) -> Result<(), RowFault> {
         let slot = match name {
-            "PartitionKey" => &mut self.context.partition_key,
-            "RowKey" => &mut self.context.row_key,
-            "Timestamp" => &mut self.context.timestamp,
-            "odata.etag" => &mut self.context.stated_etag,
+            PARTITION_KEY => &mut self.context.partition_key,
+            ROW_KEY => &mut self.context.row_key,
+            TIMESTAMP => &mut self.context.timestamp,
+            ETAG_MEMBER => &mut self.context.stated_etag,
             _ => return self.json.ignore(),
         };
         *slot = self.json.text()?;

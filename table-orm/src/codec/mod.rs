@@ -4,6 +4,7 @@ mod error;
 mod json;
 mod members;
 mod name_cache;
+mod object;
 mod overlay;
 mod property;
 mod seen_names;
@@ -17,7 +18,14 @@ pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;
 pub(crate) use name_cache::NameCache;
+#[cfg(feature = "embedded")]
+pub(crate) use object::RawMember;
+#[cfg(any(feature = "azure", feature = "embedded"))]
+pub(crate) use object::visit_members;
+#[cfg(feature = "azure")]
+pub(crate) use object::write_member;
+pub(crate) use object::{MembersByName, members_by_name, write_object};
 pub(crate) use overlay::overlay;
 #[cfg(any(feature = "azure", fuzzing, test))]
 pub(crate) use writer::is_property_name;
-pub(crate) use writer::write_string;
+pub(crate) use writer::{KEYS_FRAME, write_keys, write_string};

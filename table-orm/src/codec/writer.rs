@@ -7,7 +7,8 @@ use super::seen_names::SeenNames;
 use super::{PropertyError, PropertyFault};
 use crate::model::{
     DateTime, Edm, EdmType, MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES,
-    MAX_STRING_UNITS, entity_size, order, property_size,
+    MAX_STRING_UNITS, PARTITION_KEY, ROW_KEY, SYSTEM_PROPERTIES, TYPE_ANNOTATION, entity_size,
+    order, property_size,
 };
 use base64::Engine as _;
 use serde::Serialize;
@@ -25,9 +26,6 @@ pub enum Limit {
 
 /// Up to this many names, comparing each pair is faster than sorting.
 const FEW_NAMES: usize = 32;
-
-/// The names that the service writes itself.
-const SYSTEM: [&[u8]; 3] = [b"PartitionKey", b"RowKey", b"Timestamp"];
 
 /// The properties of one row, as JSON members.
 #[derive(Debug, Clone)]
@@ -51,7 +49,7 @@ impl PropertiesWriter {
     #[must_use]
     pub fn new(entity: &'static str) -> Self {
         let mut seen = SeenNames::default();
-        SYSTEM.iter().for_each(|name| seen.add(name));
+        SYSTEM_PROPERTIES.iter().for_each(|name| seen.add(name.as_bytes()));
         Self {
             entity,
             json: Vec::with_capacity(512),
@@ -144,15 +142,15 @@ impl PropertiesWriter {
         if !self.seen.may_repeat {
             return Ok(());
         }
-        let names = self.names();
+        let (names, system) = (self.names(), SYSTEM_PROPERTIES.map(str::as_bytes));
         let twice = if self.names.len() <= FEW_NAMES {
             let before = |index, name| names.clone().take(index).any(|earlier| earlier == name);
             let mut found = names.clone().enumerate();
             found
-                .find(|&(index, name)| SYSTEM.contains(&name) || before(index, name))
+                .find(|&(index, name)| system.contains(&name) || before(index, name))
                 .map(|(_, name)| name)
         } else {
-            let mut sorted: Vec<_> = SYSTEM.into_iter().chain(names).collect();
+            let mut sorted: Vec<_> = system.into_iter().chain(names).collect();
             sorted.sort_unstable();
             sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
         };
@@ -353,7 +351,8 @@ impl PropertyWriter<'_> {
             value(json);
             json.extend_from_slice(b",\"");
             json.extend_from_slice(name.as_bytes());
-            json.extend_from_slice(b"@odata.type\":\"");
+            json.extend_from_slice(TYPE_ANNOTATION.as_bytes());
+            json.extend_from_slice(b"\":\"");
             json.extend_from_slice(edm.name().as_bytes());
             json.push(b'"');
         })
@@ -383,6 +382,19 @@ pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
         json.push(b'"');
     } else {
         number(json, value);
+    }
+}
+
+/// The bytes that [`write_keys`] adds to keys without escapes.
+pub(crate) const KEYS_FRAME: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
+
+/// Starts a row's object with the members of its keys.
+pub(crate) fn write_keys(json: &mut Vec<u8>, partition_key: &str, row_key: &str) {
+    for (start, name, key) in [("{\"", PARTITION_KEY, partition_key), (",\"", ROW_KEY, row_key)] {
+        for text in [start, name, "\":"] {
+            json.extend_from_slice(text.as_bytes());
+        }
+        write_string(json, key);
     }
 }
 

@@ -1,10 +1,12 @@
-//! The store through a client of the `azure_data_tables` crate, for apps that hold one.
+//! A store that sends through a client of the `azure_data_tables` crate, for apps that have one.
 //!
-//! That crate is no longer maintained, and what it sends and reads has faults: a failed transaction
-//! counts as success, quotes in keys break, plain 64-bit numbers lose digits, each request opens a
-//! connection. So of the client only its endpoint, credential, policies and transport are used. What
-//! travels is written and read by [`protocol`](crate::azure::protocol), as in the
-//! [Azure store](crate::azure), whose invariants hold here too. New apps have no need of this store.
+//! That crate is no longer maintained and has faults: it reports a failed transaction as success,
+//! breaks on quotes in keys, loses digits of plain 64-bit numbers, and opens a connection for each
+//! request. So this store uses the client's endpoint, credential, policies and transport only, and
+//! writes and reads bodies with [`protocol`](crate::azure::protocol), as the [Azure
+//! store](crate::azure) does. New apps should use that one.
+//!
+//! Invariants: those of the [Azure store](crate::azure).
 //!
 //! ```no_run
 //! use azure_data_tables::clients::TableServiceClientBuilder;
@@ -20,22 +22,22 @@
 //! # }
 //! ```
 
-mod passage;
+mod pipeline;
 
-use crate::azure::connect::{ConnectError, ConnectOptions};
 use crate::azure::endpoint::parse_endpoint;
-use crate::azure::{AzureStore, ClientOptions, connect};
+use crate::azure::{AzureStore, ClientOptions, ConnectError, ConnectOptions, connect};
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use azure_core::http::Transport;
 use azure_data_tables::clients::TableServiceClient;
-use passage::Passage;
+use pipeline::PipelineTransport;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Azurite closes idle connections after 5 s; a request must not meet the closing.
+/// How long a connection stays idle: Azurite closes idle connections after 5 s, and no request
+/// should meet a closed one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// A [`Store`] through a [`TableServiceClient`]. Clones share it.
@@ -43,12 +45,12 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 pub struct DataTablesStore(AzureStore);
 
 impl DataTablesStore {
-    /// What the client must be built with: the policies that let requests of this store through,
-    /// pooled connections, the timeouts of [`ConnectOptions`], and no retries, which
-    /// [`Retry`](crate::layer::Retry) makes. More policies may be added, and the transport replaced.
+    /// Returns the options to build the client with: the policies of this store, pooled
+    /// connections, the timeouts of [`ConnectOptions`], and no retries, which are the task of
+    /// [`Retry`](crate::layer::Retry). An app may add policies and replace the transport.
     ///
     /// # Errors
-    /// When the HTTP client cannot start.
+    /// Returns [`ConnectError::Transport`] when the HTTP client cannot start.
     pub fn options() -> Result<azure_core_0_21::ClientOptions, ConnectError> {
         let limits = ConnectOptions::default();
         let client = reqwest_0_12::Client::builder()
@@ -64,25 +66,26 @@ impl DataTablesStore {
         let transport = azure_core_0_21::TransportOptions::new(Arc::new(client));
         let mut options = azure_core_0_21::ClientOptions::new(transport)
             .retry(azure_core_0_21::RetryOptions::none());
-        options.per_call_policies_mut().push(Arc::new(passage::Enter));
-        options.per_retry_policies_mut().push(Arc::new(passage::Leave));
+        options.per_call_policies_mut().push(Arc::new(pipeline::InjectPolicy));
+        options.per_retry_policies_mut().push(Arc::new(pipeline::CapturePolicy));
         Ok(options)
     }
 
-    /// The store at the client's endpoint. Nothing is sent.
+    /// Opens the store at the client's endpoint. Sends nothing.
     ///
     /// # Errors
-    /// [`ConnectError::ClientOptions`] for a client that was not built with
-    /// [`options`](Self::options); a query of one row may have been sent then.
+    /// Returns [`ConnectError::ClientOptions`] when the client was not built with
+    /// [`options`](Self::options). The client may then have sent a query for one row.
     pub async fn new(client: TableServiceClient) -> Result<Self, ConnectError> {
-        let passage = Passage::new(client);
-        let endpoint = passage.endpoint().await.ok_or(ConnectError::ClientOptions)?;
+        let transport = PipelineTransport::new(client);
+        let endpoint = transport.endpoint().await.ok_or(ConnectError::ClientOptions)?;
         let url = parse_endpoint(&endpoint)?;
-        let transport = Some(Transport::new(Arc::new(passage)));
+        let transport = Some(Transport::new(Arc::new(transport)));
         let client = ClientOptions { transport, ..ClientOptions::default() };
         let options = ConnectOptions { client, ..ConnectOptions::default() };
         // The client authorizes the requests.
-        Ok(Self(connect::start(&url, Vec::new(), options)?))
+        let pipeline = connect::pipeline(&url, Vec::new(), options)?;
+        Ok(Self(AzureStore::through(url, pipeline, "")))
     }
 }
 

@@ -1,41 +1,42 @@
-//! Turns the writes of a caller into a request: everything that can be checked without the
-//! database is checked here, on the caller's task.
+//! The checks of a write that need no database, on the caller's task.
+//!
+//! Invariant: a [`Change`] of these functions keeps every rule that does not depend on stored rows.
 
-use super::apply::{AdmittedOperation, Request};
+use super::apply::{AdmittedOperation, Change};
 use super::{key_bytes, layout, rules};
-use crate::model::TableName;
+use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, Batch, Operation, StoreError, limits};
 use bytes::Bytes;
 
-/// One write.
+/// Checks one write.
 pub(crate) fn write(
     table: &TableName,
     partition_key: &str,
     operation: Operation,
-) -> Result<Request, StoreError> {
+) -> Result<Change, StoreError> {
     check_bytes(partition_key, std::slice::from_ref(&operation))?;
-    limits::check_key("PartitionKey", partition_key)?;
+    limits::check_key(PARTITION_KEY, partition_key)?;
     let operation = admit(partition_key, operation)?;
-    Ok(Request::Write { table: stored_name(table), operations: vec![operation] })
+    Ok(Change::Write { table: stored_name(table), operations: vec![operation] })
 }
 
-/// An entity group transaction.
-pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Request, StoreError> {
+/// Checks an entity group transaction.
+pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Change, StoreError> {
     let Batch { partition_key, operations } = transaction;
     limits::check_count(&operations)?;
     check_bytes(&partition_key, &operations)?;
-    limits::check_key("PartitionKey", &partition_key).map_err(|error| error.at(0))?;
+    limits::check_key(PARTITION_KEY, &partition_key).map_err(|error| error.at(0))?;
     limits::check_distinct(&operations)?;
     let mut admitted = Vec::with_capacity(operations.len());
     for (index, operation) in operations.into_iter().enumerate() {
         admitted.push(admit(&partition_key, operation).map_err(|error| error.at(index))?);
     }
-    Ok(Request::Write { table: stored_name(table), operations: admitted })
+    Ok(Change::Write { table: stored_name(table), operations: admitted })
 }
 
 fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation, StoreError> {
     let Operation { row_key, action } = operation;
-    limits::check_key("RowKey", &row_key)?;
+    limits::check_key(ROW_KEY, &row_key)?;
     let row = |body: Bytes| rules::normalise(&body, partition_key, &row_key);
     let action = match action {
         Action::Insert(body) => Action::Insert(row(body)?),

@@ -1,8 +1,8 @@
-//! Carries out a group of requests in one durable transaction.
+//! Applies a group of requests in one durable transaction.
 //!
-//! Invariant: a request takes effect whole or not at all, and sees the effects of those before it
-//! in the group. All its operations are checked before the first is applied; what can fail after
-//! that is only the database itself, which then drops the whole group.
+//! Invariant: a request takes effect whole or not at all, and sees the effects of earlier requests
+//! of the group. All its operations are checked before the first is applied. After that only the
+//! database itself can fail, which then discards the whole group.
 
 use super::clock::Clock;
 use super::{layout, rules, stored};
@@ -15,42 +15,42 @@ use std::collections::BTreeSet;
 
 /// A change of the database.
 #[derive(Debug)]
-pub(crate) enum Request {
-    /// Operations on different rows of one table.
+pub(crate) enum Change {
+    /// Writes different rows of one table.
     Write {
         /// The table's lower-case name.
         table: String,
-        /// Operations that the rules admit.
+        /// The checked operations.
         operations: Vec<AdmittedOperation>,
     },
-    /// A new table.
+    /// Creates a table.
     CreateTable(TableName),
-    /// A table with all its rows.
+    /// Deletes a table with all its rows.
     DeleteTable(TableName),
 }
 
-/// One write of one row, checked as far as it can be without the database.
+/// One write of one row that passed the checks without the database.
 #[derive(Debug)]
 pub(crate) struct AdmittedOperation {
     /// The row's key.
     pub(crate) key: Vec<u8>,
-    /// What happens to it; the body is a normalised row.
+    /// The action; its body is a normalised row.
     pub(crate) action: Action,
 }
 
-/// What a request brought about: the new ETag of each row it wrote, `None` for a delete.
-pub(crate) type Answer = Result<Vec<Option<ETag>>, StoreError>;
+/// The result of a request: the new ETag of each written row, `None` for a delete.
+pub(crate) type ChangeResult = Result<Vec<Option<ETag>>, StoreError>;
 
-/// The one writer of a database: what it keeps in memory between transactions.
+/// The only writer of a database, with the state that it keeps in memory between transactions.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct DatabaseWriter {
     /// The lower-case names of all tables.
     tables: BTreeSet<String>,
     clock: Clock,
 }
 
-impl Writer {
-    /// Reads, or creates, our own tables of the database.
+impl DatabaseWriter {
+    /// Reads our own tables of the database, or creates them.
     pub(crate) fn start(database: &Database) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
         let (catalog, clock) = match (
@@ -79,27 +79,27 @@ impl Writer {
         Ok(Self { tables: BTreeSet::new(), clock: Clock::after(0) })
     }
 
-    /// Carries out the requests in order. After an error, which is the database's, this writer may
-    /// be ahead of it: start another.
+    /// Applies the requests in order. An error is the database's. The writer may then be ahead of
+    /// the database, so the caller must start another.
     pub(crate) fn apply<'r>(
         &mut self,
         database: &Database,
-        requests: impl Iterator<Item = &'r Request>,
-    ) -> Result<Vec<Answer>, redb::Error> {
+        requests: impl Iterator<Item = &'r Change>,
+    ) -> Result<Vec<ChangeResult>, redb::Error> {
         let transaction = database.begin_write()?;
         let mut answers = Vec::with_capacity(requests.size_hint().0);
         let mut open = OpenTable::none(&transaction);
         for request in requests {
             answers.push(match request {
-                Request::Write { table, operations } if self.tables.contains(table) => {
+                Change::Write { table, operations } if self.tables.contains(table) => {
                     write_rows(open.get(table)?, operations, &mut self.clock)?
                 }
-                Request::Write { table, .. } => Err(table_not_found(table)),
-                Request::CreateTable(name) => {
+                Change::Write { table, .. } => Err(table_not_found(table)),
+                Change::CreateTable(name) => {
                     open.close();
                     self.create_table(&transaction, name)?
                 }
-                Request::DeleteTable(name) => {
+                Change::DeleteTable(name) => {
                     open.close();
                     self.delete_table(&transaction, name)?
                 }
@@ -125,7 +125,7 @@ impl Writer {
         &mut self,
         transaction: &WriteTransaction,
         name: &TableName,
-    ) -> Result<Answer, redb::Error> {
+    ) -> Result<ChangeResult, redb::Error> {
         let key = layout::lower_case(name.as_str()).into_owned();
         if self.tables.contains(&key) {
             return Ok(Err(StoreError::new(
@@ -143,7 +143,7 @@ impl Writer {
         &mut self,
         transaction: &WriteTransaction,
         name: &TableName,
-    ) -> Result<Answer, redb::Error> {
+    ) -> Result<ChangeResult, redb::Error> {
         let key = layout::lower_case(name.as_str());
         if !self.tables.remove(&*key) {
             return Ok(Err(StoreError::new(
@@ -157,14 +157,14 @@ impl Writer {
     }
 }
 
-/// The error of a request to a table that is not there.
+/// Builds the error of a request to a missing table.
 pub(crate) fn table_not_found(table: &str) -> StoreError {
     StoreError::new(ErrorCode::TABLE_NOT_FOUND, format!("The table `{table}` does not exist."))
 }
 
 type RowsTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
 
-/// The rows last written: requests of a group mostly go to one table.
+/// The table of the last write, kept open because requests of a group mostly go to one table.
 struct OpenTable<'t, 'r> {
     transaction: &'t WriteTransaction,
     open: Option<(&'r str, RowsTable<'t>)>,
@@ -191,12 +191,12 @@ impl<'t, 'r> OpenTable<'t, 'r> {
     }
 }
 
-/// Checks all operations against the rows, then applies them. The outer error is the database's.
+/// Checks all operations against the rows, then applies them. An outer error is the database's.
 fn write_rows(
     rows: &mut RowsTable<'_>,
     operations: &[AdmittedOperation],
     clock: &mut Clock,
-) -> Result<Answer, redb::Error> {
+) -> Result<ChangeResult, redb::Error> {
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let stored = rows.get(&*operation.key)?;
@@ -222,7 +222,8 @@ fn write_rows(
     Ok(Ok(etags))
 }
 
-/// What the row becomes, `None` for nothing; an error when the condition does not hold.
+/// Returns the row's new body, `None` when the row is deleted. Fails when the condition is not
+/// satisfied.
 fn body_to_store<'a>(
     action: &'a Action,
     stored: Option<&[u8]>,

@@ -1,16 +1,16 @@
 //! The timestamps of a store's writes.
 //!
-//! Invariant: they strictly increase over the life of the database file, also when the system
-//! clock steps back, so an ETag never comes back. The file holds a bound that no timestamp has
-//! passed; it moves a step at a time, not with every write.
+//! Invariant: they strictly increase over the life of the database file, even when the system clock
+//! steps back, so no ETag is used twice. The file holds an upper bound of all timestamps, which
+//! moves in steps and not with every write.
 
 use crate::model::DateTime;
 
-/// How far ahead the stored bound is moved: 1 s. After a crash, timestamps may run that far ahead
-/// of the system clock.
+/// The step of the stored bound: 1 s. After a crash, timestamps may be ahead of the system clock by
+/// as much.
 const STEP_TICKS: i64 = 10_000_000;
 
-/// Gives out timestamps.
+/// A source of timestamps.
 #[derive(Debug)]
 pub(crate) struct Clock {
     last: i64,
@@ -23,7 +23,8 @@ impl Clock {
         Self { last: bound, bound }
     }
 
-    /// The time, moved past every earlier timestamp; at the end of the year 9999 it stands still.
+    /// Returns the time, or the tick after the last timestamp if that is later. Stops at the end of
+    /// the year 9999.
     pub(crate) fn tick(&mut self) -> DateTime {
         let next = DateTime::now().ticks().max(self.last + 1);
         let now = DateTime::from_ticks(next).unwrap_or(DateTime::MAX);
@@ -31,12 +32,13 @@ impl Clock {
         now
     }
 
-    /// The bound to store with this transaction, when timestamps have passed the stored one.
+    /// Returns the bound to store with this transaction, when timestamps have passed the stored
+    /// one.
     pub(crate) const fn passed_bound(&self) -> Option<i64> {
         if self.last > self.bound { Some(self.last + STEP_TICKS) } else { None }
     }
 
-    /// The bound now in the file.
+    /// Records the bound that is now in the file.
     pub(crate) const fn bound_stored(&mut self, bound: i64) {
         self.bound = bound;
     }

@@ -1,31 +1,31 @@
 //! Group commit: concurrent writers share one durable transaction.
 //!
-//! Invariant: at most one leader at a time, and while requests wait there is one. A writer that
-//! finds no leader becomes it; the leader carries out all requests that wait as one group, and
-//! goes on until none waits. Requests belong to the leader, not to the writers' futures, so a
-//! dropped future loses nothing but its answer.
+//! Invariant: there is at most one leader, and there is one while requests wait. A writer that
+//! finds no leader becomes it. The leader applies all waiting requests as one group, until no more
+//! requests wait. The leader owns the requests, not the writers' futures, so a dropped future loses
+//! only its answer.
 
-use super::apply::{Answer, Request};
-use super::engine::Failure;
+use super::apply::{Change, ChangeResult};
+use super::engine::EngineError;
 use super::{Inner, open};
 use crate::store::{ErrorCode, StoreError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// A request and where its answer goes.
+/// A request and the channel of its answer.
 #[derive(Debug)]
 struct Submission {
-    request: Request,
-    answer: oneshot::Sender<Answer>,
+    request: Change,
+    answer: oneshot::Sender<ChangeResult>,
 }
 
-/// Requests that are carried out together.
+/// Requests that are applied together.
 type Group = Vec<Submission>;
 
 /// The requests that wait for the leader.
 #[derive(Debug, Default)]
-pub(crate) struct Queue(Mutex<Waiting>);
+pub(crate) struct CommitQueue(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
@@ -33,8 +33,8 @@ struct Waiting {
     led: bool,
 }
 
-impl Queue {
-    /// Locks, also after a panic: the requests are whole between statements.
+impl CommitQueue {
+    /// Locks, even after a panic: between statements the requests are consistent.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,7 +55,7 @@ impl Queue {
         self.lock().led
     }
 
-    /// The leader's next group; leadership ends when nothing waits.
+    /// Returns the leader's next group. Ends its leadership when no request waits.
     fn next(&self) -> Option<Group> {
         let mut waiting = self.lock();
         if waiting.group.is_empty() {
@@ -66,14 +66,14 @@ impl Queue {
     }
 }
 
-/// Carries out one request, in a group with those that other tasks submit meanwhile.
-pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Answer {
+/// Applies one request, in a group with those that other tasks submit meanwhile.
+pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult {
     let (sender, answer) = oneshot::channel();
     if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {
         let leader = Leader { inner: Arc::clone(inner), group, resigned: false };
         if inner.in_memory() {
-            // Nothing blocks, so the first round stays on this task; what came in meanwhile does
-            // not, or a busy store would never give the task back.
+            // Nothing blocks, so the first round runs on this task. Later rounds do not, or a busy
+            // store would never return to the caller.
             if let Some(leader) = leader.round() {
                 leader.lead_elsewhere();
             }
@@ -82,13 +82,13 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Answer {
         }
     }
     answer.await.unwrap_or_else(|closed| {
-        let message = "The write was abandoned by a panic or by the runtime's shutdown; whether it \
-                       took effect is not known.";
+        let message = "A panic or the runtime's shutdown ended the write; read the rows to see \
+                       whether it took effect.";
         Err(StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(closed))
     })
 }
 
-/// The one who carries out requests, and those it carries out next.
+/// The writer that applies requests, with its next group.
 struct Leader {
     inner: Arc<Inner>,
     group: Group,
@@ -96,7 +96,7 @@ struct Leader {
 }
 
 impl Leader {
-    /// Leads where blocking is allowed.
+    /// Leads on a thread that may block.
     fn lead_elsewhere(self) {
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || self.lead())),
@@ -111,18 +111,18 @@ impl Leader {
         }
     }
 
-    /// Carries out the group and answers it; leads on when more requests wait.
+    /// Applies the group and answers it. Returns the leader when more requests wait.
     fn round(mut self) -> Option<Self> {
         let result = self.apply();
-        let outcome = Outcome { group: std::mem::take(&mut self.group), result };
+        let outcome = GroupOutcome { group: std::mem::take(&mut self.group), result };
         let leader = match self.inner.queue.next() {
             Some(group) => {
                 self.group = group;
                 Some(self)
             }
             None => {
-                // The answer may move its reader to drop the store and open the file again, so
-                // this hold on it goes first.
+                // A caller that has its answer may drop the store and open the file again, so this
+                // reference to the store is dropped first.
                 self.resigned = true;
                 drop(self);
                 None
@@ -132,13 +132,13 @@ impl Leader {
         leader
     }
 
-    fn apply(&self) -> Result<Vec<Answer>, Failure> {
+    fn apply(&self) -> Result<Vec<ChangeResult>, EngineError> {
         self.inner.engine.apply(self.group.iter().map(|submission| &submission.request))
     }
 }
 
-/// A leader that panics, or that a runtime drops as it shuts down, gives leadership up: those who
-/// wait are told, and others can write.
+/// Ends the leadership when the leader panics or a runtime drops it at shutdown: waiting writers
+/// get an error, and others can write.
 impl Drop for Leader {
     fn drop(&mut self) {
         if !self.resigned {
@@ -149,13 +149,13 @@ impl Drop for Leader {
     }
 }
 
-/// What became of a group.
-struct Outcome {
+/// The result of a group.
+struct GroupOutcome {
     group: Group,
-    result: Result<Vec<Answer>, Failure>,
+    result: Result<Vec<ChangeResult>, EngineError>,
 }
 
-impl Outcome {
+impl GroupOutcome {
     fn send(self) {
         // A writer that no longer listens does not need its answer.
         match self.result {
@@ -174,24 +174,26 @@ impl Outcome {
     }
 }
 
-fn failed(error: Arc<Failure>) -> StoreError {
+fn failed(error: Arc<EngineError>) -> StoreError {
     let message = match &*error {
-        Failure::Io(error) if open::is_full(error) => {
-            "The disk is full and the database could not commit: free some space, then look whether \
-             the request took effect before sending it again."
+        EngineError::Io(error) if open::is_full(error) => {
+            "The disk is full, so the database could not commit: free some space, then read the \
+             rows to see whether the request took effect."
                 .to_owned()
         }
-        Failure::Io(_) | Failure::Database(_) => "The database could not commit: check the disk, then look whether \
-                                 the request took effect before sending it again."
-            .to_owned(),
-        Failure::Closed(error) => {
-            format!("Nothing was applied; the database is closed since its disk failed: {error}.")
+        EngineError::Io(_) | EngineError::Database(_) => {
+            "The database could not commit: check the disk, then read the rows to see whether the \
+             request took effect."
+                .to_owned()
         }
+        EngineError::Closed(error) => format!(
+            "Nothing was applied: the database has been closed since its disk failed ({error})."
+        ),
     };
-    // No request reaches a closed one, so that none is ambiguous.
+    // No request reaches a closed database, so it is certain that nothing was applied.
     let (status, code) = match &*error {
-        Failure::Io(_) | Failure::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
-        Failure::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
+        EngineError::Io(_) | EngineError::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
+        EngineError::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
     };
     StoreError { status, ..StoreError::new(code, message).caused_by(error) }
 }

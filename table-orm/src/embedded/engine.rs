@@ -1,12 +1,12 @@
-//! The database, and its being opened again after its disk has failed.
+//! The database, which is opened again after a disk failure.
 //!
-//! redb refuses all work after one read or write of its file that failed, as on a full disk.
-//! Invariant: such a failure costs the requests that met it. The next one opens the database again;
-//! where it cannot, it says why, and the one after it tries once more.
+//! After one failed read or write of its file, for example on a full disk, redb refuses all work.
 //!
-//! Locks are taken in the order writer, database.
+//! Invariants: only the requests that met such a failure fail. The next request opens the database
+//! again; if it cannot, it returns the reason, and the request after it tries again. Locks are
+//! taken in the order writer, database.
 
-use super::apply::{Answer, Request, Writer};
+use super::apply::{Change, ChangeResult, DatabaseWriter};
 use super::open::OpenError;
 use crate::store::{ErrorCode, StoreError};
 use redb::Database;
@@ -14,26 +14,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 use std::{fmt, io};
 
 /// Opens the database again.
-pub(crate) type Reopen = Box<dyn Fn() -> Result<(Database, Writer), OpenError> + Send + Sync>;
+pub(crate) type Reopen =
+    Box<dyn Fn() -> Result<(Database, DatabaseWriter), OpenError> + Send + Sync>;
 
 pub(crate) struct Engine {
     database: RwLock<Opened>,
-    /// `None` after a failure, which may have left it ahead of the database.
-    writer: Mutex<Option<Writer>>,
-    /// `None` in memory, where nothing fails.
+    /// `None` after a failure, because the writer may then be ahead of the database.
+    writer: Mutex<Option<DatabaseWriter>>,
+    /// `None` in memory, where no disk can fail.
     reopen: Option<Reopen>,
 }
 
-/// The database, as it was opened for the so-manieth time.
+/// The open database, and how often it was opened.
 struct Opened {
-    /// `None` after a failure, until it could be opened again.
+    /// `None` after a failure, until it is opened again.
     database: Option<Database>,
     times: u64,
 }
 
-/// Why requests were not carried out.
+/// The reason why requests were not applied.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum EngineError {
     #[error("{0}")]
     Io(#[source] io::Error),
     #[error("{0}")]
@@ -42,7 +43,7 @@ pub(crate) enum Failure {
     Closed(#[source] OpenError),
 }
 
-impl From<redb::Error> for Failure {
+impl From<redb::Error> for EngineError {
     fn from(error: redb::Error) -> Self {
         match error {
             redb::Error::Io(error) => Self::Io(error),
@@ -52,13 +53,16 @@ impl From<redb::Error> for Failure {
 }
 
 impl Engine {
-    pub(crate) fn new((database, writer): (Database, Writer), reopen: Option<Reopen>) -> Self {
+    pub(crate) fn new(
+        (database, writer): (Database, DatabaseWriter),
+        reopen: Option<Reopen>,
+    ) -> Self {
         let opened = Opened { database: Some(database), times: 1 };
         let (database, writer) = (RwLock::new(opened), Mutex::new(Some(writer)));
         Self { database, writer, reopen }
     }
 
-    /// Reads; once more when the disk has failed.
+    /// Reads, a second time after a disk failure.
     pub(crate) fn read<T>(
         &self,
         read: impl Fn(&Database) -> Result<T, StoreError>,
@@ -78,19 +82,19 @@ impl Engine {
         }
     }
 
-    /// Carries out requests in one transaction.
+    /// Applies requests in one transaction.
     pub(crate) fn apply<'r>(
         &self,
-        requests: impl Iterator<Item = &'r Request>,
-    ) -> Result<Vec<Answer>, Failure> {
+        requests: impl Iterator<Item = &'r Change>,
+    ) -> Result<Vec<ChangeResult>, EngineError> {
         let mut current = self.writer();
         if current.is_none() {
             let times = self.opened().times;
-            self.reopen(&mut current, times).map_err(Failure::Closed)?;
+            self.reopen(&mut current, times).map_err(EngineError::Closed)?;
         }
         let result = self.transact(&mut current, requests);
         if result.is_err() && self.reopen.is_some() {
-            // What the file holds now, only opening it tells; until then nothing is read.
+            // Only opening the file shows what it holds now, so nothing is read until then.
             self.opened_mut().database = None;
         }
         Ok(result?)
@@ -98,28 +102,28 @@ impl Engine {
 
     fn transact<'r>(
         &self,
-        current: &mut Option<Writer>,
-        requests: impl Iterator<Item = &'r Request>,
-    ) -> Result<Vec<Answer>, redb::Error> {
+        current: &mut Option<DatabaseWriter>,
+        requests: impl Iterator<Item = &'r Change>,
+    ) -> Result<Vec<ChangeResult>, redb::Error> {
         let opened = self.opened();
         let database = opened.database.as_ref().ok_or(redb::Error::DatabaseClosed)?;
         let mut writer = match current.take() {
             Some(writer) => writer,
-            None => Writer::start(database)?,
+            None => DatabaseWriter::start(database)?,
         };
         let answers = writer.apply(database, requests)?;
         *current = Some(writer);
         Ok(answers)
     }
 
-    /// Closes the database that was opened as the so-manieth, and opens it again.
-    fn reopen(&self, writer: &mut Option<Writer>, times: u64) -> Result<(), OpenError> {
+    /// Closes the database and opens it again, unless another request did so since the given count.
+    fn reopen(&self, writer: &mut Option<DatabaseWriter>, times: u64) -> Result<(), OpenError> {
         let Some(reopen) = &self.reopen else { return Ok(()) };
         let mut opened = self.opened_mut();
         if opened.times != times {
             return Ok(());
         }
-        // Closed first: the file is open once.
+        // Closed first, because a file can be open only once.
         (opened.database, *writer) = (None, None);
         let (database, started) = reopen()?;
         *opened = Opened { database: Some(database), times: times + 1 };
@@ -135,25 +139,28 @@ impl Engine {
         self.database.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks, also after a panic: the writer is absent while it works.
-    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+    /// Locks, even after a panic: the writer is absent while it works.
+    fn writer(&self) -> MutexGuard<'_, Option<DatabaseWriter>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether redb will refuse all that follows.
+/// Returns whether redb will refuse all further work.
 fn has_failed(error: &StoreError) -> bool {
     let source = error.source.as_deref().and_then(|source| source.downcast_ref());
     matches!(source, Some(redb::Error::Io(_) | redb::Error::PreviousIo))
 }
 
-/// Another request has just found that it cannot be opened again.
+/// Builds the error for a database that another request has just failed to open again.
 fn closed() -> StoreError {
-    StoreError::new(ErrorCode::INTERNAL_ERROR, "The database is closed since its disk failed.")
+    StoreError::new(
+        ErrorCode::INTERNAL_ERROR,
+        "The database has been closed since its disk failed; check the disk.",
+    )
 }
 
 fn not_open(error: OpenError) -> StoreError {
-    let message = format!("The database is closed since its disk failed: {error}.");
+    let message = format!("The database has been closed since its disk failed ({error}).");
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }
 

@@ -1,21 +1,21 @@
-//! A filter's verdict on one stored row.
+//! Evaluation of a filter on one stored row.
 //!
-//! Invariant: three-valued logic. A comparison with a property that the row lacks, or that has
-//! another type, is unknown; a row is returned only where the filter is true.
+//! Invariant: the logic has three values. A comparison with a property that is missing or of
+//! another type is unknown, and a query returns only rows for which the filter is true.
 
-use super::members::Members;
-use super::property::Property;
-use crate::model::{Edm, EdmType};
+use super::members::RowMembers;
+use super::value::StoredValue;
+use crate::model::{Edm, EdmType, TIMESTAMP};
 use crate::query::{Comparison, Filter};
 use std::cmp::Ordering;
 
-/// Whether the row is to be returned.
-pub(crate) fn matches(filter: &Filter, row: &Members<'_>) -> bool {
+/// Returns whether the filter is true for the row.
+pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
     verdict(filter, row) == Some(true)
 }
 
-/// `None` stands for unknown.
-fn verdict(filter: &Filter, row: &Members<'_>) -> Option<bool> {
+/// Evaluates the filter; `None` is unknown.
+fn verdict(filter: &Filter, row: &RowMembers<'_>) -> Option<bool> {
     match filter {
         Filter::Compare { property, comparison, value } => {
             compare(row, property, *comparison, value)
@@ -34,17 +34,17 @@ fn verdict(filter: &Filter, row: &Members<'_>) -> Option<bool> {
     }
 }
 
-fn compare(row: &Members<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
+fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
     let stored = row.get(name)?;
-    let property = if name == "Timestamp" {
-        Property::parse(stored, EdmType::DateTime)?
+    let property = if name == TIMESTAMP {
+        StoredValue::parse(stored, EdmType::DateTime)?
     } else {
-        Property::read(stored, row.annotation(name)).ok()?
+        StoredValue::read(stored, row.annotation(name)).ok()?
     };
     if property.edm_type() != value.edm_type() {
         return None;
     }
-    // Of one type and yet without order: not a number, which differs from everything.
+    // Values of one type without an order are NaN, which differs from everything.
     let Some(order) = property.compare(value) else {
         return Some(comparison == Comparison::NotEqual);
     };
@@ -71,12 +71,12 @@ mod tests {
         "B":"AAE=","B@odata.type":"Edm.Binary"}"#;
 
     fn holds(name: &'static str, comparison: Comparison, value: impl Into<Edm>) -> Option<bool> {
-        let members = Members::read(ROW).unwrap();
+        let members = RowMembers::read(ROW).unwrap();
         verdict(&Filter::compare(name, comparison, value), &members)
     }
 
     #[test]
-    fn every_type_compares_with_its_own() {
+    fn every_type_compares_with_itself() {
         let guid = uuid::Uuid::parse_str("0f8fad5b-d9cb-469f-a165-70867728950e").unwrap();
         let when: crate::model::DateTime = "2011-11-06T09:10:00.0Z".parse().unwrap();
         let stamp: crate::model::DateTime = "2020-01-02T03:04:05Z".parse().unwrap();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_differs_from_every_number() {
+    fn nan_differs_from_every_number() {
         assert_eq!(holds("N", Equal, f64::NAN), Some(false));
         assert_eq!(holds("N", NotEqual, 5.0), Some(true));
         assert_eq!(holds("D", Less, f64::NAN), Some(false));
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_absent_or_differently_typed_property_is_unknown() {
-        let members = Members::read(ROW).unwrap();
+        let members = RowMembers::read(ROW).unwrap();
         for (name, value) in [
             ("Absent", Edm::from(5)),
             ("I", Edm::from(5_i64)),

@@ -3,12 +3,12 @@
 //! Invariant: byte order of encoded text is its UTF-16 order. UTF-8 differs from it only in that
 //! U+E000..=U+FFFF (lead bytes EE and EF) sort below the supplementary characters (F0 to F4), so
 //! these two lead bytes become FE and FF. A row's key is its encoded PartitionKey, a zero byte and
-//! its encoded RowKey; stored keys hold no control character, so the zero byte sorts below any
-//! longer PartitionKey and splits the two without doubt.
+//! its encoded RowKey. Stored keys have no control characters, so the zero byte sorts below any
+//! longer PartitionKey and is the only one.
 
-/// What stands between PartitionKey and RowKey.
+/// The byte between PartitionKey and RowKey.
 pub(crate) const SEPARATOR: u8 = 0;
-/// Above every row of a partition, below every longer PartitionKey.
+/// A byte that sorts above every row of a partition and below every longer PartitionKey.
 pub(crate) const PARTITION_END: u8 = 1;
 
 /// Appends the encoded text.
@@ -22,14 +22,14 @@ pub(crate) fn encode_into(text: &str, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The encoded text.
+/// Encodes text.
 pub(crate) fn encode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     encode_into(text, &mut bytes);
     bytes
 }
 
-/// The text of encoded bytes; `None` when they are not one.
+/// Decodes bytes; `None` when they are not encoded text.
 pub(crate) fn decode(bytes: &[u8]) -> Option<String> {
     if bytes.iter().any(|byte| matches!(byte, 0xEE | 0xEF)) {
         return None;
@@ -38,7 +38,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The key of a row.
+/// Builds the key of a row.
 pub(crate) fn row(partition_key: &str, row_key: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(partition_key.len() + 1 + row_key.len());
     encode_into(partition_key, &mut bytes);
@@ -47,7 +47,7 @@ pub(crate) fn row(partition_key: &str, row_key: &str) -> Vec<u8> {
     bytes
 }
 
-/// The encoded PartitionKey and RowKey of a row's key.
+/// Splits a row's key into the encoded PartitionKey and RowKey.
 pub(crate) fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = key.iter().position(|&byte| byte == SEPARATOR)?;
     Some((&key[..at], &key[at + 1..]))
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_no_text_encodes_to_are_refused() {
+    fn bytes_that_are_not_encoded_text_are_refused() {
         for bytes in [&[0xEE, 0x80, 0x80][..], &[0xFF], &[0xC0], &[b'a', 0x80]] {
             assert_eq!(decode(bytes), None);
         }

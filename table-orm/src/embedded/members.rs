@@ -1,62 +1,37 @@
-//! The members of a row's JSON object, as slices of its text.
-//!
-//! Invariant: no value tree is built. A member is its name and the text of its value.
+//! All members of one row, for lookup by name.
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::codec::{RawMember, visit_members};
+use crate::model::TYPE_ANNOTATION;
 use std::borrow::Cow;
-use std::fmt;
-
-/// What the name of a type annotation adds to the name of its property.
-const ANNOTATION: &str = "@odata.type";
-
-/// One member: its name, and the JSON text of its value.
-#[derive(Debug, Clone)]
-pub(crate) struct Member<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) value: &'a str,
-}
-
-impl Member<'_> {
-    /// The property a type annotation belongs to, `None` when it is none.
-    pub(crate) fn annotated(&self) -> Option<&str> {
-        self.name.strip_suffix(ANNOTATION)
-    }
-
-    /// The property this member states, or states the type of.
-    pub(crate) fn property(&self) -> &str {
-        self.annotated().unwrap_or(&self.name)
-    }
-}
 
 /// All members of one row, in the order of its text.
 #[derive(Debug)]
-pub(crate) struct Members<'a>(Vec<Member<'a>>);
+pub(crate) struct RowMembers<'a>(Vec<RawMember<'a>>);
 
-impl<'a> Members<'a> {
+impl<'a> RowMembers<'a> {
     /// Reads a JSON object.
     pub(crate) fn read(object: &'a str) -> serde_json::Result<Self> {
         let mut members = Vec::with_capacity(16);
-        visit(object, |member| members.push(member))?;
+        visit_members(object, |member| members.push(member))?;
         Ok(Self(members))
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Member<'a>> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, RawMember<'a>> {
         self.0.iter()
     }
 
-    /// The JSON text of a member.
+    /// Returns the JSON text of a member's value.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         self.iter().find(|member| member.name == name).map(|member| member.value)
     }
 
-    /// The JSON text of a property's type annotation.
+    /// Returns the JSON text of a property's type annotation.
     pub(crate) fn annotation(&self, property: &str) -> Option<&'a str> {
-        let annotates = |member: &&Member<'a>| member.annotated() == Some(property);
+        let annotates = |member: &&RawMember<'a>| member.annotated() == Some(property);
         self.iter().find(annotates).map(|member| member.value)
     }
 
-    /// The members for lookup by name.
+    /// Sorts the members for lookup by name.
     pub(crate) fn by_name(&self) -> ByName<'_, 'a> {
         let mut members: Vec<_> = self.iter().collect();
         members.sort_unstable_by(|left, right| left.name.cmp(&right.name));
@@ -64,101 +39,41 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The members of a row, sorted by name: a row may have hundreds, each with an annotation.
+/// The members of a row, sorted by name, because a row may have hundreds, each with an annotation.
 #[derive(Debug)]
-pub(crate) struct ByName<'m, 'a>(Vec<&'m Member<'a>>);
+pub(crate) struct ByName<'m, 'a>(Vec<&'m RawMember<'a>>);
 
 impl<'a> ByName<'_, 'a> {
-    /// The JSON text of a member.
+    /// Returns the JSON text of a member's value.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let at = self.0.binary_search_by(|member| (*member.name).cmp(name)).ok()?;
         Some(self.0[at].value)
     }
 
-    /// The JSON text of a property's type annotation.
+    /// Returns the JSON text of a property's type annotation.
     pub(crate) fn annotation(&self, property: &str) -> Option<&'a str> {
-        let order = |member: &&Member<'_>| {
+        let order = |member: &&RawMember<'_>| {
             let name = member.name.as_bytes();
             let (head, tail) = name.split_at(name.len().min(property.len()));
-            head.cmp(property.as_bytes()).then_with(|| tail.cmp(ANNOTATION.as_bytes()))
+            head.cmp(property.as_bytes()).then_with(|| tail.cmp(TYPE_ANNOTATION.as_bytes()))
         };
         let at = self.0.binary_search_by(order).ok()?;
         Some(self.0[at].value)
     }
 
-    /// A name that two members have.
+    /// Returns a name that two members have.
     pub(crate) fn duplicate(&self) -> Option<&str> {
         self.0.windows(2).find(|pair| pair[0].name == pair[1].name).map(|pair| &*pair[0].name)
     }
 }
 
-/// Calls `each` with every member of a JSON object.
-pub(crate) fn visit<'a>(object: &'a str, each: impl FnMut(Member<'a>)) -> serde_json::Result<()> {
-    let mut deserializer = serde_json::Deserializer::from_str(object);
-    Each(each).deserialize(&mut deserializer)?;
-    deserializer.end()
-}
-
-/// The text of a JSON string; `None` when the value is not a string, or not Unicode.
+/// Returns the text of a JSON string; `None` when the value is not a string, or not Unicode.
 pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
         serde_json::from_str(value).ok().map(Cow::Owned)
     } else {
         Some(Cow::Borrowed(inner))
-    }
-}
-
-struct Each<F>(F);
-
-impl<'de, F: FnMut(Member<'de>)> DeserializeSeed<'de> for Each<F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, F: FnMut(Member<'de>)> Visitor<'de> for Each<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of properties")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
-            let value = map.next_value::<&'de RawValue>()?.get();
-            (self.0)(Member { name, value });
-        }
-        Ok(())
-    }
-}
-
-/// A name without escapes is a slice of the text.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a property name")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
     }
 }
 
@@ -169,7 +84,8 @@ mod tests {
     #[test]
     fn values_keep_their_text_and_names_are_read() {
         let members =
-            Members::read(r#" {"A":1.50 , "\u0042":"x\n","B@odata.type":"Edm.String"} "#).unwrap();
+            RowMembers::read(r#" {"A":1.50 , "\u0042":"x\n","B@odata.type":"Edm.String"} "#)
+                .unwrap();
         assert_eq!(members.get("A"), Some("1.50"));
         assert_eq!(members.get("B"), Some(r#""x\n""#));
         assert_eq!(members.annotation("B"), Some(r#""Edm.String""#));
@@ -187,14 +103,14 @@ mod tests {
     #[test]
     fn only_one_object_is_a_row() {
         for text in ["", "1", "[]", "{", "{}x", "{\"A\"}", "{} {}", "{\"A\":}"] {
-            assert!(Members::read(text).is_err(), "{text}");
+            assert!(RowMembers::read(text).is_err(), "{text}");
         }
-        let members = Members::read(r#"{"A":1,"B":2,"A":3}"#).unwrap();
+        let members = RowMembers::read(r#"{"A":1,"B":2,"A":3}"#).unwrap();
         assert_eq!(members.by_name().duplicate(), Some("A"));
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_no_text() {
+    fn half_a_surrogate_pair_is_not_text() {
         assert_eq!(text(r#""\ud83c""#), None);
         assert_eq!(text(r#""\ud83c\udfc3""#).as_deref(), Some("\u{1F3C3}"));
         assert_eq!(text("5"), None);

@@ -1,13 +1,15 @@
 //! The embedded store: a redb database, in a file or in memory.
 //!
-//! It keeps the service's rules and limits: row order, ETags, entity group transactions, and the
-//! error codes for what does not fit. Commits are durable when they are answered; reads see
-//! committed rows only. Invariant: this process is the only one that has the file open, and one
-//! writer at a time changes it. After a disk that was full, or failed otherwise, the same store goes
-//! on as soon as the disk does.
+//! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
+//! error codes of refused requests. A commit is durable once it is answered, and reads see
+//! committed rows only. After a full disk or another disk failure, the same store continues as soon
+//! as the disk works again.
 //!
-//! A write goes `admit` (the rules, on the caller's task), `commit` (group commit), `apply` (one
-//! transaction); a read goes `seek` (where to start), `read` (what to return).
+//! Invariant: this process is the only one that has the file open, and one writer at a time changes
+//! it.
+//!
+//! A write passes `admit` (the rules, on the caller's task), `commit` (group commit) and `apply`
+//! (one transaction). A read passes `seek` (where to start) and `read` (what to return).
 
 mod admit;
 mod apply;
@@ -19,32 +21,32 @@ mod key_bytes;
 mod layout;
 mod members;
 mod open;
-mod property;
 mod read;
 mod rules;
 mod seek;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use open::OpenError;
 
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits};
-use apply::Request;
+use apply::Change;
 use async_trait::async_trait;
-use commit::Queue;
+use commit::CommitQueue;
 use engine::{Engine, Reopen};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// The most rows one page request looks at. A page whose filter leaves out most of them may
-/// therefore be short, or empty, and still have a continuation, as the service's may.
+/// The most rows that one page request reads. With a filter, a page may therefore be short or empty
+/// and still have a continuation, like a page of the service.
 pub const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// A [`Store`] in a file, or in memory. Clones are the same store.
+/// A [`Store`] in a file or in memory. Clones share it.
 #[derive(Debug, Clone)]
 pub struct EmbeddedStore {
     inner: Arc<Inner>,
@@ -53,7 +55,7 @@ pub struct EmbeddedStore {
 #[derive(Debug)]
 struct Inner {
     engine: Engine,
-    queue: Queue,
+    queue: CommitQueue,
     /// The database file; `None` in memory.
     path: Option<PathBuf>,
 }
@@ -69,13 +71,13 @@ impl Inner {
 }
 
 impl EmbeddedStore {
-    /// Opens a database file, or creates it where there is none or an empty one. Any other file that
-    /// is not a table-orm database is left as it is.
+    /// Opens a database file. Creates it when it does not exist or is empty. Does not change any
+    /// other file that is not a table-orm database.
     ///
-    /// Opening reads from disk on the calling thread, longer after a crash.
+    /// Opening reads from disk on the calling thread, and takes longer after a crash.
     ///
     /// # Errors
-    /// [`OpenError`], which says what to do.
+    /// Returns [`OpenError`], whose text says what to do, when the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref();
         let owned = path.to_owned();
@@ -83,22 +85,22 @@ impl EmbeddedStore {
         Ok(Self::new(Engine::new(open::file(path)?, Some(reopen)), Some(path.to_owned())))
     }
 
-    /// Creates an empty store in memory, gone with its last clone.
+    /// Creates an empty store in memory, which lasts until its last clone is dropped.
     ///
     /// # Errors
-    /// Not in practice.
+    /// Returns [`OpenError`] when redb cannot start, which does not happen in practice.
     pub fn in_memory() -> Result<Self, OpenError> {
         Ok(Self::new(Engine::new(open::in_memory()?, None), None))
     }
 
-    /// The database file; `None` in memory.
+    /// Returns the path of the database file; `None` in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
     }
 
     fn new(engine: Engine, path: Option<PathBuf>) -> Self {
-        Self { inner: Arc::new(Inner { engine, queue: Queue::default(), path }) }
+        Self { inner: Arc::new(Inner { engine, queue: CommitQueue::default(), path }) }
     }
 }
 
@@ -109,11 +111,11 @@ impl Store for EmbeddedStore {
     }
 
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        commit::submit(&self.inner, Request::CreateTable(table.clone())).await.map(drop)
+        commit::submit(&self.inner, Change::CreateTable(table.clone())).await.map(drop)
     }
 
     async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        commit::submit(&self.inner, Request::DeleteTable(table.clone())).await.map(drop)
+        commit::submit(&self.inner, Change::DeleteTable(table.clone())).await.map(drop)
     }
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
@@ -121,8 +123,8 @@ impl Store for EmbeddedStore {
         names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
     }
 
-    /// Reads on the calling task: what is not in redb's cache is a few pages of the file. Rows are
-    /// annotated as they were written.
+    /// Reads on the calling task, because at most a few pages of the file are not in redb's cache.
+    /// Rows have the annotations that they were written with.
     async fn get(
         &self,
         table: &TableName,
@@ -131,8 +133,8 @@ impl Store for EmbeddedStore {
         select: Option<&[&str]>,
         _metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
-        limits::check_key("PartitionKey", partition_key)?;
-        limits::check_key("RowKey", row_key)?;
+        limits::check_key(PARTITION_KEY, partition_key)?;
+        limits::check_key(ROW_KEY, row_key)?;
         let key = key_bytes::row(partition_key, row_key);
         self.inner.engine.read(|database| read::get(database, table.as_str(), &key, select))
     }

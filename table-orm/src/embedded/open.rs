@@ -1,10 +1,10 @@
-//! Opening a database file, and what can be wrong with it.
+//! Opening a database file.
 //!
-//! Invariant: a file that is not ours is never written, but for the recovery of another program's redb
-//! database that was not closed, which redb makes before it lets anyone look. A file is first read
-//! without write access; an absent or empty one becomes a database.
+//! Invariant: a file of another program is never written, with one exception: redb recovers a redb
+//! database that was not closed before it can be read. A file is first opened without write access.
+//! An absent or empty file becomes a database.
 
-use super::apply::Writer;
+use super::apply::DatabaseWriter;
 use super::layout;
 use redb::backends::InMemoryBackend;
 use redb::{
@@ -15,13 +15,14 @@ use std::io;
 use std::panic::UnwindSafe;
 use std::path::{Path, PathBuf};
 
-/// Why a database file cannot be opened.
+/// The reason why a database file cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The file is not a database at all.
     #[error(
-        "`{path}` is not a database file; it was left as it is: give the path of a table-orm database, or of a file that does not exist yet"
+        "`{path}` is not a database file and was not changed: use the path of a table-orm \
+         database, or of a file that does not exist yet"
     )]
     NotADatabase {
         /// The file.
@@ -29,7 +30,8 @@ pub enum OpenError {
     },
     /// The file is a redb database of another program.
     #[error(
-        "`{path}` is the redb database of another program; it was left as it is: give the path of a table-orm database, or of a file that does not exist yet"
+        "`{path}` is the redb database of another program and was not changed: use the path of a \
+         table-orm database, or of a file that does not exist yet"
     )]
     OtherProgram {
         /// The file.
@@ -37,15 +39,17 @@ pub enum OpenError {
     },
     /// The file was written by a version of table-orm or redb with another file format.
     #[error(
-        "`{path}` has a file format that this version does not read: open it with the version of table-orm that wrote it"
+        "`{path}` has a file format that this version does not read: open it with the version of \
+         table-orm that wrote it"
     )]
     OtherFormat {
         /// The file.
         path: PathBuf,
     },
-    /// The file is open already.
+    /// The file is already open.
     #[error(
-        "`{path}` is already open: close the other process, or share one store inside this one (a clone of it is the same store)"
+        "`{path}` is already open: stop the other process, or share clones of one store in this \
+         process"
     )]
     Locked {
         /// The file.
@@ -58,27 +62,30 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The path is a directory.
-    #[error("`{path}` is a directory: give the path of a file in it")]
+    #[error("`{path}` is a directory: use the path of a file in it")]
     IsADirectory {
         /// The directory.
         path: PathBuf,
     },
     /// The file or its directory cannot be written.
     #[error(
-        "`{path}` cannot be written ({source}): give this process write permission on the file and its directory"
+        "`{path}` cannot be written ({source}): give this process write permission on the file \
+         and its directory"
     )]
     NotWritable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no space left on the disk.
-    #[error("there is no space left for `{path}` ({source}): free some, then open it again")]
+    /// The disk has no space left.
+    #[error(
+        "the disk has no space left for `{path}` ({source}): free some space, then open it again"
+    )]
     DiskFull {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is a database, but damaged.
@@ -89,25 +96,24 @@ pub enum OpenError {
         /// What is damaged.
         reason: String,
     },
-    /// Reading or writing failed in another way.
+    /// Reading or writing failed for another reason.
     #[error("`{path}` cannot be opened ({source}): check the disk and try again")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Stands for the path of a database in memory, in messages.
+/// The path of a database in memory in messages.
 const IN_MEMORY: &str = "(in memory)";
 
-/// What the engine keeps of a database beside the file or the memory it lives in: enough for the
-/// inner pages of a million rows, where redb's own default is 1 GiB.
+/// The size of redb's cache: enough for the inner pages of a million rows. redb's default is 1 GiB.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Opens or creates a database file.
-pub(crate) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
+pub(crate) fn file(path: &Path) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         inspect(path)?;
         let database = builder().create(path).map_err(|error| database_error(path, error))?;
@@ -115,21 +121,21 @@ pub(crate) fn file(path: &Path) -> Result<(Database, Writer), OpenError> {
     })
 }
 
-/// Opens a database file that was open before, also after a crash; creates none.
-pub(crate) fn existing(path: &Path) -> Result<(Database, Writer), OpenError> {
+/// Opens a database file that was open before, even after a crash. Creates no file.
+pub(crate) fn existing(path: &Path) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         let database = builder().open(path).map_err(|error| database_error(path, error))?;
         start(path, database)
     })
 }
 
-/// redb panics on some files that are damaged behind a sound header.
+/// Catches the panics of redb on files that are damaged after a valid header.
 fn caught<T>(
     path: &Path,
     open: impl FnOnce() -> Result<T, OpenError> + UnwindSafe,
 ) -> Result<T, OpenError> {
     std::panic::catch_unwind(open).unwrap_or_else(|_| {
-        let reason = "its pages do not hang together".to_owned();
+        let reason = "its pages are inconsistent".to_owned();
         Err(OpenError::Damaged { path: path.to_owned(), reason })
     })
 }
@@ -141,7 +147,7 @@ fn builder() -> Builder {
 }
 
 /// Creates a database in memory.
-pub(crate) fn in_memory() -> Result<(Database, Writer), OpenError> {
+pub(crate) fn in_memory() -> Result<(Database, DatabaseWriter), OpenError> {
     let path = Path::new(IN_MEMORY);
     let database = builder()
         .create_with_backend(InMemoryBackend::new())
@@ -149,9 +155,9 @@ pub(crate) fn in_memory() -> Result<(Database, Writer), OpenError> {
     start(path, database)
 }
 
-fn start(path: &Path, database: Database) -> Result<(Database, Writer), OpenError> {
+fn start(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {
     check_owner(path, &database)?;
-    let writer = Writer::start(&database).map_err(|error| redb_error(path, error))?;
+    let writer = DatabaseWriter::start(&database).map_err(|error| redb_error(path, error))?;
     Ok((database, writer))
 }
 
@@ -168,13 +174,13 @@ fn inspect(path: &Path) -> Result<(), OpenError> {
     }
     match ReadOnlyDatabase::open(path) {
         Ok(database) => check_owner(path, &database),
-        // After a crash, only an open for writing can recover the file; `start` checks it then.
+        // After a crash, only opening for writing can recover the file. `start` then checks it.
         Err(DatabaseError::RepairAborted) => Ok(()),
         Err(error) => Err(database_error(path, error)),
     }
 }
 
-/// Whether the database is ours: it holds our tables of this version, or nothing yet.
+/// Checks that the database is ours: it has our tables of this version, or is empty.
 fn check_owner(path: &Path, database: &impl ReadableDatabase) -> Result<(), OpenError> {
     let fail = |error: redb::Error| redb_error(path, error);
     let transaction = database.begin_read().map_err(|error| fail(error.into()))?;
@@ -198,7 +204,7 @@ fn database_error(path: &Path, error: DatabaseError) -> OpenError {
     match error {
         DatabaseError::UpgradeRequired(_) => OpenError::OtherFormat { path: path.to_owned() },
         DatabaseError::LockProtocolMismatch => OpenError::Locked { path: path.to_owned() },
-        // How redb says that the file does not start as its files do.
+        // redb's error for a file that does not start like its files.
         DatabaseError::Storage(StorageError::Io(error))
             if error.kind() == io::ErrorKind::InvalidData =>
         {
@@ -237,7 +243,7 @@ fn io_error(path: &Path, source: io::Error) -> OpenError {
     }
 }
 
-/// Whether the system says that there is no space left.
+/// Returns whether the system reports that no space is left.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     let full =
         [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];

@@ -1,11 +1,11 @@
 //! Point queries and pages.
 //!
 //! Invariant: one page reads one snapshot of committed rows. It ends at its row limit or after
-//! [`MAX_SCANNED_ROWS`], whichever comes first, so no request runs for long.
+//! [`MAX_SCANNED_ROWS`], whichever comes first, so every request is short.
 
 use super::apply::table_not_found;
-use super::members::Members;
-use super::seek::{Place, Seek};
+use super::members::RowMembers;
+use super::seek::{Seek, SeekBound};
 use super::{MAX_SCANNED_ROWS, filter_eval, layout, seek, stored};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
@@ -15,7 +15,7 @@ use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableError}
 use std::borrow::Cow;
 use std::ops::Bound;
 
-/// One row by its key.
+/// Reads one row by its key.
 pub(crate) fn get(
     database: &Database,
     table: &str,
@@ -27,7 +27,7 @@ pub(crate) fn get(
         return Ok(None);
     };
     let row = row.value();
-    // A whole row tells its version; a selected one may have lost its Timestamp.
+    // A whole row holds its version; a selection may have no Timestamp.
     let header = select.map(|_| stored::etag(row)).transpose()?;
     let body = match select {
         None => Bytes::copy_from_slice(row),
@@ -40,7 +40,7 @@ pub(crate) fn get(
     Ok(Some(StoredRow { body, header }))
 }
 
-/// One page of a query.
+/// Reads one page of a query.
 pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, StoreError> {
     check(query)?;
     let mut seek = Seek::new(&query.keys, query.continuation.as_ref())?;
@@ -48,14 +48,14 @@ pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, Store
     let mut page = PageRows::new(query);
     while !seek.is_empty() {
         match page.fill(&rows, &seek)? {
-            Step::Resume(lower) => seek.lower = lower,
-            Step::End(continuation) => return Ok(page.finish(continuation)),
+            PageStep::Resume(lower) => seek.lower = lower,
+            PageStep::End(continuation) => return Ok(page.finish(continuation)),
         }
     }
     Ok(page.finish(None))
 }
 
-/// The spelling of all table names, in order.
+/// Returns all table names as spelled at creation, in order.
 pub(crate) fn table_names(database: &Database) -> Result<Vec<String>, StoreError> {
     let transaction = database.begin_read().map_err(failed)?;
     let catalog = transaction.open_table(layout::CATALOG).map_err(failed)?;
@@ -69,13 +69,13 @@ fn check(query: &RowQuery) -> Result<(), StoreError> {
         && !(1..=MAX_PAGE_ROWS).contains(&top)
     {
         return invalid(format!(
-            "A page of {top} rows was asked for; it can have 1 to {MAX_PAGE_ROWS}."
+            "A page of {top} rows was requested; the limit is 1 to {MAX_PAGE_ROWS}."
         ));
     }
     let comparisons = query.comparisons();
     if comparisons > MAX_COMPARISONS {
         return invalid(format!(
-            "The filter has {comparisons} comparisons; it can have {MAX_COMPARISONS}."
+            "The filter has {comparisons} comparisons; the limit is {MAX_COMPARISONS}."
         ));
     }
     Ok(())
@@ -92,25 +92,25 @@ fn open(database: &Database, table: &str) -> Result<Rows, StoreError> {
 }
 
 fn failed(error: impl Into<redb::Error>) -> StoreError {
-    let message = "The database file could not be read.";
+    let message = "Reading the database file failed; check the disk.";
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error.into())
 }
 
-/// The error of a query whose task did not end.
+/// Builds the error of a query whose task did not finish.
 pub(crate) fn abandoned(error: tokio::task::JoinError) -> StoreError {
-    let message = "The query was abandoned by a panic or by the runtime's shutdown.";
+    let message = "A panic or the runtime's shutdown ended the query.";
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }
 
-/// What follows a walk over the rows.
-enum Step {
-    /// Go on from this bound.
+/// The step after a walk over the rows.
+enum PageStep {
+    /// Continue from this bound.
     Resume(Bound<Vec<u8>>),
-    /// The page is complete; there is more when there is a continuation.
+    /// The page is complete. A continuation means that more rows follow.
     End(Option<Continuation>),
 }
 
-/// A page as it fills.
+/// A page under construction.
 struct PageRows<'q> {
     filter: Option<&'q Filter>,
     select: Option<&'q [Cow<'static, str>]>,
@@ -132,32 +132,32 @@ impl<'q> PageRows<'q> {
         }
     }
 
-    fn fill(&mut self, rows: &Rows, seek: &Seek) -> Result<Step, StoreError> {
+    fn fill(&mut self, rows: &Rows, seek: &Seek) -> Result<PageStep, StoreError> {
         let bounds =
             (seek.lower.as_ref().map(Vec::as_slice), seek.upper.as_ref().map(Vec::as_slice));
         for entry in rows.range::<&[u8]>(bounds).map_err(failed)? {
             let (key, row) = entry.map_err(failed)?;
             if self.scanned == MAX_SCANNED_ROWS {
-                return Ok(Step::End(Some(seek::token(key.value()))));
+                return Ok(PageStep::End(Some(seek::token(key.value()))));
             }
-            if let Some(Place::Beside(lower)) =
-                seek.rows.as_ref().map(|rows| rows.place(key.value()))
+            if let Some(SeekBound::SkipTo(lower)) =
+                seek.rows.as_ref().map(|rows| rows.locate(key.value()))
             {
                 self.scanned += 1;
-                return Ok(Step::Resume(lower));
+                return Ok(PageStep::Resume(lower));
             }
             if self.returned == self.top {
-                return Ok(Step::End(Some(seek::token(key.value()))));
+                return Ok(PageStep::End(Some(seek::token(key.value()))));
             }
             self.scanned += 1;
             self.take(row.value())?;
         }
-        Ok(Step::End(None))
+        Ok(PageStep::End(None))
     }
 
     fn take(&mut self, row: &[u8]) -> Result<(), StoreError> {
         if let Some(filter) = self.filter {
-            let members = Members::read(stored::text(row)?).map_err(stored::corrupt)?;
+            let members = RowMembers::read(stored::text(row)?).map_err(stored::corrupt)?;
             if !filter_eval::matches(filter, &members) {
                 return Ok(());
             }

@@ -1,20 +1,22 @@
 //! The service's rules for one row: keys, names, types and sizes.
 //!
-//! Invariant: what comes out of [`normalise`] is an object with PartitionKey, RowKey and valid
-//! properties only, ready to be stored behind a Timestamp. No database code here.
+//! Invariant: [`normalise`] returns an object with PartitionKey, RowKey and valid properties only,
+//! ready to be stored after a Timestamp. This module does not use the database.
 
-use super::members::{ByName, Member, Members};
-use super::property::{Fault, Property};
+use super::members::{ByName, RowMembers};
+use super::value::{StoredValue, ValueFault};
 use super::{members, stored};
+use crate::codec::{KEYS_FRAME, RawMember, write_keys};
 use crate::model::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
-    entity_size, order, property_size,
+    METADATA_PREFIX, PARTITION_KEY, ROW_KEY, TIMESTAMP, entity_size, is_system_property, order,
+    property_size,
 };
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
 
-/// Checks a row and gives it the keys of its address. Null properties, the Timestamp and `odata.*`
-/// members are left out; a body that holds none of them is not copied.
+/// Checks a row and gives it the keys of its address. Leaves out null properties, the Timestamp and
+/// `odata.*` members. A body without any of them is not copied.
 pub(crate) fn normalise(
     body: &Bytes,
     partition_key: &str,
@@ -28,10 +30,10 @@ pub(crate) fn normalise(
     if let Some(name) = by_name.duplicate() {
         return Err(StoreError::new(
             ErrorCode::DUPLICATE_PROPERTIES_SPECIFIED,
-            format!("The member `{name}` is given twice."),
+            format!("The row has the member `{name}` twice."),
         ));
     }
-    let mut row = Row::addressed(partition_key, row_key);
+    let mut row = CheckedRow::addressed(partition_key, row_key);
     for member in members.iter() {
         row.admit(member, &by_name)?;
     }
@@ -42,9 +44,9 @@ pub(crate) fn normalise(
     Ok(rewrite(text.len(), &row.properties, partition_key, row_key))
 }
 
-/// The stored row with the properties of `patch`, a normalised row, in place of its own.
+/// Returns the stored row with the properties of `patch`, a normalised row, in place of its own.
 pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
-    let stored_members = Members::read(stored).map_err(stored::corrupt)?;
+    let stored_members = RowMembers::read(stored).map_err(stored::corrupt)?;
     let patch_members = read(patch)?;
     let (stored_by_name, patch_by_name) = (stored_members.by_name(), patch_members.by_name());
     let mut out = Vec::with_capacity(stored.len() + patch.len());
@@ -55,7 +57,7 @@ pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     }
     for member in stored_members.iter() {
         let property = member.property();
-        if property != "Timestamp" && patch_by_name.get(property).is_none() {
+        if property != TIMESTAMP && patch_by_name.get(property).is_none() {
             totals.add(member, &stored_by_name)?;
             out.push(b',');
             stored::append(&mut out, member);
@@ -66,18 +68,20 @@ pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     Ok(out.into())
 }
 
-fn read(object: &str) -> Result<Members<'_>, StoreError> {
-    Members::read(object)
+fn read(object: &str) -> Result<RowMembers<'_>, StoreError> {
+    RowMembers::read(object)
         .map_err(|error| invalid("The body is not a JSON object of properties.").caused_by(error))
 }
 
-fn rewrite(length: usize, properties: &[&Member<'_>], partition_key: &str, row_key: &str) -> Bytes {
-    // The only character of a key that JSON escapes is the quote.
-    let escape = |key: &str| key.replace('"', "\\\"");
-    let keys =
-        format!(r#"{{"PartitionKey":"{}","RowKey":"{}""#, escape(partition_key), escape(row_key));
-    let mut out = Vec::with_capacity(keys.len() + length);
-    out.extend_from_slice(keys.as_bytes());
+fn rewrite(
+    length: usize,
+    properties: &[&RawMember<'_>],
+    partition_key: &str,
+    row_key: &str,
+) -> Bytes {
+    let keys = KEYS_FRAME + partition_key.len() + row_key.len();
+    let mut out = Vec::with_capacity(keys + length);
+    write_keys(&mut out, partition_key, row_key);
     for member in properties {
         out.push(b',');
         stored::append(&mut out, member);
@@ -90,7 +94,7 @@ fn invalid(message: impl Into<String>) -> StoreError {
     StoreError::new(ErrorCode::INVALID_INPUT, message)
 }
 
-/// What the service limits over a whole entity.
+/// The totals that the service limits for a whole entity.
 #[derive(Default)]
 struct Totals {
     properties: usize,
@@ -99,13 +103,13 @@ struct Totals {
 }
 
 impl Totals {
-    /// Counts a member of a row that is known to be valid.
-    fn add(&mut self, member: &Member<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
+    /// Counts a member of a valid row.
+    fn add(&mut self, member: &RawMember<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
         if member.annotated().is_some() {
             return Ok(());
         }
         let value = read_property(member, row)?;
-        if matches!(&*member.name, "PartitionKey" | "RowKey") {
+        if matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
             self.key_units += (value.size() - 4) / 2;
         } else {
             self.add_property(&member.name, &value);
@@ -113,7 +117,7 @@ impl Totals {
         Ok(())
     }
 
-    fn add_property(&mut self, name: &str, value: &Property<'_>) {
+    fn add_property(&mut self, name: &str, value: &StoredValue<'_>) {
         self.properties += 1;
         self.property_bytes += property_size(name, value.size());
     }
@@ -123,7 +127,7 @@ impl Totals {
             return Err(StoreError::new(
                 ErrorCode::TOO_MANY_PROPERTIES,
                 format!(
-                    "The entity has {} properties; it can have {MAX_PROPERTIES}.",
+                    "The entity has {} properties; the limit is {MAX_PROPERTIES}.",
                     self.properties
                 ),
             ));
@@ -132,26 +136,26 @@ impl Totals {
         if bytes > MAX_ENTITY_BYTES {
             return Err(StoreError::new(
                 ErrorCode::ENTITY_TOO_LARGE,
-                format!("The entity has {bytes} bytes; it can have {MAX_ENTITY_BYTES}."),
+                format!("The entity has {bytes} bytes; the limit is {MAX_ENTITY_BYTES}."),
             ));
         }
         Ok(())
     }
 }
 
-/// A row on its way in: the members to keep.
-struct Row<'r, 'a> {
+/// A row under check, with the members to keep.
+struct CheckedRow<'r, 'a> {
     partition_key: &'r str,
     row_key: &'r str,
-    properties: Vec<&'r Member<'a>>,
-    /// Keys of the body that agree with the address.
+    properties: Vec<&'r RawMember<'a>>,
+    /// How many keys of the body equal the address.
     agreeing_keys: usize,
-    /// Members that are not stored.
+    /// How many members are not stored.
     left_out: usize,
     totals: Totals,
 }
 
-impl<'r, 'a> Row<'r, 'a> {
+impl<'r, 'a> CheckedRow<'r, 'a> {
     fn addressed(partition_key: &'r str, row_key: &'r str) -> Self {
         let key_units = order::len(partition_key) + order::len(row_key);
         let totals = Totals { key_units, ..Totals::default() };
@@ -165,12 +169,12 @@ impl<'r, 'a> Row<'r, 'a> {
         }
     }
 
-    fn admit(&mut self, member: &'r Member<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
+    fn admit(&mut self, member: &'r RawMember<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
         match &*member.name {
-            "PartitionKey" => self.admit_key(member, self.partition_key)?,
-            "RowKey" => self.admit_key(member, self.row_key)?,
-            "Timestamp" => self.left_out += 1,
-            name if name.starts_with("odata.") => self.left_out += 1,
+            PARTITION_KEY => self.admit_key(member, self.partition_key)?,
+            ROW_KEY => self.admit_key(member, self.row_key)?,
+            TIMESTAMP => self.left_out += 1,
+            name if name.starts_with(METADATA_PREFIX) => self.left_out += 1,
             _ => match member.annotated() {
                 Some(property) => self.admit_annotation(member, property, row)?,
                 None => self.admit_property(member, row)?,
@@ -179,7 +183,7 @@ impl<'r, 'a> Row<'r, 'a> {
         Ok(())
     }
 
-    fn admit_key(&mut self, member: &Member<'_>, address: &str) -> Result<(), StoreError> {
+    fn admit_key(&mut self, member: &RawMember<'_>, address: &str) -> Result<(), StoreError> {
         if member.value == "null" {
             self.left_out += 1;
             return Ok(());
@@ -196,16 +200,18 @@ impl<'r, 'a> Row<'r, 'a> {
 
     fn admit_annotation(
         &mut self,
-        member: &'r Member<'a>,
+        member: &'r RawMember<'a>,
         property: &str,
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
         match row.get(property) {
-            _ if matches!(property, "PartitionKey" | "RowKey" | "Timestamp") => self.left_out += 1,
+            _ if is_system_property(property) => self.left_out += 1,
             Some("null") => self.left_out += 1,
             Some(_) => self.properties.push(member),
             None => {
-                return Err(invalid(format!("The property `{property}` has a type but no value.")));
+                return Err(invalid(format!(
+                    "The property `{property}` has a type annotation but no value."
+                )));
             }
         }
         Ok(())
@@ -213,7 +219,7 @@ impl<'r, 'a> Row<'r, 'a> {
 
     fn admit_property(
         &mut self,
-        member: &'r Member<'a>,
+        member: &'r RawMember<'a>,
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
         check_name(&member.name)?;
@@ -232,24 +238,26 @@ impl<'r, 'a> Row<'r, 'a> {
         self.totals.check()
     }
 
-    /// Whether the body can be stored as it was sent.
+    /// Returns whether the body can be stored as it was sent.
     const fn is_body(&self) -> bool {
         self.agreeing_keys == 2 && self.left_out == 0
     }
 }
 
 fn read_property<'a>(
-    member: &Member<'a>,
+    member: &RawMember<'a>,
     row: &ByName<'_, 'a>,
-) -> Result<Property<'a>, StoreError> {
+) -> Result<StoredValue<'a>, StoreError> {
     let name = &member.name;
-    Property::read(member.value, row.annotation(name)).map_err(|fault| match fault {
-        Fault::UnknownType => StoreError::new(
+    StoredValue::read(member.value, row.annotation(name)).map_err(|fault| match fault {
+        ValueFault::UnknownType => StoreError::new(
             ErrorCode::INVALID_VALUE_TYPE,
-            format!("The type of the property `{name}` is not an EDM type."),
+            format!("The type annotation of the property `{name}` is not an EDM type."),
         ),
-        Fault::Nested => invalid(format!("The property `{name}` is an array or an object.")),
-        Fault::NotA(edm) => invalid(format!("The value of the property `{name}` is not an {edm}.")),
+        ValueFault::Nested => invalid(format!("The property `{name}` is an array or an object.")),
+        ValueFault::NotA(edm) => {
+            invalid(format!("The value of the property `{name}` is not of the type {edm}."))
+        }
     })
 }
 
@@ -270,10 +278,10 @@ fn check_name(name: &str) -> Result<(), StoreError> {
     ))
 }
 
-fn check_length(name: &str, value: &Property<'_>) -> Result<(), StoreError> {
+fn check_length(name: &str, value: &StoredValue<'_>) -> Result<(), StoreError> {
     let (length, limit, unit) = match value {
-        Property::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
-        Property::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
+        StoredValue::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
+        StoredValue::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
         _ => return Ok(()),
     };
     if length <= limit {
@@ -281,6 +289,6 @@ fn check_length(name: &str, value: &Property<'_>) -> Result<(), StoreError> {
     }
     Err(StoreError::new(
         ErrorCode::PROPERTY_VALUE_TOO_LARGE,
-        format!("The property `{name}` has {length} {unit}; it can have {limit}."),
+        format!("The property `{name}` has {length} {unit}; the limit is {limit}."),
     ))
 }

@@ -1,7 +1,7 @@
-//! Where a query starts and stops: key ranges as bounds over row keys, and continuations.
+//! The start and end of a query: key ranges as bounds of stored keys, and continuations.
 //!
-//! Invariant: the bounds hold exactly the partitions of the range, and in a single partition
-//! exactly its rows; over several partitions [`RowBounds`] tells the rest.
+//! Invariant: the bounds enclose exactly the partitions of the range. In a single partition they
+//! enclose exactly its rows; in several partitions [`RowBounds`] filters the rows.
 
 use super::key_bytes;
 use super::key_bytes::{PARTITION_END, SEPARATOR};
@@ -12,23 +12,23 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::ops::Bound;
 
-/// Leads every continuation of this store; the digit is the form's version.
+/// The prefix of every continuation of this store. The digit is the version of the form.
 const TOKEN_PREFIX: &str = "1!";
 
-/// A bound over keys as bytes.
+/// A bound of stored keys.
 pub(crate) type KeyBound = Bound<Vec<u8>>;
 
-/// The rows a query has to visit.
+/// The range of stored keys that a query visits.
 #[derive(Debug)]
 pub(crate) struct Seek {
     pub(crate) lower: KeyBound,
     pub(crate) upper: KeyBound,
-    /// The condition on RowKeys, where the bounds do not already hold it.
+    /// The condition on RowKeys, unless the bounds already enforce it.
     pub(crate) rows: Option<RowBounds>,
 }
 
 impl Seek {
-    /// The rows of a key range, from where an earlier page ended.
+    /// Finds the rows of a key range, from the end of the page before.
     pub(crate) fn new(keys: &KeyRange, from: Option<&Continuation>) -> Result<Self, StoreError> {
         let mut seek = Self::range(keys);
         if let Some(continuation) = from {
@@ -60,7 +60,7 @@ impl Seek {
         Self { lower, upper, rows }
     }
 
-    /// Whether no key can lie between the bounds.
+    /// Returns whether no key can lie between the bounds.
     pub(crate) fn is_empty(&self) -> bool {
         match (&self.lower, &self.upper) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
@@ -73,13 +73,13 @@ impl Seek {
     }
 }
 
-/// Where a row stands to the RowKeys asked for.
+/// Where a row lies relative to the RowKeys asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SeekBound {
     /// Among them.
     Within,
-    /// Beside them: the next row that can be among them is not before this bound.
-    Beside(KeyBound),
+    /// Outside: the next row among them does not lie before this bound.
+    SkipTo(KeyBound),
 }
 
 /// A range of RowKeys that applies to every partition of a scan.
@@ -90,10 +90,10 @@ pub(crate) struct RowBounds {
 }
 
 impl RowBounds {
-    /// Places a row by its key.
-    pub(crate) fn place(&self, key: &[u8]) -> Place {
+    /// Locates a row by its key.
+    pub(crate) fn locate(&self, key: &[u8]) -> SeekBound {
         let Some((partition_key, row_key)) = key_bytes::split(key) else {
-            return Place::Within;
+            return SeekBound::Within;
         };
         let partition = &key[..=partition_key.len()];
         let below = match &self.lower {
@@ -102,18 +102,18 @@ impl RowBounds {
             Bound::Unbounded => false,
         };
         if below && let Some(lower) = within(partition, self.lower.clone()) {
-            return Place::Beside(lower);
+            return SeekBound::SkipTo(lower);
         }
         let above = match &self.upper {
             Bound::Included(upper) => row_key > &upper[..],
             Bound::Excluded(upper) => row_key >= &upper[..],
             Bound::Unbounded => false,
         };
-        if above { Place::Beside(included(end(partition.to_vec()))) } else { Place::Within }
+        if above { SeekBound::SkipTo(included(end(partition.to_vec()))) } else { SeekBound::Within }
     }
 }
 
-/// The continuation that starts with this row.
+/// Builds the continuation that starts with this row.
 pub(crate) fn token(key: &[u8]) -> Continuation {
     let (partition_key, row_key) = key_bytes::split(key).unwrap_or((key, &[]));
     let text = |bytes| Some(format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes)));
@@ -129,12 +129,12 @@ fn read_token(continuation: &Continuation) -> Result<Vec<u8>, StoreError> {
         (Some(partition_key), Some(row_key)) => Ok(key_bytes::row(&partition_key, &row_key)),
         _ => Err(StoreError::new(
             ErrorCode::INVALID_INPUT,
-            "The continuation is not one that this store returned.",
+            "The continuation is not from this store; start the query again without it.",
         )),
     }
 }
 
-/// The first key above a partition, as an upper bound. `partition` ends with the separator.
+/// Returns the first key above a partition as an upper bound. `partition` ends with the separator.
 fn end(mut partition: Vec<u8>) -> KeyBound {
     partition.pop();
     partition.push(PARTITION_END);
@@ -148,7 +148,7 @@ fn included(bound: KeyBound) -> KeyBound {
     }
 }
 
-/// A bound on RowKeys in one partition; `None` when there is no bound.
+/// Converts a bound on RowKeys to one in a partition; `None` when it is unbounded.
 fn within(partition: &[u8], bound: KeyBound) -> Option<KeyBound> {
     let key = |row_key: Vec<u8>| [partition, &row_key].concat();
     match bound {
@@ -177,7 +177,8 @@ fn bounds(span: &Span) -> (KeyBound, KeyBound) {
     }
 }
 
-/// Bounds on PartitionKeys, as bounds on row keys: these are longer than their PartitionKey.
+/// Converts bounds on PartitionKeys to bounds on stored keys, which are longer than their
+/// PartitionKey.
 fn partition_bounds(span: &Span) -> (KeyBound, KeyBound) {
     let (lower, upper) = bounds(span);
     let past = |mut key: Vec<u8>| {
@@ -203,8 +204,8 @@ fn partition_bounds(span: &Span) -> (KeyBound, KeyBound) {
     (lower, upper)
 }
 
-/// A bound may hold control characters, which would be taken for the separator; no stored key
-/// does. The text before the first one stands just below the bound, and no stored key between.
+/// Cuts a bound at its first control character, which would be read as the separator. Stored keys
+/// have no control characters, so none lies between the cut bound and the whole one.
 fn cut(key: &[u8]) -> Option<Vec<u8>> {
     let at = key.iter().position(|&byte| byte < b' ')?;
     Some(key[..at].to_vec())
@@ -220,7 +221,7 @@ mod tests {
         "[ab\u{E000}\u{1F3C3}]{0,2}"
     }
 
-    /// Bounds may hold what keys cannot.
+    /// Bounds may have characters that keys cannot have.
     fn bound() -> impl Strategy<Value = Bound<String>> {
         let text = || "[ab\u{0}\u{1}\u{1F}\u{E000}\u{1F3C3}]{0,3}".prop_map(String::from);
         prop_oneof![
@@ -256,7 +257,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_is_visited_exactly_when_both_spans_hold_it(
+        fn a_row_is_visited_exactly_when_both_spans_contain_it(
             partition in span(),
             row in span(),
             partition_key in key(),
@@ -266,13 +267,13 @@ mod tests {
             let seek = Seek::new(&KeyRange { partition, row }, None).unwrap();
             let stored = key_bytes::row(&partition_key, &row_key);
             let bounded = above(&stored, &seek.lower) && below(&stored, &seek.upper);
-            let placed = seek.rows.as_ref().is_none_or(|rows| rows.place(&stored) == Place::Within);
+            let placed = seek.rows.as_ref().is_none_or(|rows| rows.locate(&stored) == SeekBound::Within);
             prop_assert_eq!(bounded && placed, expected);
             prop_assert!(!(seek.is_empty() && expected));
         }
 
         #[test]
-        fn skipping_moves_forward_and_over_no_row_asked_for(
+        fn skipping_moves_forward_and_skips_no_row_of_the_range(
             row in span(),
             from in (key(), key()),
             other in (key(), key()),
@@ -280,7 +281,7 @@ mod tests {
             let keys = KeyRange { partition: Span::All, row };
             let seek = Seek::new(&keys, None).unwrap();
             let stored = key_bytes::row(&from.0, &from.1);
-            if let Some(Place::Beside(next)) = seek.rows.as_ref().map(|rows| rows.place(&stored)) {
+            if let Some(SeekBound::SkipTo(next)) = seek.rows.as_ref().map(|rows| rows.locate(&stored)) {
                 prop_assert!(!above(&stored, &next), "moves forward");
                 let later = key_bytes::row(&other.0, &other.1);
                 if later > stored && keys.row.contains(&other.1) {
@@ -290,7 +291,7 @@ mod tests {
         }
 
         #[test]
-        fn tokens_lead_back_to_their_row(partition_key in key(), row_key in key()) {
+        fn a_token_starts_at_its_row(partition_key in key(), row_key in key()) {
             let stored = key_bytes::row(&partition_key, &row_key);
             let seek = Seek::new(&KeyRange::ALL, Some(&token(&stored))).unwrap();
             prop_assert_eq!(seek.lower, Bound::Included(stored));
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_tokens_are_refused() {
+    fn tokens_of_other_stores_are_refused() {
         let good = token(&key_bytes::row("p", "r"));
         let foreign = |text: &str| Some(text.to_owned());
         for next_partition_key in

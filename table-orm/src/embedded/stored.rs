@@ -1,10 +1,10 @@
 //! The bytes of one stored row.
 //!
-//! Invariant: a stored row is the JSON object readers get. Its first member is the Timestamp, at
-//! full width, so the row's version stands at a fixed place; PartitionKey, RowKey and the
+//! Invariant: a stored row is the JSON object that readers get. Its first member is the Timestamp
+//! at full width, so the row's version has a fixed position. PartitionKey, RowKey and the
 //! properties follow as they were sent.
 
-use super::members;
+use crate::codec::{RawMember, visit_members};
 use crate::model::{DateTime, ETag};
 use crate::store::{ErrorCode, StoreError};
 use std::error::Error;
@@ -14,7 +14,7 @@ const HEAD: &[u8] = b"{\"Timestamp\":\"";
 const TAIL: &[u8] = b"\",";
 const TIMESTAMP: Range<usize> = HEAD.len()..HEAD.len() + DateTime::TEXT_LEN;
 
-/// A row's length once it carries its Timestamp.
+/// Returns a row's length with its Timestamp.
 pub(crate) const fn row_len(body: &[u8]) -> usize {
     TIMESTAMP.end + TAIL.len() + body.len() - 1
 }
@@ -31,23 +31,23 @@ pub(crate) fn write(row: &mut [u8], timestamp: DateTime, body: &[u8]) {
     members.copy_from_slice(&body[1..]);
 }
 
-/// The text of a row's Timestamp; `None` when the bytes are no stored row.
+/// Returns the text of a row's Timestamp; `None` when the bytes are not a stored row.
 fn timestamp(row: &[u8]) -> Option<&str> {
     std::str::from_utf8(row.get(TIMESTAMP)?).ok()
 }
 
-/// A row's version.
+/// Returns a row's version.
 pub(crate) fn etag(row: &[u8]) -> Result<ETag, StoreError> {
     let text = timestamp(row).ok_or_else(|| corrupt("no Timestamp"))?;
     Ok(ETag::from_timestamp(text))
 }
 
-/// A row as text.
+/// Returns a row as text.
 pub(crate) fn text(row: &[u8]) -> Result<&str, StoreError> {
     std::str::from_utf8(row).map_err(corrupt)
 }
 
-/// The error for bytes that are no stored row.
+/// Builds the error for bytes that are not a stored row.
 pub(crate) fn corrupt(source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
     let message = "A row of the database file is damaged; restore the file from a backup.";
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(source)
@@ -61,7 +61,7 @@ pub(crate) fn select(
 ) -> Result<(), StoreError> {
     out.push(b'{');
     let start = out.len();
-    members::visit(row, |member| {
+    visit_members(row, |member| {
         let property = member.property();
         if names.iter().any(|name| name.as_ref() == property) {
             if out.len() > start {
@@ -76,7 +76,7 @@ pub(crate) fn select(
 }
 
 /// Appends `"name":value`. Names that passed the rules need no escape.
-pub(crate) fn append(out: &mut Vec<u8>, member: &members::Member<'_>) {
+pub(crate) fn append(out: &mut Vec<u8>, member: &RawMember<'_>) {
     out.push(b'"');
     out.extend_from_slice(member.name.as_bytes());
     out.extend_from_slice(b"\":");
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_timestamp_stands_first_and_gives_the_etag() {
+    fn the_timestamp_is_first_and_gives_the_etag() {
         let body = br#"{"PartitionKey":"p","RowKey":"r"}"#;
         let when: DateTime = "2011-11-06T09:10:00Z".parse().unwrap();
         let mut row = vec![0; row_len(body)];

@@ -2,7 +2,7 @@
 
 use crate::codec::{Json, Members, NameCache, RowContext};
 use crate::entity::Row;
-use crate::model::{ETag, Metadata};
+use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::property::{PropertyError, PropertyFault, RowFault};
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -60,7 +60,7 @@ pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
     let mut context = RowContext::new(AnyRow::NAME);
     let AnyRow = read_in(&mut context, 0, json)?;
     if context.timestamp.is_empty() {
-        return Err(context.error(RowFault::new("Timestamp", PropertyFault::Missing)));
+        return Err(context.error(RowFault::new(TIMESTAMP, PropertyFault::Missing)));
     }
     Ok(context.etag())
 }
@@ -70,7 +70,7 @@ pub(crate) struct AnyRow;
 
 impl ReadRow for AnyRow {
     const NAME: &'static str = "row";
-    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+    const SELECT: Option<&'static [&'static str]> = Some(&[PARTITION_KEY, ROW_KEY]);
 
     fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         members.skip().map(|()| Self)

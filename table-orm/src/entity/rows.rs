@@ -1,6 +1,6 @@
 //! An entity as the rows that store it.
 
-use crate::codec::write_string;
+use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
 use crate::key::{KeyError, KeyText};
 use crate::model::order;
@@ -135,13 +135,9 @@ pub(crate) fn body(
     properties.check(order::len(partition_key) + order::len(row_key))?;
     let properties = properties.members();
     // Exact, unless JSON escapes a key: `Bytes` takes over a full `Vec` without a copy.
-    let frame = r#"{"PartitionKey":"","RowKey":""}"#.len();
-    let size = frame + partition_key.len() + row_key.len() + properties.len();
+    let size = KEYS_FRAME + 1 + partition_key.len() + row_key.len() + properties.len();
     let mut json = Vec::with_capacity(size);
-    json.extend_from_slice(b"{\"PartitionKey\":");
-    write_string(&mut json, partition_key);
-    json.extend_from_slice(b",\"RowKey\":");
-    write_string(&mut json, row_key);
+    write_keys(&mut json, partition_key, row_key);
     json.extend_from_slice(properties);
     json.push(b'}');
     Ok(json.into())

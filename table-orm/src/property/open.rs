@@ -9,7 +9,7 @@ use super::{
     RowFault,
 };
 use crate::codec::Members;
-use crate::model::{Edm, EdmType};
+use crate::model::{Edm, EdmType, METADATA_PREFIX, TYPE_ANNOTATION, is_system_property};
 use serde::Deserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -32,13 +32,13 @@ impl Properties for BTreeMap<String, Edm> {
         property: &str,
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
-        if let Some(annotated) = property.strip_suffix("@odata.type") {
+        if let Some(annotated) = property.strip_suffix(TYPE_ANNOTATION) {
             let mut edm = None::<String>;
             members.read(property, &mut edm)?;
             slots.types.insert(annotated.to_owned(), edm.unwrap_or_default());
-        } else if matches!(property, "PartitionKey" | "RowKey" | "Timestamp")
+        } else if is_system_property(property)
             || property.contains('@')
-            || property.starts_with("odata.")
+            || property.starts_with(METADATA_PREFIX)
         {
             return Ok(false);
         } else {

@@ -2,7 +2,7 @@
 
 use super::filter::{Comparison, Filter};
 use crate::key::{IntoRange, KeyError};
-use crate::model::order;
+use crate::model::{PARTITION_KEY, ROW_KEY, order};
 use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
@@ -180,7 +180,7 @@ impl KeyRange {
     /// The range as a condition on PartitionKey and RowKey; `None` for every row.
     #[must_use]
     pub fn filter(&self) -> Option<Filter> {
-        both(self.partition.filter("PartitionKey"), self.row.filter("RowKey"))
+        both(self.partition.filter(PARTITION_KEY), self.row.filter(ROW_KEY))
     }
 }
 

@@ -2,48 +2,48 @@
 
 use std::error::Error;
 
-/// Why a request to a queue was not carried out.
+/// The reason why a request to a queue failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[error("queue `{queue}`: {message}")]
 pub struct QueueError {
-    /// What it is about.
+    /// The kind of failure.
     pub kind: QueueErrorKind,
     /// The queue's name.
     pub queue: String,
-    /// What the service says, and what to do, for people.
+    /// The service's message and what to do, for people.
     pub message: String,
-    /// What lies below, such as an I/O error.
+    /// The cause, such as an I/O error.
     #[source]
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// What an error of a queue is about.
+/// The kind of a [`QueueError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QueueErrorKind {
-    /// There is no queue of that name; `create` makes one.
+    /// The queue does not exist. `create` creates it.
     QueueNotFound,
-    /// The message is another's by now, or gone: its receipt is void.
+    /// Somebody else has received the message since, or it was deleted, so the receipt is void.
     MessageLost,
-    /// The request cannot be carried out by anyone, as with a name no queue can have.
+    /// The request is invalid, for example with a name that no queue can have.
     Invalid,
-    /// The credential does not allow it.
+    /// The credential does not allow the request.
     Forbidden,
-    /// The service asks to slow down, or is not there now: worth another try later.
+    /// The service is overloaded or does not answer. Retrying later may succeed.
     Unavailable,
-    /// Anything else.
+    /// Another failure.
     Other,
 }
 
 impl QueueError {
-    /// An error of that queue.
+    /// Makes the error of a request to a queue.
     #[must_use]
     pub fn new(kind: QueueErrorKind, queue: &str, message: impl Into<String>) -> Self {
         Self { kind, queue: queue.to_owned(), message: message.into(), source: None }
     }
 
-    /// The same, with what lies below it.
+    /// Adds the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());

@@ -1,19 +1,21 @@
-//! Queues in this process: for tests, examples, and apps that run on one machine.
+//! Queues in this process, for tests, examples, and apps that run on one machine.
 //!
-//! Invariant: the latest pop receipt of a message is the only one that renews or deletes it. The
-//! clock is tokio's, so a paused one makes time-outs pass in no time.
+//! Invariant: only the latest pop receipt of a message renews or deletes it. The clock is tokio's,
+//! so a paused one lets time-outs pass at once.
 
-use super::rules::{check_most, check_name, check_text, check_time};
-use super::{Message, QueueError, QueueErrorKind, Queues, Receipt};
+use super::{
+    Message, QueueError, QueueErrorKind, Queues, Receipt, check_most, check_name, check_text,
+    check_time,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// [`Queues`] in memory, gone with the last clone. Clones are the same queues.
+/// [`Queues`] in memory. Clones share the queues, which last until the last clone is dropped.
 ///
-/// They keep the service's rules: names of queues, messages of at most
+/// They enforce the service's rules: names of queues, messages of at most
 /// [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES), visibility time-outs of one second to seven
 /// days, void receipts. Messages do not expire.
 ///
@@ -30,30 +32,30 @@ use tokio::time::Instant;
 /// let minute = Duration::from_secs(60);
 /// let first = queues.receive("jobs", 1, minute).await?;
 /// assert_eq!(first[0].text, "count the runners");
-/// assert!(!queues.peek("jobs").await?); // hidden, until the minute is over
+/// assert!(!queues.peek("jobs").await?); // hidden until the minute is over
 ///
 /// tokio::time::sleep(minute).await;
 /// let again = queues.receive("jobs", 1, minute).await?;
 /// assert_eq!(again[0].dequeue_count, 2);
-/// assert!(queues.remove("jobs", &first[0].receipt).await.is_err()); // void by now
+/// assert!(queues.remove("jobs", &first[0].receipt).await.is_err()); // the receipt is void
 /// queues.remove("jobs", &again[0].receipt).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct MemoryQueues {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<QueuesState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    queues: BTreeMap<String, Vec<Stored>>,
-    /// Of ids and pop receipts.
+struct QueuesState {
+    queues: BTreeMap<String, Vec<StoredMessage>>,
+    /// The last number of an id or pop receipt.
     next: u64,
 }
 
 #[derive(Debug)]
-struct Stored {
+struct StoredMessage {
     id: u64,
     pop: u64,
     text: String,
@@ -61,41 +63,42 @@ struct Stored {
     visible_at: Instant,
 }
 
-impl State {
+impl QueuesState {
     fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 
-    fn queue(&mut self, name: &str) -> Result<&mut Vec<Stored>, QueueError> {
+    fn queue(&mut self, name: &str) -> Result<&mut Vec<StoredMessage>, QueueError> {
         check_name(name)?;
         self.queues.get_mut(name).ok_or_else(|| {
-            let message = "there is no such queue; create it first";
+            let message = "the queue does not exist; create it first";
             QueueError::new(QueueErrorKind::QueueNotFound, name, message)
         })
     }
 
-    /// Where the message stands that the receipt is of.
+    /// Finds the message of a receipt.
     fn find(&mut self, queue: &str, receipt: &Receipt) -> Result<usize, QueueError> {
         let messages = self.queue(queue)?;
-        let is_of = |stored: &Stored| {
+        let is_of = |stored: &StoredMessage| {
             stored.id.to_string() == receipt.id && stored.pop.to_string() == receipt.pop
         };
         messages.iter().position(is_of).ok_or_else(|| {
-            let message = "the message was received by another, or deleted: its receipt is void";
+            let message = "somebody else received the message since, or it was deleted, so the \
+                           receipt is void";
             QueueError::new(QueueErrorKind::MessageLost, queue, message)
         })
     }
 }
 
 impl MemoryQueues {
-    /// No queues yet.
+    /// Makes a store without queues.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueuesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -121,7 +124,7 @@ impl Queues for MemoryQueues {
         let mut state = self.state();
         let (id, pop) = (state.number(), state.number());
         let (text, visible_at) = (text.to_owned(), Instant::now() + delay);
-        state.queue(queue)?.push(Stored { id, pop, text, dequeue_count: 0, visible_at });
+        state.queue(queue)?.push(StoredMessage { id, pop, text, dequeue_count: 0, visible_at });
         Ok(())
     }
 
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_message_is_hidden_until_its_time_out_and_counts_its_receives() {
+    async fn a_message_is_hidden_until_its_time_out_and_receives_are_counted() {
         let queues = queue().await;
         queues.send("jobs", "one", Duration::from_secs(5)).await.unwrap();
         assert_eq!(queues.receive("jobs", 1, MINUTE).await.unwrap(), []);
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_the_latest_receipt_holds() {
+    async fn only_the_latest_receipt_is_valid() {
         let queues = queue().await;
         queues.send("jobs", "one", Duration::ZERO).await.unwrap();
         let mut message = queues.receive("jobs", 1, MINUTE).await.unwrap().remove(0);

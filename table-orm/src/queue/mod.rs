@@ -1,8 +1,9 @@
-//! Queues of short messages, delivered at least once: what a [`Queues`] is, and its errors.
+//! Queues of short messages with at-least-once delivery: the [`Queues`] contract, and an
+//! implementation in memory.
 //!
-//! Workers on many machines learn from a queue what there is to do. A message that was received is
-//! hidden from others for a while, its visibility time-out; unless it is deleted by then, it is
-//! delivered again. So a worker that dies loses nothing, and every message may come twice.
+//! Workers on many machines take their work from a queue. A received message is hidden from others
+//! for its visibility time-out. If it is not deleted by then, it is delivered again. So a worker
+//! that dies loses nothing, and every message may be delivered twice.
 
 mod error;
 mod memory;
@@ -23,30 +24,30 @@ pub const MAX_RECEIVED: usize = 32;
 /// The longest visibility time-out: seven days (service documentation, "Get Messages").
 pub const MAX_VISIBILITY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A message that was received, and is hidden from others until its visibility time-out.
+/// A received message, hidden from others until its visibility time-out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// Its text, as it was sent.
+    /// The text, as it was sent.
     pub text: String,
-    /// How often it was received, this time included.
+    /// How often the message was received, including this time.
     pub dequeue_count: u64,
-    /// What renewing and deleting it takes.
+    /// The receipt to renew or delete the message with.
     pub receipt: Receipt,
 }
 
-/// Which message was received, and when: the proof that it is not another's by now.
+/// A proof that its holder received a message last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Receipt {
     /// The message's id.
     pub id: String,
-    /// The pop receipt of the latest receive or renewal; earlier ones are void.
+    /// The pop receipt of the latest receive or renewal. Earlier ones are void.
     pub pop: String,
 }
 
 impl Message {
-    /// A message, as a backend received it.
+    /// Makes a message that a backend received.
     #[must_use]
     pub fn new(text: impl Into<String>, dequeue_count: u64, receipt: Receipt) -> Self {
         Self { text: text.into(), dequeue_count, receipt }
@@ -54,41 +55,43 @@ impl Message {
 }
 
 impl Receipt {
-    /// The receipt of a message of that id.
+    /// Makes the receipt of the message with this id.
     #[must_use]
     pub fn new(id: impl Into<String>, pop: impl Into<String>) -> Self {
         Self { id: id.into(), pop: pop.into() }
     }
 }
 
-/// A backend that keeps queues.
+/// A backend that stores queues.
 ///
-/// Every method is one request. Messages come in no order, and may come more than once.
+/// Every method sends one request. Messages arrive in any order, and possibly more than once.
 #[async_trait]
 pub trait Queues: fmt::Debug + Send + Sync {
-    /// Creates a queue; one that is there already stays as it is.
+    /// Creates a queue. An existing queue keeps its messages.
     ///
     /// # Errors
-    /// For a name that no queue can have, or when there is no answer.
+    /// Fails with `Invalid` when no queue can have the name, and with `Unavailable` when the
+    /// service does not answer.
     async fn create(&self, queue: &str) -> Result<(), QueueError>;
 
     /// Deletes a queue with all its messages.
     ///
     /// # Errors
-    /// `QueueNotFound` when there is none.
+    /// Fails with `QueueNotFound` when the queue does not exist.
     async fn delete(&self, queue: &str) -> Result<(), QueueError>;
 
-    /// Sends a message, that nobody receives before `delay` has passed, at most [`MAX_VISIBILITY`].
+    /// Sends a message, hidden until `delay` has passed, at most [`MAX_VISIBILITY`].
     ///
     /// # Errors
-    /// `QueueNotFound`; `Invalid` for a text longer than [`MAX_MESSAGE_BYTES`].
+    /// Fails with `QueueNotFound` when the queue does not exist, and with `Invalid` when the text
+    /// is longer than [`MAX_MESSAGE_BYTES`].
     async fn send(&self, queue: &str, text: &str, delay: Duration) -> Result<(), QueueError>;
 
-    /// Receives up to `most` messages, 1 to [`MAX_RECEIVED`], and hides each from others for
-    /// `visibility`, one second to [`MAX_VISIBILITY`]. None where none is visible.
+    /// Receives up to `most` visible messages, 1 to [`MAX_RECEIVED`], and hides each from others
+    /// for `visibility`, one second to [`MAX_VISIBILITY`].
     ///
     /// # Errors
-    /// `QueueNotFound`.
+    /// Fails with `QueueNotFound` when the queue does not exist.
     async fn receive(
         &self,
         queue: &str,
@@ -96,17 +99,18 @@ pub trait Queues: fmt::Debug + Send + Sync {
         visibility: Duration,
     ) -> Result<Vec<Message>, QueueError>;
 
-    /// Whether a message is visible. Receives none.
+    /// Returns whether a message is visible, without receiving it.
     ///
     /// # Errors
-    /// `QueueNotFound`.
+    /// Fails with `QueueNotFound` when the queue does not exist.
     async fn peek(&self, queue: &str) -> Result<bool, QueueError>;
 
-    /// Hides a received message for `visibility` from now on; none at all releases it. The receipt
-    /// given is void from then on, the one returned takes its place.
+    /// Hides a received message for `visibility` from now on; zero makes it visible at once.
+    /// Returns the new receipt; the old one is void.
     ///
     /// # Errors
-    /// `MessageLost` when somebody else received the message meanwhile, or it is gone.
+    /// Fails with `MessageLost` when somebody else has received the message since, or it was
+    /// deleted.
     async fn renew(
         &self,
         queue: &str,
@@ -117,11 +121,12 @@ pub trait Queues: fmt::Debug + Send + Sync {
     /// Deletes a received message.
     ///
     /// # Errors
-    /// `MessageLost` when somebody else received the message meanwhile, or it is gone.
+    /// Fails with `MessageLost` when somebody else has received the message since, or it was
+    /// deleted.
     async fn remove(&self, queue: &str, receipt: &Receipt) -> Result<(), QueueError>;
 }
 
-/// Shared queues are queues.
+/// Passes every call to the shared queues.
 #[async_trait]
 impl<Q: Queues + ?Sized> Queues for Arc<Q> {
     async fn create(&self, queue: &str) -> Result<(), QueueError> {

@@ -1,9 +1,9 @@
-//! What the service asks of the names of queues, of messages and of their times.
+//! The service's rules for the names of queues, for messages and for their times.
 
 use super::{MAX_RECEIVED, MAX_VISIBILITY, QueueError, QueueErrorKind};
 use std::time::Duration;
 
-/// The most bytes of a message's text: 48 KiB, which base64 makes the 64 KiB that the service holds
+/// The most bytes of a message's text: 48 KiB, which is 64 KiB in base64, the service's limit
 /// (service documentation, "Put Message").
 pub const MAX_MESSAGE_BYTES: usize = 48 * 1024;
 
@@ -20,7 +20,7 @@ pub(crate) fn check_name(queue: &str) -> Result<(), QueueError> {
         return Ok(());
     }
     let message = "no queue can have this name; use 3 to 63 lower-case letters, digits and single \
-                   dashes, with a letter or digit at either end";
+                   dashes, and start and end with a letter or digit";
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))
 }
 
@@ -29,19 +29,19 @@ pub(crate) fn check_text(queue: &str, text: &str) -> Result<(), QueueError> {
         return Ok(());
     }
     let message = format!(
-        "a message of {} bytes is too large; send at most {MAX_MESSAGE_BYTES}, such as the key of \
-         a row that holds the rest",
+        "the message has {} bytes, and the limit is {MAX_MESSAGE_BYTES}; store the content in a \
+         row and send its key",
         text.len()
     );
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))
 }
 
-/// Refuses to hide a message for less than `least`, or for longer than the service does.
+/// Refuses a visibility time-out below `least` or above the service's limit.
 pub(crate) fn check_time(queue: &str, time: Duration, least: Duration) -> Result<(), QueueError> {
     if (least..=MAX_VISIBILITY).contains(&time) {
         return Ok(());
     }
-    let message = format!("a message cannot be hidden for {time:?}; use {least:?} to seven days");
+    let message = format!("a message cannot be hidden for {time:?}; use {least:?} to 7 days");
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn check_most(queue: &str, most: usize) -> Result<(), QueueError> {
     if (1..=MAX_RECEIVED).contains(&most) {
         return Ok(());
     }
-    let message = format!("{most} messages cannot be received at once; use 1 to {MAX_RECEIVED}");
+    let message = format!("one request cannot receive {most} messages; use 1 to {MAX_RECEIVED}");
     Err(QueueError::new(QueueErrorKind::Invalid, queue, message))
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_the_service_takes() {
+    fn names_that_the_service_accepts_are_valid() {
         let longest = "q".repeat(63);
         for name in ["abc", "123", "a-b-c", "copies-poison", &longest] {
             assert!(check_name(name).is_ok(), "{name}");

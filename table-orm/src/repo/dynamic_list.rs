@@ -5,6 +5,7 @@ use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
 use crate::entity::{AnyRow, DynamicEntity, ReadRow as _};
 use crate::error::Result;
+use crate::model::SYSTEM_PROPERTIES;
 use crate::property::PropertyError;
 use crate::query::Filter;
 use std::borrow::Cow;
@@ -27,7 +28,7 @@ impl DynamicList {
         mut self,
         properties: impl IntoIterator<Item = N>,
     ) -> Self {
-        let system = ["PartitionKey", "RowKey", "Timestamp"].map(Cow::Borrowed);
+        let system = SYSTEM_PROPERTIES.map(Cow::Borrowed);
         let select = system.into_iter().chain(properties.into_iter().map(Into::into)).collect();
         if let Ok(query) = &mut self.listing.query {
             query.select = Some(select);

@@ -11,7 +11,7 @@ use super::stream::{ScanPage, ScanStream};
 use super::worker::{ReadRows, Shared};
 use crate::entity::ReadRow;
 use crate::error::{Error, Result, RowCount};
-use crate::model::Metadata;
+use crate::model::{Metadata, PARTITION_KEY, ROW_KEY};
 use crate::query::{RowQuery, fingerprint};
 use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
@@ -29,7 +29,7 @@ impl<T, R> Scan<T, R> {
     /// # Errors
     /// [`Error::Scan`] for a scan that cannot be run as asked for, or the store's refusal.
     pub async fn count(self) -> Result<ScanReport> {
-        let select = vec!["PartitionKey".into(), "RowKey".into()];
+        let select = vec![PARTITION_KEY.into(), ROW_KEY.into()];
         let mut run = self.bare().run::<()>(Some(select), read::nothing, None, false)?;
         while run.next().await?.is_some() {}
         Ok(run.shared.report())
@@ -71,7 +71,7 @@ impl<T, R> Scan<T, R> {
     /// ```
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
-        let select = vec!["PartitionKey".into()];
+        let select = vec![PARTITION_KEY.into()];
         ScanStream::rows(self.bare().run(Some(select), read::partition_keys, None, true))
     }
 

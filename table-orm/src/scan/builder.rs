@@ -10,7 +10,9 @@ use crate::entity::{
 };
 use crate::error::{Error, Result, ScanError};
 use crate::key::forbidden_in;
-use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, TableName, order};
+use crate::model::{
+    MAX_COMPARISONS, MAX_PAGE_ROWS, PARTITION_KEY, ROW_KEY, SYSTEM_PROPERTIES, TableName, order,
+};
 use crate::plan::{Plan, Step};
 use crate::property::PropertyError;
 use crate::query::{Condition, Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
@@ -422,7 +424,7 @@ impl<T: ReadRow, R> Scan<T, R> {
         let of_type =
             || T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect::<Vec<_>>());
         given.or_else(of_type).map(|mut names| {
-            for key in ["PartitionKey", "RowKey"] {
+            for key in [PARTITION_KEY, ROW_KEY] {
                 if !names.iter().any(|name| name == key) {
                     names.push(Cow::Borrowed(key));
                 }
@@ -494,7 +496,7 @@ impl Scan<DynamicEntity> {
         mut self,
         properties: impl IntoIterator<Item = N>,
     ) -> Self {
-        let system = ["PartitionKey", "RowKey", "Timestamp"].map(Cow::Borrowed);
+        let system = SYSTEM_PROPERTIES.map(Cow::Borrowed);
         let names = system.into_iter().chain(properties.into_iter().map(Into::into)).collect();
         self.query = self.query.map(|mut query| {
             query.select = Some(names);

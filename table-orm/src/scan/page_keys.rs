@@ -3,6 +3,7 @@
 use super::place::ScanKey;
 use crate::codec::Members;
 use crate::entity::{ReadRow, read_row, split_page};
+use crate::model::{PARTITION_KEY, ROW_KEY};
 use crate::property::{PropertyError, RowFault};
 use serde_json::value::RawValue;
 
@@ -83,7 +84,7 @@ pub(super) fn key(row: &RawValue) -> Result<ScanKey, PropertyError> {
 
 impl ReadRow for ScanKey {
     const NAME: &'static str = "row";
-    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+    const SELECT: Option<&'static [&'static str]> = Some(&[PARTITION_KEY, ROW_KEY]);
 
     fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         members.skip()?;

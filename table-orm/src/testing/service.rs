@@ -4,7 +4,10 @@ use super::bucket::Bucket;
 use super::keys::KeySet;
 use super::random::Random;
 use crate::codec::write_string;
-use crate::model::{Continuation, ETag, Edm, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, TableName};
+use crate::model::{
+    self, Continuation, ETag, Edm, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, PARTITION_KEY,
+    ROW_KEY, TableName,
+};
 use crate::query::{Comparison, Filter, RowQuery, Span};
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
@@ -332,7 +335,7 @@ impl FakeService {
         let keys = &self.inner.keys;
         let select = query.select.as_deref();
         let selected = |name: &str| select.is_none_or(|names| names.iter().any(|n| n == name));
-        let names = ["PartitionKey", "RowKey", "Timestamp", "N"].map(selected);
+        let names = [PARTITION_KEY, ROW_KEY, model::TIMESTAMP, "N"].map(selected);
         let mut body = Vec::with_capacity(rows.len() * 64);
         let mut partition = rows.first().map_or(0, |row| keys.partition_of(*row));
         for row in rows {
@@ -362,7 +365,7 @@ fn page(rows: Vec<u8>, continuation: Option<Continuation>, scanned: u32) -> Page
 
 fn write_row(body: &mut Vec<u8>, pk: &str, rk: &str, row: usize, names: [bool; 4]) {
     let start = body.len();
-    for (name, selected) in ["PartitionKey", "RowKey", "Timestamp", "N"].into_iter().zip(names) {
+    for (name, selected) in [PARTITION_KEY, ROW_KEY, model::TIMESTAMP, "N"].into_iter().zip(names) {
         if !selected {
             continue;
         }
@@ -370,9 +373,9 @@ fn write_row(body: &mut Vec<u8>, pk: &str, rk: &str, row: usize, names: [bool; 4
         write_string(body, name);
         body.push(b':');
         match name {
-            "PartitionKey" => write_string(body, pk),
-            "RowKey" => write_string(body, rk),
-            "Timestamp" => write_string(body, TIMESTAMP),
+            PARTITION_KEY => write_string(body, pk),
+            ROW_KEY => write_string(body, rk),
+            model::TIMESTAMP => write_string(body, TIMESTAMP),
             _ => body.extend_from_slice(row.to_string().as_bytes()),
         }
     }

@@ -1,7 +1,7 @@
-//! Authorizes each try of a request: the last policies before the transport.
+//! Policies that authorize each try of a request, as the last step before the transport.
 
-use super::super::SharedKey;
-use super::super::account_service::AccountService;
+use super::credential::SharedKey;
+use crate::azure::endpoint::AccountService;
 use crate::azure::protocol::http_date;
 use async_trait::async_trait;
 use azure_core::credentials::{Secret, TokenRequestOptions};
@@ -10,14 +10,13 @@ use azure_core::http::headers::{AUTHORIZATION, CONTENT_TYPE, HeaderName, MS_DATE
 use azure_core::http::policies::auth::{Authorizer, OnRequest};
 use azure_core::http::policies::{Policy, PolicyResult};
 use azure_core::http::{ClientMethodOptions, Context, Request};
-use azure_core::time::OffsetDateTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
 /// Signs with the account's key: `SharedKeyLite` (service documentation, "Authorize with Shared
-/// Key"). The date is new with each try, because the service refuses one that is 15 minutes old.
+/// Key"). Each try has a new date, because the service refuses one that is 15 minutes old.
 #[derive(Debug)]
 pub(crate) struct SignSharedKey {
     pub(crate) key: SharedKey,
@@ -33,21 +32,21 @@ impl Policy for SignSharedKey {
         next: &[Arc<dyn Policy>],
     ) -> PolicyResult {
         let account = self.key.account();
-        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(SystemTime::now()));
         let signature = self.key.sign(&string_to_sign(self.service, account, request))?;
         request.insert_header(AUTHORIZATION, format!("SharedKeyLite {account}:{signature}"));
         next[0].send(context, request, &next[1..]).await
     }
 }
 
-/// What of a dated request is signed. The body and most of the query are not.
+/// Builds the text to sign of a dated request. The body and most of the query are not part of it.
 fn string_to_sign(service: AccountService, account: &str, request: &Request) -> String {
     let value = |name: &HeaderName| request.headers().get_optional_str(name).unwrap_or_default();
     let mut text = match service {
         AccountService::Tables => format!("{}\n", value(&MS_DATE)),
         AccountService::Queues => {
             let method = request.method();
-            // No MD5, and no date beside that among the headers below.
+            // The MD5 is empty, and the date is among the headers below.
             format!("{method}\n\n{}\n\n{}", value(&CONTENT_TYPE), canonical_headers(request))
         }
     };
@@ -59,7 +58,7 @@ fn string_to_sign(service: AccountService, account: &str, request: &Request) -> 
     text
 }
 
-/// The headers `x-ms-*`, sorted, each with a line end.
+/// Returns the headers `x-ms-*`, sorted, each with a line end.
 fn canonical_headers(request: &Request) -> String {
     let headers: BTreeMap<_, _> = request
         .headers()
@@ -91,13 +90,13 @@ impl Policy for AppendSas {
         if query.is_some() {
             request.url_mut().set_query(query.as_deref());
         }
-        request.insert_header(MS_DATE, http_date::format(OffsetDateTime::now_utc()));
+        request.insert_header(MS_DATE, http_date::format(SystemTime::now()));
         next[0].send(context, request, &next[1..]).await.map_err(without_signature)
     }
 }
 
-/// The error, without its cause where that shows a signature: HTTP clients that an app brings along
-/// may put the URL into their errors.
+/// Removes a cause that shows a signature from the error: the HTTP client of an app may put the URL
+/// into its errors.
 fn without_signature(error: Error) -> Error {
     if format!("{error} {error:?}").contains("sig=") {
         Error::with_message(error.kind().clone(), "the request failed")
@@ -106,7 +105,7 @@ fn without_signature(error: Error) -> Error {
     }
 }
 
-/// Has each request carry a token, of that scope, that came in a time.
+/// Adds a token of a scope to each request. Fails when the token does not come within the limit.
 #[derive(Debug)]
 pub(crate) struct TokenInTime {
     pub(crate) scope: &'static str,
@@ -124,9 +123,9 @@ impl OnRequest for TokenInTime {
         let unavailable = |why: String| Error::with_message(ErrorKind::Credential, why);
         let method_options = ClientMethodOptions { context: context.clone() };
         let options = TokenRequestOptions { method_options };
-        // The wait for a token that another request has asked for counts too.
+        // The wait for a token that another request asked for counts too.
         timeout(self.limit, authorizer.authorize(request, &[self.scope], options)).await.map_err(
-            |_| unavailable(format!("the credential gave none within {:?}", self.limit)),
+            |_| unavailable(format!("the credential returned none within {:?}", self.limit)),
         )??;
         let token = request.headers().get_str(&AUTHORIZATION)?.strip_prefix("Bearer ");
         if token
@@ -134,8 +133,8 @@ impl OnRequest for TokenInTime {
         {
             Ok(())
         } else {
-            let why = "the credential gave one that is empty or holds spaces, line breaks or other \
-                       characters than tokens have";
+            let why = "the credential returned one that is empty or has spaces, line breaks or other \
+                       characters that tokens cannot have";
             Err(unavailable(why.to_owned()))
         }
     }
@@ -172,7 +171,7 @@ mod tests {
 
     /// The example of the service documentation, "Authorize with Shared Key", and one of a queue.
     #[test]
-    fn of_a_request_to_a_queue_its_own_headers_are_signed() {
+    fn the_service_headers_of_a_request_to_a_queue_are_signed() {
         let documented = request(
             Method::Put,
             "http://testaccount1.blob.core.windows.net/mycontainer/hello.txt",

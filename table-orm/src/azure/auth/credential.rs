@@ -1,7 +1,7 @@
-//! What a request is authorized with.
+//! Account keys and credentials.
 
-use super::super::ConnectError;
-use super::super::endpoint::parse_endpoint;
+use crate::azure::endpoint::parse_endpoint;
+use crate::azure::error::ConnectError;
 use azure_core::credentials::{Secret, TokenCredential};
 use azure_core::hmac::hmac_sha256;
 use azure_core::http::Url;
@@ -9,7 +9,7 @@ use base64::Engine as _;
 use std::fmt;
 use std::sync::Arc;
 
-/// An account's name and key: full access to the account. `Debug` shows the name only.
+/// An account's name and key, which give full access to the account. `Debug` shows the name only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedKey {
     account: String,
@@ -17,11 +17,12 @@ pub struct SharedKey {
 }
 
 impl SharedKey {
-    /// The account's name, and one of its two keys as base64 text; spaces and line breaks around
-    /// them, as of files, are left out.
+    /// Takes the account's name, and one of its two keys as base64 text. Removes spaces and line
+    /// breaks around them, as in files.
     ///
     /// # Errors
-    /// A name with other characters than names have, or a key that is not base64 text.
+    /// Returns [`ConnectError::AccountName`] when the name is empty or has characters other than
+    /// letters, digits and `-`, and [`ConnectError::AccountKey`] when the key is not base64 text.
     pub fn new(account: &str, key: &str) -> Result<Self, ConnectError> {
         let account = account.trim();
         if !is_account_name(account) {
@@ -36,45 +37,47 @@ impl SharedKey {
         }
     }
 
-    /// The account's name.
+    /// Returns the account's name.
     #[must_use]
     pub fn account(&self) -> &str {
         &self.account
     }
 
-    /// The base64 text of the HMAC-SHA256 of `text`.
+    /// Returns the base64 text of the HMAC-SHA256 of `text`.
     pub(crate) fn sign(&self, text: &str) -> azure_core::Result<String> {
         hmac_sha256(text, &self.key)
     }
 }
 
-/// Whether the text is letters, digits and `-`, at least one.
+/// Returns whether the text is one or more letters, digits and `-`.
 pub(crate) fn is_account_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// What a request is authorized with. `Debug` shows which kind it is, and no secret.
+/// An account key, a shared access signature, or a source of tokens. `Debug` shows its kind, and no
+/// secret.
 #[derive(Clone)]
-pub struct Credential(pub(crate) Kind);
+pub struct Credential(pub(crate) CredentialKind);
 
 #[derive(Clone)]
-pub(crate) enum Kind {
+pub(crate) enum CredentialKind {
     SharedKey(SharedKey),
     Sas(Secret),
     Token(Arc<dyn TokenCredential>),
 }
 
 impl Credential {
-    /// The query string of a shared access signature, of the account, one table or one queue,
-    /// with or without the `?` in front, or the URL that ends with it, as the portal's "SAS URL".
+    /// Takes the query string of a shared access signature of the account, one table or one queue,
+    /// with or without a leading `?`, or a URL that ends with it, such as the portal's "SAS URL".
     ///
-    /// Over plain `http` it goes to this machine only, as to Azurite, for whoever sees it could use
-    /// it. To another host, such as an Azurite in a container, it has to allow `http` itself, with
-    /// `spr=https,http`: [`TableSas::allow_http`](super::super::TableSas::allow_http).
+    /// Whoever sees a signature can use it, so over plain `http` it is sent to this machine only,
+    /// for example to Azurite. For another host, such as an Azurite in a container, the signature
+    /// has to allow `http` with `spr=https,http`:
+    /// [`TableSas::allow_http`](super::super::TableSas::allow_http).
     ///
     /// # Errors
-    /// Text without a parameter `sig` or with an empty one, with more than parameters, or that no
-    /// URL can hold.
+    /// Returns [`ConnectError::SharedAccessSignature`] when the text has no parameter `sig` or an
+    /// empty one, or holds anything but parameters of a URL.
     pub fn sas(signature: &str) -> Result<Self, ConnectError> {
         let text = signature.trim();
         let query = match text.split_once('?') {
@@ -83,7 +86,7 @@ impl Credential {
         };
         let in_query =
             |byte: u8| matches!(byte, b'!'..=b'~') && !matches!(byte, b'#' | b'"' | b'<' | b'>');
-        // A URL without scheme or a connection string starts otherwise.
+        // Refuses a URL without scheme, and a connection string.
         let parameter = |text: &str| {
             let name = text.split_once('=').map_or(text, |(name, _)| name);
             let name = name.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -92,7 +95,7 @@ impl Credential {
         let signed = |text: &str| text.strip_prefix("sig=").is_some_and(|value| !value.is_empty());
         let parameters = || query.split('&');
         if query.bytes().all(in_query) && parameters().all(parameter) && parameters().any(signed) {
-            Ok(Self(Kind::Sas(Secret::new(query.to_owned()))))
+            Ok(Self(CredentialKind::Sas(Secret::new(query.to_owned()))))
         } else {
             Err(ConnectError::SharedAccessSignature)
         }
@@ -100,27 +103,29 @@ impl Credential {
 }
 
 impl Credential {
-    /// What to look at when the service does not accept it; no secret.
-    pub(crate) fn advice(&self) -> String {
+    /// Says what to check when the service does not accept the credential. Holds no secret.
+    pub(crate) fn help(&self) -> String {
         match &self.0 {
-            Kind::SharedKey(key) => format!(
+            CredentialKind::SharedKey(key) => format!(
                 "check the name `{}` and the key of the account, this machine's clock, and the \
                  account's network rules",
                 key.account
             ),
-            Kind::Sas(signature) => format!(
+            CredentialKind::Sas(signature) => format!(
                 "check what the shared access signature grants ({}), this machine's clock, and \
                  whether the key that signed it was renewed",
                 granted(signature.secret())
             ),
-            Kind::Token(_) => "check that the identity has a role for data of tables, such as \
+            CredentialKind::Token(_) => {
+                "check that the identity has a role for table data, such as \
                                Storage Table Data Contributor, and the account's network rules"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 }
 
-/// The parameters of a signature that bound what it grants, but for its key range, which tells of
+/// Lists the parameters that limit what a signature grants, without its key range, which may reveal
 /// an app's data.
 fn granted(signature: &str) -> String {
     const BOUNDS: [&str; 9] = ["tn", "ss", "srt", "sp", "st", "se", "sip", "spr", "si"];
@@ -129,13 +134,13 @@ fn granted(signature: &str) -> String {
     bounds.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the signature says itself that it may be used over plain http.
+/// Returns whether the signature itself allows plain http.
 pub(crate) fn allows_http(signature: &str) -> bool {
     let http = |protocols: &str| protocols.split(',').any(|protocol| protocol == "http");
     parameters(signature).iter().any(|(name, value)| name == "spr" && http(value))
 }
 
-/// The parameters of a signature, decoded.
+/// Decodes the parameters of a signature.
 fn parameters(signature: &str) -> Vec<(String, String)> {
     let query = Url::parse(&format!("sas:?{signature}"));
     query.iter().flat_map(Url::query_pairs).map(|(n, v)| (n.into_owned(), v.into_owned())).collect()
@@ -143,30 +148,30 @@ fn parameters(signature: &str) -> Vec<(String, String)> {
 
 impl From<SharedKey> for Credential {
     fn from(key: SharedKey) -> Self {
-        Self(Kind::SharedKey(key))
+        Self(CredentialKind::SharedKey(key))
     }
 }
 
-/// A credential of Entra ID, such as those of the crate `azure_identity`.
+/// Takes a credential of Entra ID, such as those of the crate `azure_identity`.
 impl From<Arc<dyn TokenCredential>> for Credential {
     fn from(credential: Arc<dyn TokenCredential>) -> Self {
-        Self(Kind::Token(credential))
+        Self(CredentialKind::Token(credential))
     }
 }
 
-/// A credential of Entra ID, such as those of the crate `azure_identity`.
+/// Takes a credential of Entra ID, such as those of the crate `azure_identity`.
 impl<T: TokenCredential + 'static> From<Arc<T>> for Credential {
     fn from(credential: Arc<T>) -> Self {
-        Self(Kind::Token(credential))
+        Self(CredentialKind::Token(credential))
     }
 }
 
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::SharedKey(key) => key.fmt(f),
-            Kind::Sas(_) => f.write_str("SharedAccessSignature"),
-            Kind::Token(_) => f.write_str("TokenCredential"),
+            CredentialKind::SharedKey(key) => key.fmt(f),
+            CredentialKind::Sas(_) => f.write_str("SharedAccessSignature"),
+            CredentialKind::Token(_) => f.write_str("TokenCredential"),
         }
     }
 }
@@ -176,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_files_are_names_and_keys() {
+    fn spaces_around_a_name_and_a_key_are_removed() {
         let key = SharedKey::new("acc\n", " c2VjcmV0\r\n").unwrap();
         assert_eq!(key, SharedKey::new("acc", "c2VjcmV0").unwrap());
         let broken = SharedKey::new("acc", "c2Vj\ncmV0");
@@ -184,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_url_with_a_signature_the_signature_is_used() {
+    fn a_url_with_a_signature_gives_the_signature() {
         for text in [
             "sv=1&sig=c2ln%3D",
             "?sv=1&sig=c2ln%3D",
@@ -192,7 +197,7 @@ mod tests {
             " HTTPS://acc.table.core.windows.net/results?sv=1&sig=c2ln%3D\n",
             "http://127.0.0.1:10002/devstoreaccount1?sv=1&sig=c2ln%3D",
         ] {
-            let Ok(Credential(Kind::Sas(signature))) = Credential::sas(text) else {
+            let Ok(Credential(CredentialKind::Sas(signature))) = Credential::sas(text) else {
                 panic!("{text} is refused");
             };
             assert_eq!(signature.secret(), "sv=1&sig=c2ln%3D", "{text}");

@@ -1,4 +1,6 @@
-//! Who a request comes from: account keys, shared access signatures and tokens of Entra ID.
+//! Authorization of requests: account keys, shared access signatures and tokens of Entra ID.
+//!
+//! Invariant: no `Debug` output and no error shows a key, a signature or a token.
 
 mod authorize;
 mod credential;
@@ -8,4 +10,4 @@ pub use credential::{Credential, SharedKey};
 pub use sas::{Permissions, SasError, TableSas};
 
 pub(super) use authorize::{AppendSas, SignSharedKey, TokenInTime};
-pub(super) use credential::{Kind, allows_http, is_account_name};
+pub(super) use credential::{CredentialKind, allows_http, is_account_name};

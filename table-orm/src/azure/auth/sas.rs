@@ -1,6 +1,6 @@
-//! Shared access signatures of a table: narrow access to hand to a client.
+//! Shared access signatures of a table: limited access to hand to a client.
 
-use super::super::{Credential, SharedKey};
+use super::credential::{Credential, CredentialKind, SharedKey};
 use crate::azure::protocol::{API_VERSION, percent_encode};
 use crate::key::{KeyFault, check_key};
 use crate::model::{TableName, order};
@@ -9,18 +9,18 @@ use std::net::Ipv4Addr;
 use std::ops::BitOr;
 use time::OffsetDateTime;
 
-/// What the holder of a signature may do; joined with `|`.
+/// The operations that a signature grants. `|` joins them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Permissions(u8);
 
 impl Permissions {
-    /// Query rows.
+    /// Allows queries.
     pub const READ: Self = Self(1);
-    /// Insert rows.
+    /// Allows inserts.
     pub const ADD: Self = Self(2);
-    /// Update and merge rows. Upserts need `ADD` too.
+    /// Allows updates and merges. Upserts need `ADD` too.
     pub const UPDATE: Self = Self(4);
-    /// Delete rows.
+    /// Allows deletes.
     pub const DELETE: Self = Self(8);
 }
 
@@ -32,7 +32,7 @@ impl BitOr for Permissions {
     }
 }
 
-/// The letters of `sp`, in the order the service asks for.
+/// Writes the letters of `sp`, in the order that the service requires.
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters =
@@ -48,12 +48,14 @@ impl fmt::Debug for Permissions {
     }
 }
 
-/// Access to one table, or a range of its keys, until some time. Signing it with the account's key
-/// gives the query string to hand out; it cannot be taken back but by changing the key. Azurite
-/// checks the signature over a range of keys, and then does not keep to the range.
+/// A grant of access to one table, or a range of its keys, until an expiry.
+///
+/// Signing it with the account's key returns the query string to hand out. Only a change of the
+/// account key revokes a signature. Azurite checks the signature of a range of keys, but does not
+/// enforce the range.
 ///
 /// The guide's chapter [Direct access](crate::guide::run::direct_access) shows what to grant, how
-/// browsers use it, and what a stolen one is worth.
+/// browsers use a signature, and what a thief can do with one.
 ///
 /// ```
 /// use table_orm::TableName;
@@ -76,48 +78,48 @@ pub struct TableSas {
     expiry: OffsetDateTime,
     addresses: Option<String>,
     allow_http: bool,
-    from: Bound,
-    to: Bound,
+    from: RangeEnd,
+    to: RangeEnd,
 }
 
-/// The PartitionKey and RowKey of one end of a range, both optional.
-type Bound = (Option<String>, Option<String>);
+/// The PartitionKey and RowKey at one end of a range, both optional.
+type RangeEnd = (Option<String>, Option<String>);
 
-/// A signature that cannot be made.
+/// The reason why a signature cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SasError {
-    /// No permission, so that the signature would grant nothing.
+    /// The permissions are empty.
     #[error("the signature grants no permission")]
     NoPermission,
-    /// A range whose end is before its start.
-    #[error("the end of the key range lies before its start")]
+    /// The end of the key range is before its start.
+    #[error("the key range ends before it starts")]
     EmptyRange,
-    /// A key range whose end is an empty key, which would bound nothing.
+    /// The key range ends with an empty key, so the service would not limit it.
     #[error(
-        "the key range ends with an empty key, which the service takes for no end at all; name a \
-         key, or grant more on purpose"
+        "the key range ends with an empty key, which the service reads as no end; name the last key, \
+         or leave the range out to grant the whole table"
     )]
     NoEnd,
-    /// A key of the range that no row can have.
+    /// No row can have a key of the range.
     #[error("a key of the range {0}")]
     Key(KeyFault),
-    /// Addresses in another form.
+    /// The addresses have another form.
     #[error(
-        "the addresses are not an IPv4 address, such as `168.1.5.60`, or a range of them in order, \
-         such as `168.1.5.60-168.1.5.70`"
+        "the addresses are not an IPv4 address such as `168.1.5.60`, or an ascending range such as \
+         `168.1.5.60-168.1.5.70`"
     )]
     Addresses,
-    /// A validity whose end is not after its start.
+    /// The expiry is not after the start.
     #[error("the signature expires before it starts")]
     NeverValid,
-    /// The key cannot sign.
+    /// Signing with the account key failed.
     #[error("the account key cannot sign")]
     Sign(#[source] azure_core::Error),
 }
 
 impl TableSas {
-    /// Access to a whole table from now on, over https only.
+    /// Grants access to a whole table from now on, over https only.
     #[must_use]
     pub const fn new(table: TableName, permissions: Permissions, expiry: OffsetDateTime) -> Self {
         Self {
@@ -132,35 +134,35 @@ impl TableSas {
         }
     }
 
-    /// Not before `start`. Clocks differ: leave it out for access from now on.
+    /// Grants access from `start` on. Clocks differ, so leave it out for access from now on.
     #[must_use]
     pub const fn starting(mut self, start: OffsetDateTime) -> Self {
         self.start = Some(start);
         self
     }
 
-    /// Only from one IPv4 address, or a range of them: `168.1.5.60-168.1.5.70`.
+    /// Limits access to one IPv4 address, or a range of them: `168.1.5.60-168.1.5.70`.
     #[must_use]
     pub fn from_addresses(mut self, addresses: impl Into<String>) -> Self {
         self.addresses = Some(addresses.into());
         self
     }
 
-    /// Also over plain http, as for Azurite.
+    /// Allows plain http too, as for Azurite.
     #[must_use]
     pub const fn allow_http(mut self) -> Self {
         self.allow_http = true;
         self
     }
 
-    /// Only the rows of one partition.
+    /// Limits access to the rows of one partition.
     #[must_use]
     pub fn partition(self, partition_key: impl Into<String>) -> Self {
         let partition_key = partition_key.into();
         self.partitions(partition_key.clone(), partition_key)
     }
 
-    /// Only the rows of the partitions from `first` to `last`, both included.
+    /// Limits access to the rows of the partitions from `first` to `last`, both included.
     #[must_use]
     pub fn partitions(mut self, first: impl Into<String>, last: impl Into<String>) -> Self {
         self.from = (Some(first.into()), None);
@@ -168,7 +170,8 @@ impl TableSas {
         self
     }
 
-    /// Only the rows of one partition with RowKeys from `first` to `last`, both included.
+    /// Limits access to the rows of one partition with RowKeys from `first` to `last`, both
+    /// included.
     #[must_use]
     pub fn rows(
         mut self,
@@ -182,13 +185,14 @@ impl TableSas {
         self
     }
 
-    /// The query string, to be put behind the table's URL or given to [`Credential::sas`].
+    /// Returns the signature's query string, to append to the table's URL or to give to
+    /// [`Credential::sas`].
     ///
-    /// An expiry that has passed is signed like any other: clocks differ, and it is how an app tries
-    /// what its clients meet. The service then refuses.
+    /// An expiry in the past is signed too, because clocks differ and apps test with it. The
+    /// service then refuses the signature.
     ///
     /// # Errors
-    /// [`SasError`].
+    /// Returns [`SasError`] when the grant is empty or invalid, or the key cannot sign.
     pub fn sign(&self, key: &SharedKey) -> Result<String, SasError> {
         self.check()?;
         let parameters = self.parameters();
@@ -203,13 +207,13 @@ impl TableSas {
         Ok(query + "sig=" + &percent_encode(&signature))
     }
 
-    /// The signature as what a store is opened with.
+    /// Returns the signature as a credential to open a store with.
     ///
     /// # Errors
-    /// [`SasError`].
+    /// Fails as [`sign`](Self::sign).
     pub fn credential(&self, key: &SharedKey) -> Result<Credential, SasError> {
         let signed = self.sign(key)?;
-        Ok(Credential(super::credential::Kind::Sas(signed.into())))
+        Ok(Credential(CredentialKind::Sas(signed.into())))
     }
 
     fn check(&self) -> Result<(), SasError> {
@@ -252,7 +256,7 @@ impl TableSas {
         ]
     }
 
-    /// Twelve lines in the service's order; absent values are empty.
+    /// Builds the twelve lines to sign, in the service's order. Absent values are empty.
     fn string_to_sign(&self, account: &str) -> String {
         let parameters = self.parameters();
         let value = |name: &str| {
@@ -279,7 +283,7 @@ impl TableSas {
     }
 }
 
-/// Whether the text is an IPv4 address, or two with `-` between, the first not above the last.
+/// Returns whether the text is an IPv4 address, or two in ascending order with `-` between.
 fn are_addresses(text: &str) -> bool {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse::<Ipv4Addr>(), last.parse::<Ipv4Addr>()) {
@@ -288,7 +292,7 @@ fn are_addresses(text: &str) -> bool {
     }
 }
 
-/// An instant to the second, in UTC.
+/// Formats an instant to the second, in UTC.
 fn instant(instant: OffsetDateTime) -> String {
     let utc = instant.to_offset(time::UtcOffset::UTC);
     let (date, clock) = (utc.date(), utc.time());
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_no_row_has_are_refused() {
+    fn keys_that_no_row_can_have_are_refused() {
         let fault = |sas: TableSas| match sas.sign(&key()) {
             Err(SasError::Key(fault)) => Some(fault),
             _ => None,
@@ -362,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_without_end_is_refused() {
+    fn a_range_that_ends_with_an_empty_key_is_refused() {
         let sas = || sas(Permissions::READ);
         for range in [sas().partition(""), sas().rows("", "a", "b"), sas().rows("p", "", "")] {
             assert!(matches!(range.sign(&key()), Err(SasError::NoEnd)), "{range:?}");
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_one_or_a_range_in_order() {
+    fn addresses_are_one_or_an_ascending_range() {
         let signed =
             |addresses: &str| sas(Permissions::READ).from_addresses(addresses).sign(&key());
         assert!(signed("168.1.5.60").is_ok());

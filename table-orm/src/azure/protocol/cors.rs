@@ -1,10 +1,11 @@
-//! Rules for browsers: what scripts of other origins may ask of the service.
+//! CORS rules: which requests browsers allow to scripts of other origins.
 //!
-//! The service keeps them among its properties, as XML. A request that has no other property leaves
-//! the others as they are ("Set Table Service Properties").
+//! The service keeps them among its properties, as XML. A request with this property alone leaves
+//! the others unchanged ("Set Table Service Properties").
 
-use super::service::Service;
-use super::{API_VERSION, Method, Request, Response, xml};
+use super::message::{Method, WireRequest, WireResponse};
+use super::service::TableService;
+use super::{API_VERSION, xml};
 use crate::store::{ErrorCode, StoreError};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,18 +14,18 @@ use std::time::Duration;
 const MAX_RULES: usize = 5;
 /// The most bytes of all rules, without their XML tags.
 const MAX_BYTES: usize = 2 * 1024;
-/// The most origins of a rule, and the most headers that are no prefixes.
+/// The most origins of a rule, and the most headers that are not prefixes.
 const MAX_NAMES: usize = 64;
-/// The most headers that are prefixes.
+/// The most headers of a rule that are prefixes.
 const MAX_PREFIXES: usize = 2;
 /// The most characters of an origin or header.
 const MAX_CHARACTERS: usize = 256;
 
 const TARGET: &str = "/?restype=service&comp=properties";
 
-/// What scripts of some origins may send to the table service from a browser.
+/// A rule that lets scripts of some origins send requests to the table service from a browser.
 ///
-/// It is no authorization: each request needs a signature or token as before.
+/// A rule does not authorize: each request still needs a signature or token.
 ///
 /// ```
 /// use table_orm::azure::{CorsMethod, CorsRule};
@@ -38,19 +39,19 @@ pub struct CorsRule {
     /// The origins, such as `https://race.example`, or `*` for all. 1 to 64, each of at most 256
     /// characters.
     pub origins: Vec<String>,
-    /// The methods that they may use. At least one.
+    /// The methods that scripts may use. At least one.
     pub methods: Vec<CorsMethod>,
     /// The headers that their requests may have. At most 64 names, and 2 prefixes such as `x-ms-*`;
     /// each of at most 256 characters.
     pub allowed_headers: Vec<String>,
-    /// The headers of the answers that scripts may read; the same limits.
+    /// The headers of answers that scripts may read, with the same limits.
     pub exposed_headers: Vec<String>,
-    /// How long a browser may remember the rule, in whole seconds; a fraction is cut off.
+    /// How long a browser may remember the rule, in whole seconds. A fraction is cut off.
     pub max_age: Duration,
 }
 
 impl CorsRule {
-    /// A rule without headers, to be asked for anew with each request.
+    /// Makes a rule without headers, which browsers do not remember.
     pub fn new<O: Into<String>>(
         origins: impl IntoIterator<Item = O>,
         methods: impl IntoIterator<Item = CorsMethod>,
@@ -64,21 +65,21 @@ impl CorsRule {
         }
     }
 
-    /// Requests may have these headers.
+    /// Allows these headers in requests.
     #[must_use]
     pub fn allowing<H: Into<String>>(mut self, headers: impl IntoIterator<Item = H>) -> Self {
         self.allowed_headers = headers.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Scripts may read these headers of answers.
+    /// Lets scripts read these headers of answers.
     #[must_use]
     pub fn exposing<H: Into<String>>(mut self, headers: impl IntoIterator<Item = H>) -> Self {
         self.exposed_headers = headers.into_iter().map(Into::into).collect();
         self
     }
 
-    /// A browser may remember the rule that long.
+    /// Lets browsers remember the rule for `max_age`.
     #[must_use]
     pub const fn remembered_for(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
@@ -95,7 +96,7 @@ impl CorsRule {
             let plain = |c: char| c.is_ascii_graphic() && c != ',';
             if name.is_empty() || name.len() > MAX_CHARACTERS || !name.chars().all(plain) {
                 let name = name.escape_debug();
-                return refused(format!("`{name}` is no origin or header of a CORS rule."));
+                return refused(format!("`{name}` cannot be an origin or header of a CORS rule."));
             }
         }
         for (list, prefixes) in lists.into_iter().zip([MAX_NAMES, MAX_PREFIXES, MAX_PREFIXES]) {
@@ -105,13 +106,15 @@ impl CorsRule {
                 || list.len() > MAX_NAMES + prefixes
             {
                 let limits = format!("{MAX_NAMES} names and {MAX_PREFIXES} prefixes of headers");
-                return refused(format!("A CORS rule can list {MAX_NAMES} origins, {limits}."));
+                return refused(format!(
+                    "A CORS rule can have at most {MAX_NAMES} origins, {limits}."
+                ));
             }
         }
         Ok(())
     }
 
-    /// Its values, by their names on the wire.
+    /// Returns the values with their names on the wire.
     fn values(&self) -> [(&'static str, String); 5] {
         let methods: Vec<_> = self.methods.iter().map(|method| method.name()).collect();
         [
@@ -142,7 +145,7 @@ impl CorsRule {
     }
 }
 
-/// A method that a rule can allow.
+/// An HTTP method that a rule can allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CorsMethod {
@@ -176,7 +179,7 @@ impl CorsMethod {
         Self::Put,
     ];
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -196,11 +199,11 @@ impl CorsMethod {
     }
 }
 
-impl Service {
-    /// Reads the service's properties, of which the rules for browsers are one.
+impl TableService {
+    /// Builds the request for the service's properties, which include the CORS rules.
     #[must_use]
-    pub fn cors_rules(&self) -> Request {
-        Request {
+    pub fn cors_rules(&self) -> WireRequest {
+        WireRequest {
             method: Method::Get,
             target: TARGET.to_owned(),
             headers: vec![
@@ -211,12 +214,13 @@ impl Service {
         }
     }
 
-    /// Replaces the service's rules for browsers, and no other property; none at all turns them
-    /// off.
+    /// Builds the request that replaces the service's CORS rules, and no other property. No rules
+    /// turn CORS off.
     ///
     /// # Errors
-    /// Rules over a limit of the service, or a name that would be read as two.
-    pub fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<Request, StoreError> {
+    /// Fails when the rules exceed a limit of the service, or when the service would read a name as
+    /// two.
+    pub fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<WireRequest, StoreError> {
         let mut body =
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Cors>".to_owned();
         let mut bytes = 0;
@@ -232,24 +236,25 @@ impl Service {
         body.push_str("</Cors></StorageServiceProperties>");
         if rules.len() > MAX_RULES || bytes > MAX_BYTES {
             let message =
-                format!("A service has {MAX_RULES} CORS rules of {MAX_BYTES} bytes at most.");
+                format!("A service can have at most {MAX_RULES} CORS rules of {MAX_BYTES} bytes.");
             return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         }
-        let mut request = Request { method: Method::Put, ..self.cors_rules() };
+        let mut request = WireRequest { method: Method::Put, ..self.cors_rules() };
         request.headers.push(("content-type", Cow::Borrowed("application/xml")));
         request.body = body.into();
         Ok(request)
     }
 }
 
-impl Response {
-    /// To the query for the rules.
+impl WireResponse {
+    /// Reads the response to the request for the rules.
     ///
     /// # Errors
-    /// The refusal it tells, or rules that cannot be read.
+    /// Returns the service's error, or one for rules that cannot be read.
     pub fn cors_rules(self) -> Result<Vec<CorsRule>, StoreError> {
         let response = self.succeeded(&[200])?;
-        let unreadable = || response.unreadable("no service properties with CORS rules");
+        let unreadable =
+            || response.unreadable("the answer is not service properties with CORS rules");
         let text = std::str::from_utf8(&response.body).map_err(|_| unreadable())?;
         let (properties, _) =
             xml::element(text, "StorageServiceProperties").ok_or_else(unreadable)?;
@@ -269,8 +274,8 @@ mod tests {
     use crate::azure::protocol::Dialect;
     use proptest::prelude::*;
 
-    fn service() -> Service {
-        Service::new("https://acc.table.core.windows.net", Dialect::Storage)
+    fn service() -> TableService {
+        TableService::new("https://acc.table.core.windows.net", Dialect::Storage)
     }
 
     fn rule() -> CorsRule {
@@ -280,11 +285,11 @@ mod tests {
     }
 
     fn read(body: &str) -> Result<Vec<CorsRule>, StoreError> {
-        Response::new(200, [], bytes::Bytes::copy_from_slice(body.as_bytes())).cors_rules()
+        WireResponse::new(200, [], bytes::Bytes::copy_from_slice(body.as_bytes())).cors_rules()
     }
 
     #[test]
-    fn rules_are_sent_whole_and_alone() {
+    fn rules_are_sent_without_other_properties() {
         let request = service().set_cors_rules(&[rule()]).unwrap();
         assert_eq!((request.method, &*request.target), (Method::Put, TARGET));
         assert_eq!(
@@ -325,7 +330,7 @@ mod tests {
         let unknown = properties(&rules.replace("GET", "GET,BREW"));
         assert_eq!(read(&unknown).unwrap_err().code.as_str(), "UnreadableAnswer");
         let refused =
-            Response::new(403, [], "<Error><Code>AuthorizationFailure</Code></Error>".into());
+            WireResponse::new(403, [], "<Error><Code>AuthorizationFailure</Code></Error>".into());
         assert_eq!(refused.cors_rules().unwrap_err().code.as_str(), "AuthorizationFailure");
     }
 

@@ -1,29 +1,18 @@
 //! Text in a URL.
 
-use std::fmt::Write as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Percent-encodes the UTF-8 bytes of `text`, all but letters, digits and `-_.~`.
+/// All bytes but those of ASCII letters, digits and `-_.~` (RFC 3986, section 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Percent-encodes the UTF-8 bytes of `text`.
 pub(crate) fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 4);
-    push(&mut out, text);
-    out
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// Appends `text` percent-encoded.
 pub(crate) fn push(out: &mut String, text: &str) {
-    let plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    if text.bytes().all(plain) {
-        return out.push_str(text);
-    }
-    for byte in text.bytes() {
-        if plain(byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a `String` cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
+    out.extend(utf8_percent_encode(text, ESCAPED));
 }
 
 /// Appends a quoted literal, percent-encoded but for its quotes: `'O%27%27Brien'`.
@@ -54,5 +43,15 @@ mod tests {
         assert_eq!(quoted("é\u{1F3C3}"), "'%C3%A9%F0%9F%8F%83'");
         assert_eq!(quoted(".."), "'..'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn only_unreserved_bytes_are_sent_as_they_are() {
+        let sent = b"-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~";
+        for byte in 0..=0x7F {
+            let text = char::from(byte).to_string();
+            let expected = if sent.contains(&byte) { text.clone() } else { format!("%{byte:02X}") };
+            assert_eq!(percent_encode(&text), expected);
+        }
     }
 }

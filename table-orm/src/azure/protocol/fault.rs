@@ -1,17 +1,18 @@
-//! A refused request as an error.
+//! The error of a refused request.
 //!
-//! The code stands in the body, as JSON, or as XML where the request got no further than
-//! authentication. Azurite alone repeats it in a header.
+//! The body holds the code, as JSON, or as XML when authentication failed. Only Azurite repeats it
+//! in a header.
 
-use super::{Response, xml};
+use super::message::WireResponse;
+use super::xml;
 use crate::store::{ErrorCode, StoreError};
 use serde_json::Value;
 
 /// The code of an answer that cannot be read.
 const UNREADABLE: &str = "UnreadableAnswer";
 
-impl Response {
-    /// The error that the response tells.
+impl WireResponse {
+    /// Returns the error that the response describes.
     #[must_use]
     pub fn fault(&self) -> StoreError {
         let (code, message) = json(&self.body).or_else(|| from_xml(&self.body)).unwrap_or_default();
@@ -25,12 +26,12 @@ impl Response {
         let message = match self.status {
             _ if code != ErrorCode::NO_ERROR_CODE || !message.is_empty() => message.to_owned(),
             status @ 500.. => format!(
-                "HTTP status {status} without an error code: the service, or what stands before \
-                 it, failed at this request"
+                "HTTP status {status} without an error code: the service, or a proxy before it, \
+                 failed to answer this request"
             ),
             status => format!(
-                "HTTP status {status} without an error of the Table service; is it what answers at \
-                 this endpoint?"
+                "HTTP status {status} without an error of the Table service; is it the Table \
+                 service that answers at this endpoint?"
             ),
         };
         StoreError {
@@ -44,8 +45,8 @@ impl Response {
         }
     }
 
-    /// The error that a transaction's part tells, with the index of the operation that failed. The
-    /// service puts it before its message; it may leave it out.
+    /// Returns the error of a transaction's part, with the index of the failed operation. The
+    /// service puts the index before its message, but may leave it out.
     pub(crate) fn operation_fault(&self) -> StoreError {
         let mut error = self.fault();
         let index = error.message.split_once(':').and_then(|(index, rest)| {
@@ -59,7 +60,7 @@ impl Response {
         error
     }
 
-    /// The error of an answer that is not what the protocol says, so that nobody knows what the
+    /// Builds the error of an answer that breaks the protocol, so that it is not known what the
     /// service did.
     pub(crate) fn unreadable(&self, message: impl Into<String>) -> StoreError {
         StoreError {
@@ -73,7 +74,8 @@ impl Response {
         }
     }
 
-    /// The error of an answer that may not be the service's: what it is, and was not expected.
+    /// Builds the error of an answer that may not be the service's. `what` says what was
+    /// unexpected.
     pub(crate) fn foreign(&self, what: &str) -> StoreError {
         self.unreadable(format!(
             "HTTP status {} with {what}; is it the Table service that answers at this endpoint?",
@@ -93,7 +95,7 @@ fn json(body: &[u8]) -> Option<(String, String)> {
 }
 
 /// `<Error><Code>..</Code><Message>..</Message>..</Error>`, with or without a namespace prefix.
-/// What stands beside these, such as the signed text of a failed signature, is left out.
+/// Other elements, such as the signed text of a failed signature, are left out.
 fn from_xml(body: &[u8]) -> Option<(String, String)> {
     let text = std::str::from_utf8(body).ok()?;
     if !text.trim_start_matches('\u{FEFF}').trim_start().starts_with('<') {
@@ -106,7 +108,8 @@ fn from_xml(body: &[u8]) -> Option<(String, String)> {
     Some((first(["Code", "m:code"])?, first(["Message", "m:message"]).unwrap_or_default()))
 }
 
-/// The message without the request id and time that the service appends in lines of their own.
+/// Splits off the request id and time, which the service appends to the message in lines of their
+/// own.
 fn split_message(message: &str) -> (&str, Option<&str>) {
     match message.split_once("\nRequestId:") {
         Some((message, rest)) => {
@@ -124,7 +127,8 @@ mod tests {
     use std::time::Duration;
 
     fn fault(status: u16, headers: &[(&str, &str)], body: &'static str) -> StoreError {
-        Response::new(status, headers.iter().copied(), Bytes::from_static(body.as_bytes())).fault()
+        WireResponse::new(status, headers.iter().copied(), Bytes::from_static(body.as_bytes()))
+            .fault()
     }
 
     #[test]
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_id_may_stand_in_the_message_only() {
+    fn the_request_id_may_be_in_the_message_only() {
         let body = r#"{"odata.error":{"code":"X","message":{"value":"m\nRequestId:abc\nTime:t"}}}"#;
         assert_eq!(fault(400, &[], body).request_id.as_deref(), Some("abc"));
     }
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_body_the_header_or_the_status_tells() {
+    fn without_a_body_the_header_or_the_status_gives_the_code() {
         let error = fault(404, &[("x-ms-error-code", "TableNotFound")], "");
         assert_eq!(error.code, ErrorCode::TABLE_NOT_FOUND);
         assert_eq!(fault(413, &[], "").code, ErrorCode::REQUEST_BODY_TOO_LARGE);
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_to_be_waited_for_longer_than_an_hour() {
+    fn no_wait_is_longer_than_an_hour() {
         for header in [
             ("Retry-After", "86400"),
             ("Retry-After", "18446744073709551615"),
@@ -218,7 +222,7 @@ mod tests {
         let part = |value: &str| {
             let body =
                 format!(r#"{{"odata.error":{{"code":"C","message":{{"value":"{value}"}}}}}}"#);
-            let error = Response::new(400, [], Bytes::from(body)).operation_fault();
+            let error = WireResponse::new(400, [], Bytes::from(body)).operation_fault();
             (error.operation, error.message)
         };
         assert_eq!(part("17:It exists."), (Some(17), "It exists.".to_owned()));

@@ -1,57 +1,38 @@
 //! Dates as headers have them: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
 
-use time::{Date, Month, OffsetDateTime, Time, UtcOffset};
+use httpdate::{fmt_http_date, parse_http_date};
+use std::borrow::Cow;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// The length of a date. The two obsolete forms, which nobody has sent since the nineties, have
+/// other lengths.
+const LENGTH: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
 
-/// The text of a moment.
-pub(crate) fn format(moment: OffsetDateTime) -> String {
-    let moment = moment.to_offset(UtcOffset::UTC);
-    let weekday = WEEKDAYS[usize::from(moment.weekday().number_days_from_sunday())];
-    let month = MONTHS[usize::from(u8::from(moment.month()) - 1)];
-    let (day, year) = (moment.day(), moment.year());
-    let (hour, minute, second) = moment.to_hms();
-    format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
+/// Formats a moment. `httpdate` panics at moments before 1970, which a broken clock may give.
+pub(crate) fn format(moment: SystemTime) -> String {
+    fmt_http_date(moment.max(UNIX_EPOCH))
 }
 
-/// The moment, `None` for text in another form, such as the two that nobody has sent since the
-/// nineties.
-pub(crate) fn parse(text: &str) -> Option<OffsetDateTime> {
-    let parts: Vec<&str> = text.split_ascii_whitespace().collect();
-    let [_weekday, day, month, year, time, "GMT"] = parts[..] else { return None };
-    let month = MONTHS.iter().zip(1_u8..).find(|(name, _)| **name == month)?.1;
-    let month = Month::try_from(month).ok()?;
-    let date = Date::from_calendar_date(number(year, 4)?.into(), month, small(day)?).ok()?;
-    let (hour, rest) = time.split_once(':')?;
-    let (minute, second) = rest.split_once(':')?;
-    // A leap second is the last one of its minute to those who have none.
-    let second = small(second)?;
-    let second = if second == 60 { 59 } else { second };
-    let time = Time::from_hms(small(hour)?, small(minute)?, second).ok()?;
-    Some(OffsetDateTime::new_in_offset(date, time, UtcOffset::UTC))
-}
-
-fn small(text: &str) -> Option<u8> {
-    number(text, 2)?.try_into().ok()
-}
-
-fn number(text: &str, digits: usize) -> Option<u16> {
-    let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().ok()).flatten()
+/// Reads a moment; `None` for text in another form.
+pub(crate) fn parse(text: &str) -> Option<SystemTime> {
+    let text = text.trim();
+    // `httpdate` refuses a leap second, which is the last second of its minute to other clocks.
+    let text = text
+        .strip_suffix(":60 GMT")
+        .map_or(Cow::Borrowed(text), |minute| Cow::Owned(format!("{minute}:59 GMT")));
+    if text.len() == LENGTH { parse_http_date(&text).ok() } else { None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_date_is_read_to_the_second() {
-        let moment = parse("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
-        assert_eq!(moment.unix_timestamp(), 784_111_777);
-        let leap = parse(" Sat, 31 Dec 2016 23:59:60 GMT ").unwrap();
-        assert_eq!(leap.unix_timestamp(), 1_483_228_799);
+        let seconds = |text| parse(text).unwrap().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), 784_111_777);
+        assert_eq!(seconds(" Sat, 31 Dec 2016 23:59:60 GMT "), 1_483_228_799);
     }
 
     #[test]
@@ -59,6 +40,8 @@ mod tests {
         for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sat, 31 Dec 2016 23:59:59 GMT"] {
             assert_eq!(format(parse(text).unwrap()), text);
         }
+        let early = UNIX_EPOCH - Duration::from_secs(1);
+        assert_eq!(format(early), "Thu, 01 Jan 1970 00:00:00 GMT");
     }
 
     #[test]

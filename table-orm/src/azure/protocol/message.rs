@@ -1,4 +1,4 @@
-//! Requests and responses as values.
+//! Requests and responses of the wire as values.
 
 use super::http_date;
 use bytes::Bytes;
@@ -21,7 +21,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,29 +34,29 @@ impl Method {
     }
 }
 
-/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask for
-/// days or centuries, which nobody sits out.
+/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask
+/// for days or centuries.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// A header's name, in lower case, and its value.
 pub(crate) type Header = (&'static str, Cow<'static, str>);
 
-/// A request, complete but for its date and authorization.
+/// A request without its date and authorization.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct WireRequest {
     /// The method.
     pub method: Method,
-    /// Path and query as they stand on the wire, to be put behind the service's endpoint.
+    /// The path and query, encoded, to append to the service's endpoint.
     pub target: String,
-    /// Header names, in lower case, and values.
+    /// The headers: names in lower case, and values.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body, empty for none.
+    /// The body; empty when there is none.
     pub body: Bytes,
 }
 
-/// A response whose body is read.
+/// A response with its whole body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Response {
+pub struct WireResponse {
     /// The HTTP status.
     pub status: u16,
     /// The body.
@@ -70,8 +70,8 @@ pub struct Response {
     pub(crate) next_table_name: Option<String>,
 }
 
-impl Response {
-    /// A response with the headers that matter here; names in any case.
+impl WireResponse {
+    /// Keeps the headers that this protocol uses. The case of their names does not matter.
     pub fn new<'h>(
         status: u16,
         headers: impl IntoIterator<Item = (&'h str, &'h str)>,
@@ -88,9 +88,9 @@ impl Response {
             }
         }
         let wait = retry_at.and_then(|at| {
-            // By the clock that both dates are of.
+            // Both dates are of the service's clock.
             let now = now.and_then(http_date::parse)?;
-            Some((at - now).try_into().unwrap_or_default())
+            Some(at.duration_since(now).unwrap_or_default())
         });
         response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
         response
@@ -120,20 +120,20 @@ impl Response {
             }
             return;
         };
-        // An empty one tells nothing, as Microsoft's clients have it.
+        // An empty header counts as absent, as in Microsoft's clients.
         if !value.is_empty() {
             *slot = Some(value.to_owned());
         }
     }
 
-    /// Whether the status says success.
+    /// Returns whether the status is 2xx.
     #[must_use]
     pub const fn is_success(&self) -> bool {
         is_success(self.status)
     }
 }
 
-/// Whether a status says success.
+/// Returns whether a status is 2xx.
 pub(crate) const fn is_success(status: u16) -> bool {
     status >= 200 && status < 300
 }

@@ -1,41 +1,43 @@
-//! The response to each operation.
+//! The result of each operation, read from its response.
 //!
-//! Invariant: only the statuses that the protocol gives an operation say that it was done. Something
-//! on the way that answers anything with a page of its own, and 200, is not taken for the service.
+//! Invariant: an operation succeeded only if the response has one of the statuses that the protocol
+//! defines for it. A proxy that answers every request with 200 and a page of its own is not taken
+//! for the service.
 
-use super::{Response, batch};
+use super::batch;
+use super::message::WireResponse;
 use crate::model::{Continuation, ETag, TableName};
 use crate::store::{Action, Operation, Page, StoreError, StoredRow};
 use serde_json::Value;
 
-impl Response {
-    /// To the creation or deletion of a table, or to new CORS rules.
+impl WireResponse {
+    /// Reads the response to the creation or deletion of a table, or to new CORS rules.
     ///
     /// # Errors
-    /// The refusal it tells.
+    /// Returns the service's error.
     pub fn done(self) -> Result<(), StoreError> {
         self.succeeded(&[201, 202, 204]).map(drop)
     }
 
-    /// To a page of table names: the names, and the token of the next page.
+    /// Reads a page of table names: the names, and the token of the next page.
     ///
     /// # Errors
-    /// The refusal it tells.
+    /// Returns the service's error, or one for a body that is not a page of table names.
     pub fn table_names(self) -> Result<(Vec<TableName>, Option<String>), StoreError> {
         let response = self.succeeded(&[200])?;
-        let foreign = || response.foreign("no page of table names");
+        let foreign = || response.foreign("a body that is not a page of table names");
         let page: Value =
             serde_json::from_slice(&response.body).map_err(|error| foreign().caused_by(error))?;
         let tables = page.get("value").and_then(Value::as_array).ok_or_else(foreign)?;
-        // The service's own tables start with `$`, which no table made here can.
+        // The service's own tables start with `$`, which a `TableName` cannot.
         let name = |table: &Value| TableName::new(table.get("TableName")?.as_str()?).ok();
         Ok((tables.iter().filter_map(name).collect(), response.next_table_name))
     }
 
-    /// To a point query.
+    /// Reads the response to a point query; `None` when the row does not exist.
     ///
     /// # Errors
-    /// The refusal it tells, where that is not the absence of the row.
+    /// Returns the service's error, or one for a body that is not a row.
     pub fn row(self) -> Result<Option<StoredRow>, StoreError> {
         if self.status == 404 {
             let fault = self.fault();
@@ -47,18 +49,18 @@ impl Response {
             Some(etag) if response.holds_object() => {
                 Ok(Some(StoredRow { body: response.body, header: Some(ETag::new(etag)) }))
             }
-            _ => Err(response.foreign("no row with an ETag")),
+            _ => Err(response.foreign("a body that is not a row, or without an ETag")),
         }
     }
 
-    /// To a query.
+    /// Reads the response to a query.
     ///
     /// # Errors
-    /// The refusal it tells.
+    /// Returns the service's error, or one for a body that is not a page of rows.
     pub fn page(self) -> Result<Page, StoreError> {
         let response = self.succeeded(&[200])?;
         if !response.holds_object() {
-            return Err(response.foreign("no page of rows"));
+            return Err(response.foreign("a body that is not a page of rows"));
         }
         let Self { body, next_partition_key, next_row_key, .. } = response;
         let continuation = (next_partition_key.is_some() || next_row_key.is_some())
@@ -66,19 +68,19 @@ impl Response {
         Ok(Page { body, continuation, scanned: None })
     }
 
-    /// To a write: the row's new ETag.
+    /// Reads the response to a write: the row's new ETag.
     ///
     /// # Errors
-    /// The refusal it tells.
+    /// Returns the service's error.
     pub fn written(self, action: &Action) -> Result<Option<ETag>, StoreError> {
         Ok(new_etag(action, self.succeeded(&[201, 204])?.etag.as_deref()))
     }
 
-    /// To an entity group transaction: the new ETag of each operation's row.
+    /// Reads the response to an entity group transaction: the new ETag of each operation's row.
     ///
     /// # Errors
-    /// The refusal it tells, with the index of the failed operation; an answer that does not speak
-    /// of every operation leaves open whether the transaction took effect.
+    /// Returns the service's error with the index of the failed operation. When the answer does not
+    /// cover every operation, the error leaves open whether the transaction took effect.
     pub fn committed(self, operations: &[Operation]) -> Result<Vec<Option<ETag>>, StoreError> {
         let response = self.succeeded(&[202])?;
         let parts: Vec<_> = batch::parts(&response.body).collect();
@@ -93,19 +95,22 @@ impl Response {
         }
         if parts.len() != operations.len() {
             let (parts, operations) = (parts.len(), operations.len());
-            let message = format!("{parts} answers to a transaction of {operations} operations");
+            let message = format!(
+                "the answer to a transaction of {operations} operations has {parts} parts; read the \
+                 rows to see whether it took effect"
+            );
             return Err(response.unreadable(message));
         }
         let etags = parts.into_iter().zip(operations);
         Ok(etags.map(|(part, operation)| new_etag(&operation.action, part.etag())).collect())
     }
 
-    /// The response, if it has one of the statuses that say that the operation was done.
+    /// Returns the response if it has one of the statuses of success.
     pub(crate) fn succeeded(self, statuses: &[u16]) -> Result<Self, StoreError> {
         if statuses.contains(&self.status) {
             Ok(self)
         } else if self.is_success() {
-            Err(self.foreign("an answer to something else"))
+            Err(self.foreign("an answer to another request"))
         } else {
             Err(self.fault())
         }
@@ -116,7 +121,7 @@ impl Response {
     }
 }
 
-/// The version of a row that a write tells, which a deleted row has none of.
+/// Returns the row's new version; a deleted row has none.
 fn new_etag(action: &Action, stated: Option<&str>) -> Option<ETag> {
     match action {
         Action::Delete(_) => None,
@@ -130,8 +135,8 @@ mod tests {
     use crate::store::{ErrorCode, IfMatch};
     use bytes::Bytes;
 
-    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
-        Response::new(status, headers.iter().copied(), Bytes::copy_from_slice(body.as_bytes()))
+    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> WireResponse {
+        WireResponse::new(status, headers.iter().copied(), Bytes::copy_from_slice(body.as_bytes()))
     }
 
     fn error(code: &str, message: &str) -> String {
@@ -159,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_another_server_says_nothing_was_done() {
+    fn a_page_of_another_server_is_not_a_success() {
         let page = |status| answer(status, &[("ETag", "x")], "<html>Please log in</html>");
         let errors = [
             page(200).done().unwrap_err(),

@@ -1,16 +1,14 @@
 //! The keys in a row's body.
 
-use crate::codec::write_string;
+use crate::codec::{visit_members, write_keys, write_member};
+use crate::model::{PARTITION_KEY, ROW_KEY};
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
-use serde::Deserializer as _;
-use serde::de::{MapAccess, Visitor};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
+use std::error::Error;
 
-/// The body of an insert, whose keys are its address: the service knows no other. A body that
-/// starts with its keys, as rows are written here, is not copied.
+/// Builds the body of an insert, which holds the row's keys: its URL does not. A body that starts
+/// with these keys, as this crate writes rows, is not copied.
 pub(crate) fn addressed<'b>(
     body: &'b Bytes,
     partition_key: &str,
@@ -20,54 +18,31 @@ pub(crate) fn addressed<'b>(
         return Ok(Cow::Borrowed(body));
     }
     let mut keys = Vec::with_capacity(body.len() + partition_key.len() + row_key.len() + 40);
-    keys.extend_from_slice(b"{\"PartitionKey\":");
-    write_string(&mut keys, partition_key);
-    keys.extend_from_slice(b",\"RowKey\":");
-    write_string(&mut keys, row_key);
-    let members = serde_json::Deserializer::from_slice(body)
-        .deserialize_map(OtherMembers)
-        .map_err(|error| {
-            let message = "The body is not a JSON object of properties.";
-            StoreError::new(ErrorCode::INVALID_INPUT, message).caused_by(error)
-        })?;
-    for (name, value) in members {
-        keys.push(b',');
-        write_string(&mut keys, &name);
-        keys.push(b':');
-        keys.extend_from_slice(value.get().as_bytes());
-    }
+    write_keys(&mut keys, partition_key, row_key);
+    let refused = |error: Box<dyn Error + Send + Sync>| {
+        let message = "The body is not a JSON object of properties.";
+        StoreError::new(ErrorCode::INVALID_INPUT, message).caused_by(error)
+    };
+    let text = str::from_utf8(body).map_err(|error| refused(error.into()))?;
+    visit_members(text, |member| {
+        if !matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
+            write_member(&mut keys, &member.name, member.value);
+        }
+    })
+    .map_err(|error| refused(error.into()))?;
     keys.push(b'}');
     Ok(Cow::Owned(keys.into()))
 }
 
-/// Whether the body is sure to start with these keys; not for keys that JSON would escape.
+/// Returns whether the body certainly starts with these keys. Keys that JSON would escape never
+/// match.
 fn starts_with_keys(body: &[u8], partition_key: &str, row_key: &str) -> bool {
-    let texts = ["{\"PartitionKey\":\"", partition_key, "\",\"RowKey\":\"", row_key, "\""];
+    let texts =
+        ["{\"", PARTITION_KEY, "\":\"", partition_key, "\",\"", ROW_KEY, "\":\"", row_key, "\""];
     let rest = texts.iter().try_fold(body, |rest, text| rest.strip_prefix(text.as_bytes()));
     matches!(rest, Some([b',' | b'}', ..]))
         && !partition_key.contains(['"', '\\'])
         && !row_key.contains(['"', '\\'])
-}
-
-/// The members of a row that are not its keys.
-struct OtherMembers;
-
-impl<'de> Visitor<'de> for OtherMembers {
-    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a row object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut row: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = row.next_entry::<Cow<'de, str>, &'de RawValue>()? {
-            if !matches!(&*member.0, "PartitionKey" | "RowKey") {
-                members.push(member);
-            }
-        }
-        Ok(members)
-    }
 }
 
 #[cfg(test)]

@@ -1,66 +1,58 @@
 //! The request of each operation.
 
+use super::dialect::Dialect;
 use super::encode::{percent_encode, push};
+use super::message::{Method, WireRequest};
 use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
-use super::{API_VERSION, Method, Request, batch};
+use super::{API_VERSION, batch};
 use crate::codec::is_property_name;
-use crate::model::{MAX_PAGE_ROWS, Metadata, TableName};
+use crate::model::{MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::{Filter, RowQuery};
 use crate::store::{Batch, ErrorCode, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// Which implementation of the service answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// Azure Storage, and Azurite.
-    #[default]
-    Storage,
-    /// Azure Cosmos DB for Table: merge is a tunnelled verb, and ETags cannot be told from
-    /// timestamps, so rows always come with minimal metadata.
-    Cosmos,
-}
-
-/// A service at an endpoint: builds the requests to it.
+/// The Table service at an endpoint. Builds the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct TableService {
     endpoint: String,
     dialect: Dialect,
 }
 
-impl Service {
-    /// The service at `endpoint`, a URL without query, such as
+impl TableService {
+    /// Takes the service's endpoint, a URL without query, such as
     /// `https://account.table.core.windows.net` or `http://127.0.0.1:10002/devstoreaccount1`.
     #[must_use]
     pub fn new(endpoint: &str, dialect: Dialect) -> Self {
         Self { endpoint: endpoint.trim_end_matches('/').to_owned(), dialect }
     }
 
-    /// The endpoint, without a slash at its end.
+    /// Returns the endpoint, without a slash at its end.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Creates a table.
+    /// Builds the request to create a table.
     #[must_use]
-    pub fn create_table(&self, table: &TableName) -> Request {
+    pub fn create_table(&self, table: &TableName) -> WireRequest {
         let body = format!(r#"{{"TableName":"{table}"}}"#);
         let mut request = self.request(Method::Post, "/Tables".to_owned(), Metadata::None);
         request.headers.push(PREFER_NO_CONTENT);
         with_body(request, body.into())
     }
 
-    /// Deletes a table.
+    /// Builds the request to delete a table.
     #[must_use]
-    pub fn delete_table(&self, table: &TableName) -> Request {
+    pub fn delete_table(&self, table: &TableName) -> WireRequest {
         self.request(Method::Delete, format!("/Tables('{table}')"), Metadata::None)
     }
 
-    /// One page of table names, from `next` on, a token of the page before.
+    /// Builds the request for one page of table names, from `next` on, the token of the page
+    /// before.
     #[must_use]
-    pub fn list_tables(&self, next: Option<&str>) -> Request {
+    pub fn list_tables(&self, next: Option<&str>) -> WireRequest {
         let target = match next {
             Some(next) => format!("/Tables?NextTableName={}", percent_encode(next)),
             None => "/Tables".to_owned(),
@@ -68,10 +60,10 @@ impl Service {
         self.request(Method::Get, target, Metadata::None)
     }
 
-    /// A point query.
+    /// Builds a point query.
     ///
     /// # Errors
-    /// A key or name that the service would refuse.
+    /// Fails when the service would refuse a key or name.
     pub fn get(
         &self,
         table: &TableName,
@@ -79,9 +71,9 @@ impl Service {
         row_key: &str,
         select: Option<&[&str]>,
         metadata: Metadata,
-    ) -> Result<Request, StoreError> {
-        limits::check_key("PartitionKey", partition_key)?;
-        limits::check_key("RowKey", row_key)?;
+    ) -> Result<WireRequest, StoreError> {
+        limits::check_key(PARTITION_KEY, partition_key)?;
+        limits::check_key(ROW_KEY, row_key)?;
         let mut target = String::new();
         push_row_target(&mut target, table, partition_key, row_key);
         if let Some(select) = select {
@@ -91,12 +83,12 @@ impl Service {
         Ok(self.request(Method::Get, target, metadata))
     }
 
-    /// One page of a query.
+    /// Builds the request for one page of a query.
     ///
     /// # Errors
-    /// A property name or page size that the service would refuse, or a continuation that is not
-    /// one of its.
-    pub fn query(&self, query: &RowQuery) -> Result<Request, StoreError> {
+    /// Fails when the service would refuse a property name or the page size, or when the
+    /// continuation is not from this service.
+    pub fn query(&self, query: &RowQuery) -> Result<WireRequest, StoreError> {
         let mut target = format!("/{}()", query.table);
         let mut parameter = Parameters { target: &mut target, separator: '?' };
         if let Some(filter) = &query.filter {
@@ -110,14 +102,17 @@ impl Service {
         }
         if let Some(top) = query.top {
             if !(1..=MAX_PAGE_ROWS).contains(&top) {
-                let message = format!("A page holds 1 to {MAX_PAGE_ROWS} rows, not {top}.");
+                let message = format!(
+                    "A page of {top} rows was requested; the limit is 1 to {MAX_PAGE_ROWS}."
+                );
                 return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
             }
             parameter.start("$top").push_str(&top.to_string());
         }
         if let Some(continuation) = &query.continuation {
             let Some(partition_key) = &continuation.next_partition_key else {
-                let message = "The continuation is not one of this store's.";
+                let message =
+                    "The continuation is not from this store; start the query again without it.";
                 return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
             };
             push(parameter.start("NextPartitionKey"), partition_key);
@@ -128,17 +123,17 @@ impl Service {
         Ok(self.request(Method::Get, target, query.metadata))
     }
 
-    /// One write of one row.
+    /// Builds the write of one row.
     ///
     /// # Errors
-    /// A key, ETag or body that the service would refuse.
+    /// Fails when the service would refuse the key, ETag or body.
     pub fn write(
         &self,
         table: &TableName,
         partition_key: &str,
         operation: &Operation,
-    ) -> Result<Request, StoreError> {
-        limits::check_key("PartitionKey", partition_key)?;
+    ) -> Result<WireRequest, StoreError> {
+        limits::check_key(PARTITION_KEY, partition_key)?;
         let write = Write::new(self.dialect, table, partition_key, operation)?;
         let mut target = String::new();
         write.push_target(&mut target);
@@ -148,26 +143,26 @@ impl Service {
         Ok(request)
     }
 
-    /// An entity group transaction. The boundary separates its parts; any UUID will do.
+    /// Builds an entity group transaction. The boundary, any UUID, separates its parts.
     ///
     /// # Errors
-    /// As [`write`](Self::write), with the operation's index; none or more than 100 operations, a
-    /// row twice, or a body over 4 MiB.
+    /// Fails as [`write`](Self::write), with the operation's index; and when there is no operation
+    /// or more than 100, when a row occurs twice, or when the body exceeds 4 MiB.
     pub fn commit(
         &self,
         table: &TableName,
         transaction: &Batch,
         boundary: Uuid,
-    ) -> Result<Request, StoreError> {
+    ) -> Result<WireRequest, StoreError> {
         let Batch { partition_key, operations } = transaction;
         limits::check_count(operations)?;
         limits::check_distinct(operations)?;
-        limits::check_key("PartitionKey", partition_key).map_err(|error| error.at(0))?;
+        limits::check_key(PARTITION_KEY, partition_key).map_err(|error| error.at(0))?;
         let bytes = operations.iter().filter_map(|operation| operation.action.body());
         let bytes = bytes.map(Bytes::len).sum();
         let accept = self.accept(Metadata::None);
         let mut body =
-            batch::Writer::new(&self.endpoint, accept, boundary, operations.len(), bytes);
+            batch::BatchWriter::new(&self.endpoint, accept, boundary, operations.len(), bytes);
         for (index, operation) in operations.iter().enumerate() {
             let write = Write::new(self.dialect, table, partition_key, operation);
             body.push(&write.map_err(|error| error.at(index))?);
@@ -181,13 +176,13 @@ impl Service {
         Ok(request)
     }
 
-    fn request(&self, method: Method, target: String, metadata: Metadata) -> Request {
+    fn request(&self, method: Method, target: String, metadata: Metadata) -> WireRequest {
         let headers = vec![
             ("accept", Cow::Borrowed(self.accept(metadata))),
             ("dataserviceversion", Cow::Borrowed("3.0")),
             ("x-ms-version", Cow::Borrowed(API_VERSION)),
         ];
-        Request { method, target, headers, body: Bytes::new() }
+        WireRequest { method, target, headers, body: Bytes::new() }
     }
 
     const fn accept(&self, metadata: Metadata) -> &'static str {
@@ -198,7 +193,7 @@ impl Service {
     }
 }
 
-fn with_body(mut request: Request, body: Bytes) -> Request {
+fn with_body(mut request: WireRequest, body: Bytes) -> WireRequest {
     request.headers.push(JSON);
     request.body = body;
     request
@@ -211,7 +206,7 @@ struct Parameters<'t> {
 }
 
 impl Parameters<'_> {
-    /// Starts the next parameter; its value is to be appended.
+    /// Starts the next parameter. The caller appends its value.
     fn start(&mut self, name: &str) -> &mut String {
         self.target.push(std::mem::replace(&mut self.separator, '&'));
         self.target.push_str(name);
@@ -234,7 +229,8 @@ fn push_names<'n>(
     Ok(())
 }
 
-/// Names stand in a filter as they are, so one that is no name would be read as an expression.
+/// Checks the names of a filter. They are sent unquoted, so other text would be read as an
+/// expression.
 fn check_names(filter: &Filter) -> Result<(), StoreError> {
     match filter {
         Filter::Compare { property, .. } => check_name(property),
@@ -250,7 +246,7 @@ fn check_name(name: &str) -> Result<(), StoreError> {
     if is_property_name(name) {
         return Ok(());
     }
-    let message = format!("`{}` is not the name of a property.", name.escape_debug());
+    let message = format!("`{}` is not a valid property name.", name.escape_debug());
     Err(StoreError::new(ErrorCode::PROPERTY_NAME_INVALID, message))
 }
 
@@ -262,15 +258,15 @@ mod tests {
     use crate::store::{Action, IfMatch};
     use proptest::prelude::*;
 
-    fn service() -> Service {
-        Service::new("https://acc.table.core.windows.net/", Dialect::Storage)
+    fn service() -> TableService {
+        TableService::new("https://acc.table.core.windows.net/", Dialect::Storage)
     }
 
     fn people() -> TableName {
         TableName::new("People").unwrap()
     }
 
-    fn header<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+    fn header<'r>(request: &'r WireRequest, name: &str) -> Option<&'r str> {
         request.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
@@ -304,8 +300,8 @@ mod tests {
     }
 
     #[test]
-    fn cosmos_merges_are_tunnelled_and_its_rows_carry_metadata() {
-        let cosmos = Service::new("https://acc.table.cosmos.azure.com", Dialect::Cosmos);
+    fn cosmos_takes_a_merge_as_a_post_and_returns_metadata() {
+        let cosmos = TableService::new("https://acc.table.cosmos.azure.com", Dialect::Cosmos);
         let merge = operation("r", Action::InsertOrMerge(Bytes::from_static(b"{}")));
         let request = cosmos.write(&people(), "p", &merge).unwrap();
         assert_eq!(request.method, Method::Post);

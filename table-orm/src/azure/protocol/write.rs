@@ -1,9 +1,10 @@
-//! One write on its way: in a request of its own, or as one part of a transaction's.
+//! One write, as a request of its own or as a part of a transaction.
 
+use super::dialect::Dialect;
 use super::encode::push_quoted;
-use super::service::Dialect;
-use super::{Header, Method, row_keys};
-use crate::model::TableName;
+use super::message::{Header, Method};
+use super::row_keys;
+use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -11,20 +12,20 @@ use std::borrow::Cow;
 pub(crate) const PREFER_NO_CONTENT: Header = ("prefer", Cow::Borrowed("return-no-content"));
 pub(crate) const JSON: Header = ("content-type", Cow::Borrowed("application/json"));
 
-/// A write whose row key, condition and body are checked.
+/// A write with a checked row key, condition and body.
 pub(crate) struct Write<'o> {
     table: &'o TableName,
     partition_key: &'o str,
     operation: &'o Operation,
     pub(crate) method: Method,
-    /// Those beside the headers of every request.
+    /// Its own headers, beside those of every request.
     pub(crate) headers: [Option<Header>; 4],
-    /// Empty for none.
+    /// The body; empty when there is none.
     pub(crate) body: Cow<'o, Bytes>,
 }
 
 impl<'o> Write<'o> {
-    /// The write of a row in that partition.
+    /// Builds the write of a row of a partition.
     pub(crate) fn new(
         dialect: Dialect,
         table: &'o TableName,
@@ -32,7 +33,7 @@ impl<'o> Write<'o> {
         operation: &'o Operation,
     ) -> Result<Self, StoreError> {
         let Operation { row_key, action } = operation;
-        limits::check_key("RowKey", row_key)?;
+        limits::check_key(ROW_KEY, row_key)?;
         let (method, tunnelled) = verb(dialect, action);
         let if_match = action.if_match().map(if_match_text).transpose()?;
         let inserts = matches!(action, Action::Insert(_));
@@ -51,7 +52,7 @@ impl<'o> Write<'o> {
         Ok(Self { table, partition_key, operation, method, headers, body })
     }
 
-    /// Appends the path: of the row, or of the table where the body tells the row.
+    /// Appends the path: of the row, or of the table for an insert, whose body holds the keys.
     pub(crate) fn push_target(&self, target: &mut String) {
         match &self.operation.action {
             Action::Insert(_) => {
@@ -63,7 +64,7 @@ impl<'o> Write<'o> {
     }
 }
 
-/// The method of an action, and the verb it stands for where the service has it tunnelled.
+/// Returns the method of an action, and the verb that a header carries in its place.
 const fn verb(dialect: Dialect, action: &Action) -> (Method, Option<&'static str>) {
     match action {
         Action::Insert(_) => (Method::Post, None),
@@ -87,14 +88,18 @@ pub(crate) fn push_row_target(
     target.reserve(table.as_str().len() + keys + keys / 4 + 32);
     target.push('/');
     target.push_str(table.as_str());
-    target.push_str("(PartitionKey=");
+    target.push('(');
+    target.push_str(PARTITION_KEY);
+    target.push('=');
     push_quoted(target, partition_key);
-    target.push_str(",RowKey=");
+    target.push(',');
+    target.push_str(ROW_KEY);
+    target.push('=');
     push_quoted(target, row_key);
     target.push(')');
 }
 
-/// The text of a condition. An ETag is sent as it is, so it must be text that a header can hold.
+/// Returns the text of a condition. An ETag is sent unchanged, so a header must be able to hold it.
 fn if_match_text(if_match: &IfMatch) -> Result<Cow<'static, str>, StoreError> {
     match if_match {
         IfMatch::Any => Ok(Cow::Borrowed("*")),
@@ -103,7 +108,8 @@ fn if_match_text(if_match: &IfMatch) -> Result<Cow<'static, str>, StoreError> {
             if !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
                 return Ok(Cow::Owned(text.to_owned()));
             }
-            let message = format!("`{}` is not an ETag.", text.escape_debug());
+            let message =
+                format!("The ETag `{}` has characters that no ETag has.", text.escape_debug());
             Err(StoreError::new(ErrorCode::INVALID_INPUT, message))
         }
     }

@@ -1,7 +1,8 @@
-//! The little XML that the service speaks: elements that hold text or other elements.
+//! The part of XML that the service uses: elements that hold text or other elements. Own code,
+//! because two short documents do not justify a parser as a dependency.
 
-/// What stands in the first element of that name, and what follows the element. An element has no
-/// other of its name in it.
+/// Returns the content of the first element with this name, and the text after the element. No
+/// element contains another of the same name.
 pub(crate) fn element<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str)> {
     let mut rest = text;
     loop {
@@ -19,7 +20,7 @@ pub(crate) fn element<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str
     }
 }
 
-/// The text of an element that holds nothing else.
+/// Returns the text of an element that holds text only.
 pub(crate) fn text(content: &str) -> Option<String> {
     let mut parts = content.split('&');
     let mut text = parts.next()?.to_owned();
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_element_is_told_from_those_whose_names_go_on() {
+    fn an_element_is_distinguished_from_those_with_longer_names() {
         let text = "<?xml?><Cors><CorsRule a=\"1\">x</CorsRule><Empty /><Void/></Cors>after";
         assert_eq!(element(text, "CorsRule"), Some(("x", "<Empty /><Void/></Cors>after")));
         assert_eq!(element(text, "Cors").map(|(_, rest)| rest), Some("after"));

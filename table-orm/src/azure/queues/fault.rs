@@ -1,49 +1,48 @@
-//! What the client or the service tells, as an error of a queue.
+//! Errors of the client and the service as errors of a queue.
 
-use crate::azure::protocol::Response;
+use crate::azure::protocol::WireResponse;
 use crate::azure::tables::unanswered;
 use crate::queue::{QueueError, QueueErrorKind};
 use crate::store::StoreError;
 use azure_core::error::ErrorKind;
 
+/// Converts an error of the client.
 pub(crate) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
     match error.kind() {
         ErrorKind::HttpResponse { raw_response: Some(answer), .. } => {
             let headers = answer.headers().iter();
             let headers = headers.map(|(name, value)| (name.as_str(), value.as_str()));
             let body = answer.body().clone().into();
-            refused(queue, &Response::new(answer.status().into(), headers, body).fault())
+            refused(queue, &WireResponse::new(answer.status().into(), headers, body).fault())
         }
         ErrorKind::DataConversion => unreadable(queue).caused_by(error),
         _ => {
-            let told = unanswered("the queue service", error);
-            let unavailable =
-                QueueError::new(QueueErrorKind::Unavailable, queue, told.message.clone());
-            unavailable.caused_by(told)
+            let source = unanswered("the queue service", error);
+            QueueError::new(QueueErrorKind::Unavailable, queue, source.message.clone())
+                .caused_by(source)
         }
     }
 }
 
-fn refused(queue: &str, told: &StoreError) -> QueueError {
-    let kind = kind(told.status, told.code.as_str());
-    let mut message = told.to_string();
+fn refused(queue: &str, error: &StoreError) -> QueueError {
+    let kind = kind(error.status, error.code.as_str());
+    let mut message = error.to_string();
     if kind == QueueErrorKind::QueueNotFound {
         message = format!("{}; create it first", message.trim_end_matches('.'));
     }
     QueueError::new(kind, queue, message)
 }
 
-/// The error of an answer that is not what the service is documented to say.
+/// Builds the error of an answer that the service's documentation does not describe.
 pub(crate) fn unreadable(queue: &str) -> QueueError {
     QueueError::new(QueueErrorKind::Other, queue, "the service's answer cannot be read")
 }
 
-/// The codes are those of the service documentation, "Queue Storage error codes".
+/// Determines the kind by the code (service documentation, "Queue Storage error codes").
 fn kind(status: u16, code: &str) -> QueueErrorKind {
     match (status, code) {
         (_, "QueueNotFound") => QueueErrorKind::QueueNotFound,
-        // Names and numbers are checked before, so that a parameter is only refused for the
-        // receipt in it.
+        // Names and numbers are checked before, so the refused parameter is the receipt.
         (_, "MessageNotFound" | "PopReceiptMismatch" | "InvalidQueryParameterValue") => {
             QueueErrorKind::MessageLost
         }
@@ -59,15 +58,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_is_not_there_is_to_be_created() {
-        let told = |status, body: &'static str| {
-            refused("jobs", &Response::new(status, [], body.into()).fault())
+    fn the_error_of_a_missing_queue_says_to_create_it() {
+        let fault = |status, body: &'static str| {
+            refused("jobs", &WireResponse::new(status, [], body.into()).fault())
         };
         let absent = "<Error><Code>QueueNotFound</Code><Message>No queue.</Message></Error>";
-        let error = told(404, absent);
+        let error = fault(404, absent);
         assert_eq!(error.kind, QueueErrorKind::QueueNotFound);
         assert!(error.to_string().ends_with("No queue; create it first"), "{error}");
         let lost = "<Error><Code>MessageNotFound</Code><Message>No message.</Message></Error>";
-        assert!(!told(404, lost).to_string().contains("create it first"));
+        assert!(!fault(404, lost).to_string().contains("create it first"));
     }
 }

@@ -1,18 +1,21 @@
 //! Queues of an Azure storage account, or of Azurite, through Microsoft's client.
 //!
-//! The client makes the requests; its connections, credentials and signatures are those of
-//! [`store::azure`](crate::azure).
+//! The client builds the requests. Connections, credentials and signatures are those of the
+//! [Azure store](crate::azure).
 //!
-//! Invariants: every method sends one request and never retries by itself; keys, signatures and
-//! tokens are in no error, log or `Debug` output.
+//! Invariants: every method sends one request and never retries by itself. Keys, signatures and
+//! tokens appear in no error, log or `Debug` output.
 
 mod fault;
-mod text;
+mod message;
 
-use crate::azure::account_service::AccountService;
-use crate::azure::endpoint::parse_endpoint;
-use crate::azure::protocol::API_VERSION;
-use crate::azure::{ConnectError, ConnectOptions, ConnectionString, Credential, connect};
+use super::auth::Credential;
+use super::connect;
+use super::connection_string::ConnectionString;
+use super::endpoint::{AccountService, parse_endpoint};
+use super::error::ConnectError;
+use super::options::ConnectOptions;
+use super::protocol::API_VERSION;
 use crate::queue::{
     Message, QueueError, QueueErrorKind, Queues, Receipt, check_most, check_name, check_text,
     check_time,
@@ -22,7 +25,7 @@ use azure_core::error::ErrorKind;
 use azure_core::http::headers::HeaderName;
 use azure_storage_queue::models::{
     QueueClientPeekMessagesOptions, QueueClientReceiveMessagesOptions,
-    QueueClientSendMessageOptions, QueueMessage, ReceivedMessage,
+    QueueClientSendMessageOptions, QueueMessage,
 };
 use azure_storage_queue::{QueueClient, QueueServiceClient, QueueServiceClientOptions};
 use fault::{fault, unreadable};
@@ -30,23 +33,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The header of a renewal's answer that holds the new receipt.
+/// The header of a renewal's answer with the new receipt.
 const POP_RECEIPT: HeaderName = HeaderName::from_static("x-ms-popreceipt");
 /// The time to live of a message that does not expire (service documentation, "Put Message").
 const FOREVER: i32 = -1;
 
 /// The [`Queues`] of an Azure storage account. Clones share its connections.
 ///
-/// Messages do not expire. Their text goes over the wire in base64, as queue triggers of Azure
-/// Functions read it unless told otherwise, and as Microsoft's older clients write it; so any text
-/// comes back as it was sent, and [`MAX_MESSAGE_BYTES`](crate::queue::MAX_MESSAGE_BYTES) is less than the
-/// 64 KiB that the service holds. Other programs' messages are read the same way, and as they stand
-/// where they are no base64 of UTF-8 text.
+/// Messages do not expire. Their text travels in base64, as queue triggers of Azure Functions
+/// expect by default and as Microsoft's older clients write it. So every text comes back as it was
+/// sent, and [`MAX_MESSAGE_BYTES`](crate::queue::MAX_MESSAGE_BYTES) is less than the 64 KiB that
+/// the service holds. A message of another program whose text is not base64 of UTF-8 text is
+/// returned as it is.
 ///
-/// Times are whole seconds to the service: a fraction counts as a second. No request is sent twice,
-/// whatever became of it; messages of a receive whose answer is lost stay hidden for its visibility
-/// time-out. A queue that was deleted cannot be created again for 30 seconds or more: until then
-/// that is `Unavailable` (service documentation, "Delete Queue").
+/// The service counts whole seconds, so a fraction of a second counts as one. No request is sent
+/// twice, even when its answer is lost; the messages of a lost answer stay hidden for the
+/// visibility time-out of the receive. For 30 seconds or more after a delete, creating the queue
+/// again fails with `Unavailable` (service documentation, "Delete Queue").
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -67,30 +70,33 @@ const FOREVER: i32 = -1;
 pub struct AzureQueues(Arc<QueueServiceClient>);
 
 impl AzureQueues {
-    /// The queues at `endpoint`, such as `https://account.queue.core.windows.net`, with a key, a
-    /// shared access signature, or a credential of Entra ID. Sends nothing yet.
+    /// Opens the queues at `endpoint`, such as `https://account.queue.core.windows.net`, with a
+    /// key, a shared access signature, or a credential of Entra ID. Sends nothing yet.
     ///
     /// # Errors
-    /// An endpoint that is no `http` or `https` URL, a token over plain `http`, or an HTTP client
-    /// that cannot start.
+    /// Returns [`ConnectError`] when the endpoint is not an `http` or `https` URL, when a token or
+    /// a signature for https only would go over plain `http`, or when the HTTP client cannot start.
     pub fn new(endpoint: &str, credential: impl Into<Credential>) -> Result<Self, ConnectError> {
         Self::with_options(endpoint, credential, ConnectOptions::default())
     }
 
-    /// The queues of the account that a connection string names, or of Azurite:
+    /// Opens the queues of the account that a connection string names, or of Azurite:
     /// `UseDevelopmentStorage=true`. Sends nothing yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new), or a connection string that cannot be read.
+    /// Returns [`ConnectError`] when the connection string cannot be read, and as
+    /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
         let ConnectionString { endpoint, credential } = ConnectionString::queues(text)?;
         Self::new(&endpoint, credential)
     }
 
-    /// The queues at `endpoint`, with other timeouts or another HTTP client.
+    /// Opens the queues at `endpoint`, with other timeouts or another HTTP client. Sends nothing
+    /// yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Returns [`ConnectError`] when no request could be sent with these options, and as
+    /// [`new`](Self::new).
     pub fn with_options(
         endpoint: &str,
         credential: impl Into<Credential>,
@@ -107,7 +113,7 @@ impl AzureQueues {
             credential.into(),
         )?;
         let mut client_options = connect::client_options(&url, options)?;
-        // Behind the app's own policies, whose headers are signed too.
+        // After the app's own policies, so their headers are signed too.
         client_options.per_try_policies.push(authorization);
         let version = API_VERSION.to_owned();
         let options = QueueServiceClientOptions { client_options, version };
@@ -122,7 +128,7 @@ impl AzureQueues {
     }
 }
 
-/// Shows the endpoint only: what a caller's credential or HTTP client shows of itself is not known.
+/// Shows the endpoint only, because a caller's credential or HTTP client may show secrets.
 impl fmt::Debug for AzureQueues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AzureQueues")
@@ -136,7 +142,7 @@ impl Queues for AzureQueues {
     async fn create(&self, queue: &str) -> Result<(), QueueError> {
         let Err(error) = self.queue(queue)?.create(None).await else { return Ok(()) };
         match error.kind() {
-            // There, with metadata, which another program gave it.
+            // It exists, with metadata of another program.
             ErrorKind::HttpResponse { error_code: Some(code), .. }
                 if code == "QueueAlreadyExists" =>
             {
@@ -154,7 +160,7 @@ impl Queues for AzureQueues {
         let client = self.queue(queue)?;
         check_text(queue, text)?;
         check_time(queue, delay, Duration::ZERO)?;
-        let message = QueueMessage { message_text: Some(text::encode(text)) };
+        let message = QueueMessage { message_text: Some(message::encode(text)) };
         let message = message.try_into().map_err(|error| fault(queue, error))?;
         let options = QueueClientSendMessageOptions {
             message_time_to_live: Some(FOREVER),
@@ -182,7 +188,7 @@ impl Queues for AzureQueues {
         let answer = client.receive_messages(Some(options)).await;
         let answer = answer.and_then(|answer| answer.into_model());
         let received = answer.map_err(|error| fault(queue, error))?.items.unwrap_or_default();
-        let messages: Option<_> = received.into_iter().map(message).collect();
+        let messages: Option<_> = received.into_iter().map(message::read).collect();
         messages.ok_or_else(|| unreadable(queue))
     }
 
@@ -221,21 +227,19 @@ impl Queues for AzureQueues {
     }
 }
 
-/// The id becomes part of a path, as it is.
+/// Refuses an id that is not one segment of a path: the client does not escape it.
 fn check_id(queue: &str, id: &str) -> Result<(), QueueError> {
     if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
         return Ok(());
     }
-    Err(QueueError::new(QueueErrorKind::MessageLost, queue, "no message has such an id"))
+    Err(QueueError::new(
+        QueueErrorKind::MessageLost,
+        queue,
+        "no message can have this id; pass the receipt as it was received",
+    ))
 }
 
-fn message(received: ReceivedMessage) -> Option<Message> {
-    let text = text::decode(received.message_text.unwrap_or_default());
-    let receipt = Receipt::new(received.message_id?, received.pop_receipt?);
-    Some(Message::new(text, received.dequeue_count?.try_into().ok()?, receipt))
-}
-
-/// Whole seconds, of a time that is not over a limit.
+/// Rounds a time up to whole seconds. The time is within the service's limits.
 fn seconds(time: Duration) -> i32 {
     let whole = time.as_secs() + u64::from(time.subsec_nanos() > 0);
     i32::try_from(whole).unwrap_or(i32::MAX)

@@ -1,7 +1,8 @@
-//! How a connection is made: to the host or through a proxy's tunnel, secured or not, in a time.
+//! Connections to the host or through a proxy's tunnel, with or without TLS, within a time limit.
 
 use super::{Late, tls};
-use crate::azure::{ConnectError, ConnectOptions};
+use crate::azure::error::ConnectError;
+use crate::azure::options::ConnectOptions;
 use azure_core::http::Url;
 use futures_util::future::{BoxFuture, TryFutureExt as _};
 use hyper::Uri;
@@ -17,11 +18,11 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
-type Failure = Box<dyn Error + Send + Sync>;
-/// A connection to the host, or to a proxy, which may have TLS of its own.
-type Way = MaybeHttpsStream<TokioIo<TcpStream>>;
+type BoxError = Box<dyn Error + Send + Sync>;
+/// A connection to the host, or to a proxy, which may use TLS itself.
+type Hop = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// Connects to one endpoint.
+/// Opens connections to one endpoint.
 #[derive(Clone)]
 pub(crate) struct Connector {
     connector: HttpsConnector<Route>,
@@ -35,8 +36,8 @@ enum Route {
 }
 
 impl Connector {
-    /// Through the one of these proxies, if any, that is for the endpoint. One without TLS is met
-    /// directly: it is an emulator, and few proxies open tunnels to other than secured ports.
+    /// Takes the proxy for the endpoint, if there is one. Connections to an http endpoint are
+    /// direct: it is an emulator, and few proxies open tunnels to ports without TLS.
     pub(crate) fn new(
         endpoint: &Url,
         options: &ConnectOptions,
@@ -67,11 +68,11 @@ impl Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<Way>;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Self::Response, Failure>>;
+    type Response = MaybeHttpsStream<Hop>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.connector.poll_ready(context)
     }
 
@@ -84,11 +85,11 @@ impl Service<Uri> for Connector {
 }
 
 impl Service<Uri> for Route {
-    type Response = Way;
-    type Error = Failure;
-    type Future = BoxFuture<'static, Result<Way, Failure>>;
+    type Response = Hop;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Hop, BoxError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         match self {
             Self::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
             Self::Proxy(tunnel) => tunnel.poll_ready(context).map_err(Into::into),
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proxy_is_asked_for_a_tunnel_and_sees_no_more() {
+    async fn a_proxy_opens_a_tunnel_and_sees_encrypted_bytes_only() {
         let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://user:pass@{}", proxy.local_addr().unwrap());
         let asked = tokio::spawn(async move {
@@ -132,7 +133,7 @@ mod tests {
             (String::from_utf8(head).unwrap(), first)
         });
         let mut connector = connector("https://acc.example/", &address).unwrap();
-        // The other end never speaks TLS, so no connection comes of it.
+        // The other end does not answer in TLS, so the connection fails.
         let end = connector.call("https://acc.example/".parse().unwrap());
         let (asked, _) = tokio::join!(asked, end);
         let (head, first) = asked.unwrap();
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hosts_that_need_no_proxy_are_met_directly() {
+    async fn connections_to_exempt_and_http_hosts_are_direct() {
         let host = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = host.local_addr().unwrap();
         let nowhere = "http://127.0.0.1:1";
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_is_sent_at_once() {
+    async fn written_bytes_are_sent_at_once() {
         let host = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}/", host.local_addr().unwrap());
         let connected = connector(&endpoint, "").unwrap().call(endpoint.parse().unwrap()).await;
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_handshake_without_end_is_given_up() {
+    async fn a_handshake_that_does_not_end_times_out() {
         let host = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("https://{}/", host.local_addr().unwrap());
         let mut connector = connector(&endpoint, "").unwrap();

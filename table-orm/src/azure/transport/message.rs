@@ -1,4 +1,4 @@
-//! Requests and answers, from the pipeline's types to those of HTTP and back.
+//! Conversion of requests and answers between the pipeline's types and those of HTTP.
 
 use super::unknown;
 use azure_core::error::Result;
@@ -9,11 +9,11 @@ use http_body_util::Full;
 use hyper::http;
 use std::collections::HashMap;
 
-/// The request as the HTTP client takes it.
+/// Converts a request for the HTTP client.
 pub(crate) fn outgoing(request: &Request) -> Result<http::Request<Full<Bytes>>> {
     let body = match request.body() {
         Body::Bytes(bytes) => bytes.clone(),
-        Body::SeekableStream(_) => return Err(unknown("the service takes no streams")),
+        Body::SeekableStream(_) => return Err(unknown("the service does not take streams")),
     };
     let mut outgoing = http::Request::new(Full::new(body));
     *outgoing.method_mut() = match request.method() {
@@ -22,29 +22,29 @@ pub(crate) fn outgoing(request: &Request) -> Result<http::Request<Full<Bytes>>> 
         Method::Patch => http::Method::PATCH,
         Method::Post => http::Method::POST,
         Method::Put => http::Method::PUT,
-        method => return Err(unknown(format!("the service has no {method}"))),
+        method => return Err(unknown(format!("the service does not support {method}"))),
     };
     *outgoing.uri_mut() = request
         .url()
         .as_str()
         .try_into()
-        .map_err(|_| unknown("the request has a URL that HTTP does not know"))?;
+        .map_err(|_| unknown("the URL of the request is invalid in HTTP"))?;
     let headers = outgoing.headers_mut();
-    // One allocation for those of most requests.
+    // Most requests then need one allocation.
     headers.reserve(16);
     for (name, value) in request.headers().iter() {
         let name = http::HeaderName::from_bytes(name.as_str().as_bytes());
         let value = http::HeaderValue::from_str(value.as_str());
         let (Ok(name), Ok(value)) = (name, value) else {
-            return Err(unknown("a header has a name or value that HTTP does not know"));
+            return Err(unknown("the name or value of a header is invalid in HTTP"));
         };
         headers.insert(name, value);
     }
     Ok(outgoing)
 }
 
-/// The headers of an answer. What is no text in them is made some: without the token of its next
-/// page, a page would seem to be the last.
+/// Converts the headers of an answer. A value that is not UTF-8 is kept with replacement
+/// characters: a page without the token of the next one would look like the last.
 pub(crate) fn incoming(headers: &http::HeaderMap) -> Headers {
     let mut incoming = HashMap::with_capacity(headers.len());
     for (name, value) in headers {
@@ -58,7 +58,7 @@ pub(crate) fn incoming(headers: &http::HeaderMap) -> Headers {
     incoming.into()
 }
 
-/// What most answers carry, in order; these names need not be copied.
+/// The headers that most answers have, in order. Their names are not copied.
 const USUAL: [&str; 13] = [
     "cache-control",
     "content-length",

@@ -1,4 +1,8 @@
-//! The HTTP client: pooled connections of hyper, with rustls.
+//! The HTTP client: own code over hyper and rustls, for a pool of connections per runtime, tunnels
+//! through proxies, and TLS with ring alone.
+//!
+//! Invariants: it follows no redirect, which would carry the authorization to another host; it
+//! sends nothing again once it has begun to send it.
 
 mod connector;
 mod message;
@@ -6,7 +10,8 @@ mod runtimes;
 mod tls;
 
 use super::endpoint::is_this_machine;
-use super::{ConnectError, ConnectOptions};
+use super::error::ConnectError;
+use super::options::ConnectOptions;
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
 use azure_core::http::{AsyncRawResponse, HttpClient, Request, Url};
@@ -21,14 +26,14 @@ use std::fmt;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The service closes idle connections after some minutes.
+/// How long a connection stays idle: the service closes idle ones after some minutes.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Azurite closes them after 5 s; a request must not meet the closing.
+/// The same without TLS: Azurite closes idle connections after 5 s, and no request should meet a
+/// closed one.
 const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Pools of connections to one service, through the proxy that the environment wants for it, but
-/// to this machine directly. Follows no redirects, which would carry the authorization to another
-/// host, and sends nothing again once it has begun to.
+/// Pools of connections to one service, through the proxy that the environment names for it.
+/// Connections to this machine are direct.
 pub(crate) struct Http {
     runtimes: Runtimes,
     timeout: Duration,
@@ -72,19 +77,19 @@ impl HttpClient for Http {
     }
 }
 
-/// A connection or an answer did not come in time.
+/// The error of a connection or an answer that did not come in time.
 #[derive(Debug, thiserror::Error)]
 #[error("not within {0:?}")]
 struct Late(Duration);
 
-/// The error of a request that a policy has changed into one the service does not know.
+/// Builds the error of a request that a policy has changed into one that the service cannot take.
 fn unknown(message: impl Into<Cow<'static, str>>) -> Error {
     Error::with_message(ErrorKind::Other, message)
 }
 
 fn unsent(error: hyper_util::client::legacy::Error) -> Error {
     if error.is_connect() {
-        Error::with_error(ErrorKind::Connection, error, "no connection could be made")
+        Error::with_error(ErrorKind::Connection, error, "connecting failed")
     } else {
         broken(error)
     }

@@ -1,7 +1,8 @@
-//! Connections for each runtime that requests are made in.
+//! Pools of connections, one for each runtime that sends requests.
 //!
-//! A connection is driven by a task of the runtime that opened it. Invariant: no request of another
-//! runtime uses it: it would wait while that one does nothing, and fail when it ends.
+//! A task of the runtime that opened a connection drives it. Invariant: no request of another
+//! runtime uses the connection. It would wait while the first runtime is idle, and fail when that
+//! one ends.
 
 use super::connector::Connector;
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use tokio::sync::oneshot::{Sender, channel};
 
 pub(crate) type Connections = Client<Connector, Full<Bytes>>;
 
-/// The pools of connections of the runtimes that run.
+/// The pools of the running runtimes.
 pub(crate) struct Runtimes {
     builder: Builder,
     connector: Connector,
@@ -23,7 +24,7 @@ pub(crate) struct Runtimes {
 struct Known {
     runtime: Id,
     connections: Connections,
-    /// To a task of the runtime, so that it is closed when that ends.
+    /// Sends to a task of the runtime, so it closes when the runtime ends.
     runs: Sender<()>,
 }
 
@@ -32,11 +33,11 @@ impl Runtimes {
         Self { builder, connector, known: Mutex::new(Vec::new()) }
     }
 
-    /// The connections of the runtime that this is called in.
+    /// Returns the connections of the calling runtime.
     pub(crate) fn connections(&self) -> Connections {
         let runtime = Handle::current();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another one may have the id of one that has ended.
+        // A new runtime may have the id of one that has ended.
         known.retain(|known| !known.runs.is_closed());
         if let Some(known) = known.iter().find(|known| known.runtime == runtime.id()) {
             return known.connections.clone();
@@ -51,7 +52,7 @@ impl Runtimes {
 
 #[cfg(test)]
 mod tests {
-    use crate::azure::ConnectOptions;
+    use crate::azure::options::ConnectOptions;
     use crate::azure::transport::Http;
     use azure_core::http::{HttpClient as _, Method, Request, Url};
     use std::io::{Read as _, Write as _};
@@ -94,7 +95,7 @@ mod tests {
         };
         let (first, second) = (runtime(), runtime());
         asked(&first);
-        // The first does nothing now.
+        // The first runtime is idle now.
         asked(&second);
         asked(&first);
         assert_eq!(runtimes(), 2);

@@ -1,20 +1,20 @@
-//! Whom TLS trusts.
+//! The certificate authorities that TLS trusts.
 
-use crate::azure::ConnectError;
+use crate::azure::error::ConnectError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::{BuilderVerifierExt as _, Verifier};
 use std::sync::Arc;
 
-/// TLS that trusts what the system trusts, and the authorities of that PEM text; nothing at all
-/// where it is not used.
+/// Builds TLS that trusts the system's authorities and those of a PEM text; none when it is not
+/// used.
 pub(crate) fn config(used: bool, authorities: &str) -> Result<ClientConfig, ConnectError> {
     let roots = certificates(authorities)?;
     trusting(used, roots).map_err(|error| ConnectError::Transport(error.into()))
 }
 
-/// The certificates of a PEM text, which holds one at least unless it is empty.
+/// Reads the certificates of a PEM text, which holds at least one unless it is empty.
 fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, ConnectError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
     match certificates {

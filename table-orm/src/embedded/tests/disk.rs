@@ -1,5 +1,5 @@
-use super::super::apply::Writer;
-use super::super::commit::Queue;
+use super::super::apply::DatabaseWriter;
+use super::super::commit::CommitQueue;
 use super::super::engine::Engine;
 use super::super::{EmbeddedStore, Inner, OpenError};
 use redb::Database;
@@ -60,9 +60,9 @@ impl Disk {
         Ok(&self.memory)
     }
 
-    fn open(&self) -> Result<(Database, Writer), redb::Error> {
+    fn open(&self) -> Result<(Database, DatabaseWriter), redb::Error> {
         let database = Database::builder().create_with_backend(self.clone())?;
-        let writer = Writer::start(&database)?;
+        let writer = DatabaseWriter::start(&database)?;
         Ok((database, writer))
     }
 }
@@ -115,5 +115,5 @@ pub(crate) fn on_again(disk: &Disk) -> EmbeddedStore {
 
 fn store(engine: Engine) -> EmbeddedStore {
     let path = Some(PathBuf::from("disk"));
-    EmbeddedStore { inner: Arc::new(Inner { engine, queue: Queue::default(), path }) }
+    EmbeddedStore { inner: Arc::new(Inner { engine, queue: CommitQueue::default(), path }) }
 }

@@ -10,19 +10,19 @@ use std::process::Command;
 
 const CHILD_PATH: &str = "TABLE_ORM_TEST_FULL_DISK";
 
-/// Bounds the size of this process's files, as a full disk does.
+/// Limits the size of this process's files, like a full disk.
 fn limit_files(bytes: Option<u64>) {
     let Rlimit { maximum, .. } = getrlimit(Resource::Fsize);
     setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum }).unwrap();
 }
 
-/// Whether the system's own error, somewhere below, is that there is no space.
+/// Returns whether a source of the error is the system's error for no space.
 fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let full = |error: &std::io::Error| error.kind() == std::io::ErrorKind::FileTooLarge;
     error.downcast_ref().is_some_and(full) || error.source().is_some_and(is_full)
 }
 
-/// Part of the test below, in which it is a process of its own.
+/// Part of the test below, which runs it in another process.
 #[tokio::test]
 async fn child_process_fills_its_disk() {
     let Some(path) = std::env::var_os(CHILD_PATH) else { return };
@@ -47,7 +47,7 @@ async fn child_process_fills_its_disk() {
         assert!(error.message.contains("free some space"), "{error}");
         assert!(is_full(&error), "{error:?}");
         assert!(acknowledged.len() > before);
-        // Reads go on while the disk is full; what was refused is not there.
+        // Reads succeed while the disk is full. A refused row does not exist.
         assert_eq!(people.keys(people.query(partition("p"))).await.0, acknowledged);
         limit_files(None);
         let row_key = format!("{:05}", acknowledged.len());
@@ -65,7 +65,7 @@ async fn child_process_fills_its_disk() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_the_store_goes_on_once_there_is_space() {
+fn a_full_disk_is_an_error_and_the_store_works_again_once_there_is_space() {
     let directory = tempfile::tempdir().unwrap();
     let module = module_path!().split_once("::").unwrap().1;
     // The shell ignores the signal that would end the process instead of failing the write.
@@ -76,12 +76,12 @@ fn a_full_disk_is_told_and_the_store_goes_on_once_there_is_space() {
         .env(CHILD_PATH, directory.path().join("full.redb"))
         .output()
         .unwrap();
-    let told = [output.stdout, output.stderr].concat();
-    let told = String::from_utf8_lossy(&told);
-    assert!(output.status.success() && told.contains("the disk was full"), "{told}");
+    let output_text = [output.stdout, output.stderr].concat();
+    let output_text = String::from_utf8_lossy(&output_text);
+    assert!(output.status.success() && output_text.contains("the disk was full"), "{output_text}");
 }
 
-/// Runs on a thread that file permissions bind, also when the tests run as root.
+/// Runs on a thread that is subject to file permissions, even when the tests run as root.
 fn without_privileges(test: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -99,7 +99,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_and_works_once_it_can() {
+fn a_file_that_cannot_be_written_is_an_error_until_it_can() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("people.redb");
     drop(EmbeddedStore::open(&path).unwrap());
@@ -121,7 +121,7 @@ fn what_cannot_be_written_is_told_and_works_once_it_can() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told() {
+fn a_file_that_cannot_be_read_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("people.redb");
     drop(EmbeddedStore::open(&path).unwrap());

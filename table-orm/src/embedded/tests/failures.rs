@@ -1,4 +1,4 @@
-//! A disk that fails for a while, and works again.
+//! A disk that fails for a while and then works again.
 
 use super::disk::{Disk, on_again};
 use super::*;
@@ -9,7 +9,7 @@ async fn keys(people: &Fixture) -> usize {
 }
 
 #[tokio::test]
-async fn a_store_goes_on_when_its_disk_does() {
+async fn a_store_works_again_when_its_disk_does() {
     let disk = Disk::default();
     let people = Fixture::with(on_again(&disk)).await;
     let etag = people.insert("p", "before", "{}").await;
@@ -37,7 +37,7 @@ async fn a_store_goes_on_when_its_disk_does() {
 }
 
 #[tokio::test]
-async fn a_read_that_fails_once_is_answered() {
+async fn a_read_is_repeated_after_a_disk_failure() {
     let disk = Disk::default();
     let people = Fixture::with(on_again(&disk)).await;
     people.insert("p", "r", "{}").await;
@@ -45,10 +45,10 @@ async fn a_read_that_fails_once_is_answered() {
     let failed = people.write("p", "s", Action::Insert(json("{}"))).await;
     refused(failed, &ErrorCode::INTERNAL_ERROR);
     disk.broken.store(false, Ordering::Relaxed);
-    // The first of these opens the database again, and no write does.
+    // The first of these reads opens the database again, and no write does.
     assert!(people.get("p", "r").await.is_some());
     assert_eq!(people.store.list_tables().await.unwrap().len(), 1);
-    // Its sync failed, so it may have taken effect, and a caller has to look.
+    // Its sync failed, so it may have taken effect, and the caller has to read the row.
     let rows = keys(&people).await;
     let again = people.write("p", "s", Action::Insert(json("{}"))).await;
     assert_eq!(again.is_ok(), rows == 1);
@@ -56,7 +56,7 @@ async fn a_read_that_fails_once_is_answered() {
 }
 
 #[tokio::test]
-async fn readers_and_writers_that_meet_a_failure_together_all_go_on() {
+async fn concurrent_readers_and_writers_all_work_again_after_a_failure() {
     let disk = Disk::default();
     let people = std::sync::Arc::new(Fixture::with(on_again(&disk)).await);
     people.insert("p", "r", "{}").await;

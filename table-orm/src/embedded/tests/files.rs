@@ -10,7 +10,7 @@ fn open(path: &Path) -> Result<EmbeddedStore, OpenError> {
 }
 
 #[tokio::test]
-async fn reopening_keeps_rows_and_etags_still_guard() {
+async fn reopening_keeps_rows_and_their_etags() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("people.redb");
     let people = Fixture::with(open(&path).unwrap()).await;
@@ -48,7 +48,7 @@ async fn a_store_can_be_reopened_as_soon_as_its_last_write_is_answered() {
 }
 
 #[test]
-fn a_file_that_is_not_ours_is_refused_and_left_as_it_is() {
+fn a_file_of_another_program_is_refused_and_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("notes.txt");
     for content in
@@ -97,7 +97,7 @@ fn an_empty_file_becomes_a_database() {
 }
 
 #[test]
-fn what_is_wrong_with_the_path_is_told() {
+fn an_invalid_path_is_an_error_that_says_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing").join("people.redb");
     let error = open(&missing).unwrap_err();
@@ -111,7 +111,7 @@ fn what_is_wrong_with_the_path_is_told() {
 }
 
 #[test]
-fn a_file_is_open_once() {
+fn a_file_can_be_open_only_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("people.redb");
     let store = open(&path).unwrap();
@@ -133,7 +133,7 @@ fn child(path: &Path) -> Child {
         .unwrap()
 }
 
-/// Part of the test below, in which it is a process of its own.
+/// Part of the test below, which runs it in another process.
 #[tokio::test]
 async fn child_process_writes_until_it_is_killed() {
     let Some(path) = std::env::var_os(CHILD_PATH) else { return };
@@ -171,7 +171,7 @@ fn another_process_is_locked_out_and_its_crash_loses_no_answered_write() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_a_typed_error_and_left_as_it_is() {
+async fn a_damaged_file_is_a_typed_error_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.redb");
     {

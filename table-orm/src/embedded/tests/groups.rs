@@ -61,12 +61,12 @@ async fn race(store: EmbeddedStore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_writers_in_memory_are_as_if_alone() {
+async fn concurrent_writers_in_memory_are_isolated() {
     race(EmbeddedStore::in_memory().unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_writers_of_a_file_are_as_if_alone() {
+async fn concurrent_writers_of_a_file_are_isolated() {
     let directory = tempfile::tempdir().unwrap();
     race(EmbeddedStore::open(directory.path().join("race.redb")).unwrap()).await;
 }
@@ -132,7 +132,7 @@ async fn a_dropped_writer_loses_only_its_answer() {
 }
 
 #[tokio::test]
-async fn a_failed_commit_is_told_to_every_writer_and_applies_nothing() {
+async fn a_failed_commit_is_an_error_for_every_writer_and_applies_nothing() {
     let disk = Disk::default();
     let people = Arc::new(Fixture::with(on(&disk)).await);
     people.insert("p", "before", "{}").await;
@@ -158,18 +158,18 @@ async fn requests_of_one_group_see_each_other() {
     let write = |row_key: &str, action: Action| {
         super::super::admit::write(&table, "p", operation(row_key, action)).unwrap()
     };
-    use super::super::apply::Request;
+    use super::super::apply::Change;
     let body = || json("{}");
     let requests = [
         write("r", Action::Insert(body())),
-        Request::CreateTable(table.clone()),
+        Change::CreateTable(table.clone()),
         write("r", Action::Insert(body())),
         write("r", Action::Insert(body())),
         write("r", Action::Delete(IfMatch::Any)),
-        Request::CreateTable(table.clone()),
-        Request::DeleteTable(table.clone()),
+        Change::CreateTable(table.clone()),
+        Change::DeleteTable(table.clone()),
         write("r", Action::Insert(body())),
-        Request::CreateTable(table.clone()),
+        Change::CreateTable(table.clone()),
         write("s", Action::Insert(body())),
     ];
     let answers = writer.apply(&database, requests.iter()).unwrap();
@@ -195,7 +195,7 @@ async fn requests_of_one_group_see_each_other() {
 }
 
 #[tokio::test]
-async fn a_panic_is_told_to_its_writers_and_others_can_write_on() {
+async fn a_panic_is_an_error_for_its_writers_and_others_can_write() {
     let disk = Disk::default();
     let people = Arc::new(Fixture::with(on(&disk)).await);
     disk.hold(true);
@@ -211,12 +211,12 @@ async fn a_panic_is_told_to_its_writers_and_others_can_write_on() {
     refused(create.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
     let next = people.write("p", "r", Action::Insert(json("{}")));
     let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("a new leader");
-    // redb may refuse to go on after a panic; what counts is that it answers, and truly.
+    // redb may refuse to work after a panic. It must answer, and the answer must be true.
     assert_eq!(next.is_ok(), people.get("p", "r").await.is_some());
 }
 
 #[test]
-fn a_runtime_that_shuts_down_takes_no_leadership_with_it() {
+fn leadership_ends_with_the_runtime_of_the_leader() {
     let disk = Disk::default();
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -224,8 +224,8 @@ fn a_runtime_that_shuts_down_takes_no_leadership_with_it() {
     };
     let first = runtime();
     let people = Arc::new(first.block_on(Fixture::with(on(&disk))));
-    // The only blocking thread is taken until the runtime is shutting down, so the leader's work
-    // never starts.
+    // The only blocking thread is busy until the runtime shuts down, so the leader's work never
+    // starts.
     let busy = first.spawn_blocking(|| std::thread::sleep(Duration::from_millis(100)));
     let writes = first.block_on(async {
         let writes = start_writes(&people, 3).await;

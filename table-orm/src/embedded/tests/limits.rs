@@ -1,4 +1,4 @@
-//! Each limit at its bound, and one above.
+//! Each limit: the largest accepted value, and the first refused one.
 
 use super::*;
 
@@ -7,7 +7,7 @@ async fn insert(body: &str) -> Result<Option<ETag>, StoreError> {
 }
 
 #[tokio::test]
-async fn keys_hold_what_the_service_admits() {
+async fn keys_have_the_characters_that_the_service_accepts() {
     let people = Fixture::new().await;
     for bad in ["/", "\\", "#", "?", "\0", "\u{1F}", "\n", "\u{7F}", "\u{9F}"] {
         let code = &ErrorCode::OUT_OF_RANGE_INPUT;

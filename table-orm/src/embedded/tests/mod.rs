@@ -1,4 +1,4 @@
-//! What the embedded store promises, through the [`Store`] trait.
+//! The promises of the embedded store, through the [`Store`] trait.
 
 mod disk;
 #[cfg(target_os = "linux")]
@@ -75,7 +75,7 @@ impl Fixture {
         RowQuery::new(self.table.clone(), keys)
     }
 
-    /// The keys of every row of a query, and the number of pages.
+    /// Returns the keys of every row of a query, and the number of pages.
     async fn keys(&self, mut query: RowQuery) -> (Vec<(String, String)>, usize) {
         let mut keys = Vec::new();
         for pages in 1.. {

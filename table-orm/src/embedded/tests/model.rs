@@ -47,7 +47,7 @@ struct Model {
 }
 
 impl Model {
-    /// The action for the store; no row ever has the stale ETag again.
+    /// Returns the action for the store. No row ever has the stale ETag again.
     fn action(&self, key: &Key, step: &Step) -> Action {
         let body = |properties: &Properties| json(&serde_json::to_string(properties).unwrap());
         let if_match = |condition: &Condition| match (condition, self.rows.get(key)) {
@@ -69,7 +69,7 @@ impl Model {
         }
     }
 
-    /// What the row becomes.
+    /// Returns the row after the action.
     fn outcome(&self, key: &Key, step: &Step) -> Result<Option<Properties>, ErrorCode> {
         let stored = self.rows.get(key).map(|(properties, _)| properties);
         let check = |condition: &Condition| match (stored, condition) {
@@ -133,7 +133,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Operations on one partition; more than one make a transaction.
+/// Operations on one partition. More than one are a transaction.
 fn request() -> impl Strategy<Value = (String, BTreeMap<String, Step>)> {
     let key = || "[a\u{E000}\u{1F3C3}]{0,1}";
     (

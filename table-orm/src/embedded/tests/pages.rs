@@ -76,7 +76,7 @@ async fn a_page_survives_the_deletion_of_the_row_it_continues_with() {
 }
 
 #[tokio::test]
-async fn a_page_ends_after_the_rows_it_may_scan() {
+async fn a_page_ends_after_the_most_rows_that_it_may_read() {
     let people = filled(super::super::MAX_SCANNED_ROWS + 50).await;
     let mut query = people.query(KeyRange::ALL);
     query.filter = Some(Filter::compare("N", Comparison::GreaterOrEqual, 10_020));
@@ -89,7 +89,7 @@ async fn a_page_ends_after_the_rows_it_may_scan() {
 }
 
 #[tokio::test]
-async fn ranges_hold_exactly_their_rows() {
+async fn a_range_returns_exactly_its_rows() {
     let people = Fixture::new().await;
     for partition_key in ["a", "ab", "b", "c"] {
         for row_key in ["", "1", "11", "2", "3"] {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_clean_body_is_stored_byte_for_byte_behind_its_timestamp() {
+async fn a_clean_body_is_stored_byte_for_byte_after_its_timestamp() {
     let people = Fixture::new().await;
     let body =
         r#"{"PartitionKey":"p","RowKey":"r","Chip":"5","Chip@odata.type":"Edm.Int64", "D" : 1.50}"#;
@@ -76,7 +76,7 @@ async fn each_action_keeps_its_condition() {
 }
 
 #[tokio::test]
-async fn a_merge_takes_types_along_and_leaves_nulls_alone() {
+async fn a_merge_copies_type_annotations_and_ignores_nulls() {
     let people = Fixture::new().await;
     people.insert("p", "r", r#"{"A":"5","A@odata.type":"Edm.Int64","B":1,"C":true}"#).await;
     let patch = json(r#"{"A":"text","B":null,"D":"7","D@odata.type":"Edm.Int64"}"#);

@@ -1,10 +1,9 @@
 //! What the stored rows say about a write whose answer was lost.
 
 use super::write_id::WriteIdProperty;
-use crate::model::{DateTime, ETag};
+use crate::codec::{MembersByName, members_by_name};
+use crate::model::{DateTime, ETag, TIMESTAMP};
 use crate::store::{Action, IfMatch, Operation, StoredRow};
-use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How far the service's clock may be from ours: it refuses signed requests that are further off
@@ -37,7 +36,7 @@ impl Sent<'_> {
         let Some(row) = row else {
             return Sign::Silent;
         };
-        let Ok(members) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(&row.body) else {
+        let Ok(members) = members_by_name(&row.body) else {
             return Sign::Silent;
         };
         if let Some((property, id)) = self.id
@@ -78,8 +77,8 @@ fn is_hopeless(operation: &Operation, row: &StoredRow) -> bool {
     }
 }
 
-fn timestamp(members: &BTreeMap<String, &RawValue>) -> Option<DateTime> {
-    serde_json::from_str::<String>(members.get("Timestamp")?.get()).ok()?.parse().ok()
+fn timestamp(members: &MembersByName<'_>) -> Option<DateTime> {
+    serde_json::from_str::<String>(members.get(TIMESTAMP)?).ok()?.parse().ok()
 }
 
 /// The ETag of a version that we wrote and another write has replaced since: well-formed, and no

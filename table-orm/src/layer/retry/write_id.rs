@@ -1,12 +1,11 @@
 //! The id that a write leaves in its rows, to be recognised there.
 
+use crate::codec::{MembersByName, members_by_name, write_object};
 use crate::layer::LayerError;
-use crate::model::ETag;
+use crate::model::{ETag, TYPE_ANNOTATION, is_system_property};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError};
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Parts an id from the version it replaced.
@@ -18,12 +17,11 @@ pub(super) struct WriteIdProperty(Cow<'static, str>);
 
 impl WriteIdProperty {
     pub(super) fn new(name: Cow<'static, str>) -> Result<Self, LayerError> {
-        let own = ["PartitionKey", "RowKey", "Timestamp"];
         let starts = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
         let valid = starts
             && name.len() <= 255
             && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
-            && !own.contains(&&*name);
+            && !is_system_property(&name);
         if valid { Ok(Self(name)) } else { Err(LayerError::WriteIdName(name.into_owned())) }
     }
 
@@ -69,16 +67,14 @@ impl WriteIdProperty {
         let Ok(value) = serde_json::value::to_raw_value(mark) else { return Ok(None) };
         let name = &self.0;
         if text.contains(&**name) {
-            let Ok(mut members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text) else {
-                return Ok(None);
-            };
+            let Ok(mut members) = members_by_name(text.as_bytes()) else { return Ok(None) };
             // It may be there already, in a row that was read and is written back.
             if members.remove(&**name).is_some_and(|own| !is_mark(own)) {
                 return Err(self.taken());
             }
-            members.remove(&format!("{name}@odata.type"));
-            members.insert(name.clone().into_owned(), &value);
-            return Ok(serde_json::to_vec(&members).ok().map(Bytes::from));
+            members.remove(&*format!("{name}{TYPE_ANNOTATION}"));
+            members.insert(name.clone(), value.get());
+            return Ok(Some(write_object(&members).into()));
         }
         let Some(members) = text.strip_suffix('}').map(str::trim_ascii_end) else {
             return Ok(None);
@@ -97,14 +93,14 @@ impl WriteIdProperty {
     }
 
     /// The mark that a row carries.
-    pub(super) fn read(&self, row: &BTreeMap<String, &RawValue>) -> Option<Mark> {
-        serde_json::from_str::<String>(row.get(&*self.0)?.get()).ok().map(Mark::new)
+    pub(super) fn read(&self, row: &MembersByName<'_>) -> Option<Mark> {
+        serde_json::from_str::<String>(row.get(&*self.0)?).ok().map(Mark::new)
     }
 }
 
 /// Whether a value is what an earlier write has left.
-fn is_mark(value: &RawValue) -> bool {
-    let text = serde_json::from_str::<String>(value.get());
+fn is_mark(value: &str) -> bool {
+    let text = serde_json::from_str::<String>(value);
     text.is_ok_and(|text| {
         let id = text.split_once(OVER).map_or(&*text, |(id, _)| id);
         id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -159,7 +155,7 @@ mod tests {
         let etag = ETag::new("W/\"datetime'1'\"");
         let row = stamped(Action::Merge("{\"A\":1}".into(), IfMatch::ETag(etag.clone())));
         assert_eq!(row, r#"{"A":1,"WriteId":"id over W/\"datetime'1'\""}"#);
-        let members = serde_json::from_str(&row).unwrap();
+        let members = members_by_name(row.as_bytes()).unwrap();
         let mark = property().read(&members).unwrap();
         assert!(mark.is_of("id") && mark.replaced(&etag));
         assert!(!mark.is_of("other") && !mark.replaced(&ETag::new("W/\"datetime'2'\"")));

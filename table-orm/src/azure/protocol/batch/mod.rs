@@ -1,7 +1,7 @@
-//! Entity group transactions: several requests in one body, several responses in another.
+//! Bodies of entity group transactions: several requests in one, several responses in another.
 
 mod parts;
 mod writer;
 
 pub(super) use parts::parts;
-pub(super) use writer::Writer;
+pub(super) use writer::BatchWriter;

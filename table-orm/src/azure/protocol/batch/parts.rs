@@ -1,24 +1,23 @@
-//! A `$batch` answer back into responses.
+//! The responses in a `$batch` answer.
 //!
-//! Read by its lines rather than by the boundary it states, because answers differ: Azure Storage
-//! ends lines with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray boundary before a
-//! status line or no blank line before a body. JSON has no line that starts like a boundary or a
-//! status.
+//! They are found by lines and not by the boundary that the answer declares, because answers
+//! differ: Azure Storage ends lines with CRLF, Cosmos DB mixes LF and CRLF, Azurite may put a stray
+//! boundary before a status line or no blank line before a body. No line of JSON starts like a
+//! boundary or a status.
 
-use crate::azure::protocol::Response;
-use crate::azure::protocol::message::is_success;
+use crate::azure::protocol::message::{WireResponse, is_success};
 use bytes::Bytes;
 use memchr::{memchr, memmem};
 
-/// One response in a body. Its headers are read when they are asked for.
+/// One response in a body. Its headers are read on demand.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::azure::protocol) struct Part<'b> {
     status: u16,
-    /// The headers, and behind them the body.
+    /// The headers, and after them the body.
     rest: &'b str,
 }
 
-/// The responses in a body, in order, as far as it is UTF-8. What is not a response is passed over.
+/// Returns the responses in a body, in order, as far as it is UTF-8. Skips everything else.
 pub(in crate::azure::protocol) fn parts(body: &[u8]) -> impl Iterator<Item = Part<'_>> {
     let text = match str::from_utf8(body) {
         Ok(text) => text,
@@ -31,7 +30,7 @@ pub(in crate::azure::protocol) fn parts(body: &[u8]) -> impl Iterator<Item = Par
 }
 
 impl<'b> Part<'b> {
-    /// The response between two boundaries.
+    /// Reads the response between two boundaries.
     fn of(mut text: &'b str) -> Option<Self> {
         while let Some((line, rest)) = first_line(text) {
             if let Some(status) = status(line) {
@@ -58,7 +57,7 @@ impl<'b> Part<'b> {
         None
     }
 
-    pub(in crate::azure::protocol) fn response(self) -> Response {
+    pub(in crate::azure::protocol) fn response(self) -> WireResponse {
         let (mut headers, mut text) = (Vec::new(), self.rest);
         while let Some((header, rest)) =
             first_line(text).and_then(|(line, rest)| Some((header(line)?, rest)))
@@ -66,25 +65,25 @@ impl<'b> Part<'b> {
             headers.push(header);
             text = rest;
         }
-        // The blank line before it too, if there is one.
+        // Removes the blank line before it too, if there is one.
         let body = text.trim_matches(['\r', '\n']);
-        Response::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
+        WireResponse::new(self.status, headers, Bytes::copy_from_slice(body.as_bytes()))
     }
 }
 
-/// A text's first line, without its end, and what follows it; `None` of no text.
+/// Splits off the first line, without its end; `None` for empty text.
 fn first_line(text: &str) -> Option<(&str, &str)> {
     let end = memchr(b'\n', text.as_bytes());
     let (line, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
     (!text.is_empty()).then(|| (line.strip_suffix('\r').unwrap_or(line), rest))
 }
 
-/// The status of a line such as `HTTP/1.1 204 No Content`.
+/// Reads the status of a line such as `HTTP/1.1 204 No Content`.
 fn status(line: &str) -> Option<u16> {
     line.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok()
 }
 
-/// A header line; a line of JSON is none.
+/// Reads a header line; `None` for a line of JSON.
 fn header(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(':')?;
     let token = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -98,7 +97,7 @@ mod tests {
     fn read(text: &str) -> Vec<(u16, Option<String>, String)> {
         parts(text.as_bytes())
             .map(|part| {
-                let Response { status, etag, body, .. } = part.response();
+                let WireResponse { status, etag, body, .. } = part.response();
                 assert_eq!((part.status, part.etag()), (status, etag.as_deref()));
                 (status, etag, String::from_utf8(body.to_vec()).unwrap())
             })
@@ -114,7 +113,7 @@ mod tests {
         --changesetresponse_2--\r\n--batchresponse_1--\r\n";
 
     #[test]
-    fn crlf_lf_and_mixed_line_ends_are_read_alike() {
+    fn crlf_lf_and_mixed_line_ends_are_equal() {
         let expected = vec![
             (204, Some("W/\"a\"".to_owned()), String::new()),
             (201, Some("W/\"b\"".to_owned()), "{\"A\":1}".to_owned()),
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stray_boundary_and_a_missing_blank_line_are_passed_over() {
+    fn a_stray_boundary_and_a_missing_blank_line_are_skipped() {
         let stray = "--changesetresponse_2\r\nContent-Type: application/http\r\n\r\n\
             --changesetresponse_2\r\nHTTP/1.1 400 Bad Request\r\ncontent-type: \
             application/json\r\n{\"odata.error\":{}}\r\n--changesetresponse_2--";
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_has_no_parts() {
+    fn text_without_a_response_has_no_parts() {
         for text in ["", "\r\n", "--x\r\n--x--", "<html>HTTP/1.1 200</html>", "HTTP/", "\n\n\n"] {
             assert_eq!(read(text), [], "{text:?}");
         }

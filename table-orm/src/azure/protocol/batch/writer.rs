@@ -1,27 +1,27 @@
-//! A transaction's requests as one multipart body.
+//! The multipart body of a transaction's requests.
 
 use crate::azure::protocol::write::Write;
 use bytes::Bytes;
 use uuid::Uuid;
 
 /// The body of a `$batch` request under construction: one change set.
-pub(in crate::azure::protocol) struct Writer<'e> {
+pub(in crate::azure::protocol) struct BatchWriter<'e> {
     endpoint: &'e str,
     boundary: String,
-    /// What stands before the method of each operation.
+    /// The text before the method of each operation.
     before: String,
-    /// What stands behind its URL.
+    /// The text after its URL.
     after: String,
     /// The path of the operation being written.
     target: String,
     body: Vec<u8>,
 }
 
-/// The bytes of an operation beside its URL and body, roughly.
+/// About the bytes of an operation beside its URL and body.
 const FRAME: usize = 360;
 
-impl<'e> Writer<'e> {
-    /// A change set of about that many operations with about that many bytes in their bodies.
+impl<'e> BatchWriter<'e> {
+    /// Starts a change set. `operations` and the `bytes` of their bodies are estimates.
     pub(in crate::azure::protocol) fn new(
         endpoint: &'e str,
         accept: &str,
@@ -42,7 +42,7 @@ impl<'e> Writer<'e> {
         writer
     }
 
-    /// The `Content-Type` of the whole.
+    /// Returns the `Content-Type` of the body.
     pub(in crate::azure::protocol) fn content_type(&self) -> String {
         format!("multipart/mixed; boundary=batch_{}", self.boundary)
     }
@@ -61,14 +61,14 @@ impl<'e> Writer<'e> {
         push(body, &["\r\n"]);
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     pub(in crate::azure::protocol) fn finish(mut self) -> Bytes {
         self.mark("--changeset_", "--\r\n");
         self.mark("--batch_", "--\r\n");
         self.body.into()
     }
 
-    /// The boundary between two texts.
+    /// Appends the boundary between two texts.
     fn mark(&mut self, before: &str, after: &str) {
         push(&mut self.body, &[before, &self.boundary, after]);
     }
@@ -80,8 +80,8 @@ fn push(body: &mut Vec<u8>, texts: &[&str]) {
     }
 }
 
-/// A header's name as it is commonly written. Names in HTTP have no case, but these are read by
-/// the service's OData library, not by its HTTP server.
+/// Returns a header's name in its common spelling. Case does not matter in HTTP, but the service's
+/// OData library reads these names, not its HTTP server.
 fn canonical(name: &'static str) -> &'static str {
     match name {
         "content-type" => "Content-Type",

@@ -1,10 +1,11 @@
-//! The way of a request through the client's pipeline.
+//! Requests through the client's pipeline.
 //!
-//! The client has no call that sends any request. So it is asked for a page of rows, which is never
-//! sent: at the pipeline's start [`Enter`] puts our request in its place, at its end [`Leave`] takes
-//! the answer. Between them are the client's own policies, its signature and its transport.
+//! The client has no call that sends an arbitrary request. So this transport asks it for a page of
+//! rows, and [`InjectPolicy`] at the start of the pipeline replaces that request with ours.
+//! [`CapturePolicy`] at its end keeps the answer. The client's own policies, its signature and its
+//! transport are between them.
 //!
-//! Invariant: a call of the app on the same client passes both as if they were not there.
+//! Invariant: neither policy changes calls that the app makes on the same client.
 
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind};
@@ -17,51 +18,54 @@ use old::{Context, Policy, PolicyResult};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The table of the page that is asked for and not sent.
+/// The table of the page, a request for which is never sent.
 const NO_TABLE: &str = "none";
 
 /// A transport that is a client's pipeline.
-pub(crate) struct Passage(TableServiceClient);
+pub(crate) struct PipelineTransport(TableServiceClient);
 
-/// One request under way.
+/// One request in flight.
 struct Exchange {
-    /// `None` to learn the endpoint only.
+    /// `None` to find the endpoint only.
     request: Option<old::Request>,
-    found: Mutex<Option<Found>>,
+    observed: Mutex<Option<Observed>>,
 }
 
-/// What an exchange found out.
-enum Found {
-    /// The address of the page that was asked for.
+/// What a policy observed of an exchange.
+enum Observed {
+    /// The address of the replaced request.
     Address(String),
     Answer(AsyncRawResponse),
 }
 
 impl Exchange {
-    fn set(&self, found: Found) {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+    fn set(&self, observed: Observed) {
+        *self.observed.lock().unwrap_or_else(PoisonError::into_inner) = Some(observed);
     }
 
-    fn take(&self) -> Option<Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn take(&self) -> Option<Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl Passage {
+impl PipelineTransport {
     pub(crate) const fn new(client: TableServiceClient) -> Self {
         Self(client)
     }
 
-    /// The client's endpoint, if its pipeline has our policies.
+    /// Returns the client's endpoint, if its pipeline has our policies.
     pub(crate) async fn endpoint(&self) -> Option<String> {
-        let (found, _) = self.pass(None).await;
-        let Some(Found::Address(address)) = found else { return None };
+        let (observed, _) = self.exchange(None).await;
+        let Some(Observed::Address(address)) = observed else { return None };
         let page = address.find(&format!("/{NO_TABLE}()"))?;
         Some(address[..page].to_owned())
     }
 
-    async fn pass(&self, request: Option<old::Request>) -> (Option<Found>, Option<old::Error>) {
-        let exchange = Arc::new(Exchange { request, found: Mutex::new(None) });
+    async fn exchange(
+        &self,
+        request: Option<old::Request>,
+    ) -> (Option<Observed>, Option<old::Error>) {
+        let exchange = Arc::new(Exchange { request, observed: Mutex::new(None) });
         let mut context = Context::new();
         context.insert(Arc::clone(&exchange));
         let query = self.0.table_client(NO_TABLE).query().top(1).context(context);
@@ -71,12 +75,12 @@ impl Passage {
 }
 
 #[async_trait]
-impl HttpClient for Passage {
+impl HttpClient for PipelineTransport {
     async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
-        match self.pass(Some(old_request(request)?)).await {
-            (Some(Found::Answer(answer)), _) => Ok(answer),
+        match self.exchange(Some(old_request(request)?)).await {
+            (Some(Observed::Answer(answer)), _) => Ok(answer),
             (_, Some(error)) => Err(failed(&error)),
-            _ => Err(Error::with_message(ErrorKind::Other, "the client has sent nothing")),
+            _ => Err(Error::with_message(ErrorKind::Other, "the client sent nothing")),
         }
     }
 }
@@ -89,12 +93,15 @@ fn old_request(request: &Request) -> azure_core::Result<old::Request> {
         Method::Post => old::Method::Post,
         Method::Put => old::Method::Put,
         method => {
-            let message = format!("the Table service has no {method}");
+            let message = format!("the Table service does not support {method}");
             return Err(Error::with_message(ErrorKind::Other, message));
         }
     };
     let Body::Bytes(body) = request.body() else {
-        return Err(Error::with_message(ErrorKind::Other, "the Table service takes no streams"));
+        return Err(Error::with_message(
+            ErrorKind::Other,
+            "the Table service does not take streams",
+        ));
     };
     let mut sent = old::Request::new(request.url().clone(), method);
     for (name, value) in request.headers().iter() {
@@ -104,7 +111,7 @@ fn old_request(request: &Request) -> azure_core::Result<old::Request> {
     Ok(sent)
 }
 
-/// The error without its causes, whose texts may hold the address and so a signature.
+/// Converts an error, without its causes: their texts may hold the address and so a signature.
 fn failed(error: &old::Error) -> Error {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     let connects = loop {
@@ -116,20 +123,20 @@ fn failed(error: &old::Error) -> Error {
     };
     let (kind, message) = match error.kind() {
         old::error::ErrorKind::Credential => {
-            (ErrorKind::Credential, "no token could be had, or none may be sent over http")
+            (ErrorKind::Credential, "no token is available, or the endpoint is http")
         }
-        _ if connects => (ErrorKind::Connection, "no connection could be made"),
+        _ if connects => (ErrorKind::Connection, "connecting failed"),
         _ => (ErrorKind::Io, "the connection failed, or the request timed out"),
     };
     Error::with_message(kind, message)
 }
 
-/// At the pipeline's start: our request in place of the client's.
+/// Replaces the client's request with ours, at the start of the pipeline.
 #[derive(Debug)]
-pub(crate) struct Enter;
+pub(crate) struct InjectPolicy;
 
 #[async_trait]
-impl Policy for Enter {
+impl Policy for InjectPolicy {
     async fn send(
         &self,
         context: &Context,
@@ -140,8 +147,8 @@ impl Policy for Enter {
             return send_on(context, request, next).await;
         };
         let Some(ours) = &exchange.request else {
-            exchange.set(Found::Address(request.url().to_string()));
-            return Ok(nothing());
+            exchange.set(Observed::Address(request.url().to_string()));
+            return Ok(empty_answer());
         };
         let mut ours = ours.clone();
         // The date is part of what the client signs.
@@ -152,12 +159,12 @@ impl Policy for Enter {
     }
 }
 
-/// At the pipeline's end: the answer, whatever its status, before the client judges it.
+/// Keeps the answer, whatever its status, at the end of the pipeline, before the client judges it.
 #[derive(Debug)]
-pub(crate) struct Leave;
+pub(crate) struct CapturePolicy;
 
 #[async_trait]
-impl Policy for Leave {
+impl Policy for CapturePolicy {
     async fn send(
         &self,
         context: &Context,
@@ -168,7 +175,7 @@ impl Policy for Leave {
             return send_on(context, request, next).await;
         };
         if request.url().scheme() != "https" && has_token(request) {
-            let message = "tokens are sent over https only, and this endpoint is http";
+            let message = "the endpoint is http, and tokens are sent over https only";
             return Err(old::Error::message(old::error::ErrorKind::Credential, message));
         }
         let answer = send_on(context, request, next).await?;
@@ -179,12 +186,12 @@ impl Policy for Leave {
         }
         let body = body.collect().await?;
         let answer = AsyncRawResponse::from_bytes(u16::from(status).into(), headers, body);
-        exchange.set(Found::Answer(answer));
-        Ok(nothing())
+        exchange.set(Observed::Answer(answer));
+        Ok(empty_answer())
     }
 }
 
-/// Whether whoever sees the request could use what authorizes it.
+/// Returns whether the request carries a token, which whoever sees it could use.
 fn has_token(request: &old::Request) -> bool {
     let authorization = request.headers().get_optional_str(&old::headers::AUTHORIZATION);
     authorization.is_some_and(|value| value.starts_with("Bearer "))
@@ -197,19 +204,21 @@ async fn send_on(
 ) -> PolicyResult {
     match next {
         [policy, rest @ ..] => policy.send(context, request, rest).await,
-        [] => Err(old::Error::message(old::error::ErrorKind::Other, "no transport follows")),
+        [] => {
+            Err(old::Error::message(old::error::ErrorKind::Other, "the pipeline has no transport"))
+        }
     }
 }
 
-/// An answer for the client, which nobody reads.
-fn nothing() -> old::Response {
+/// Builds an empty answer for the client, which nobody reads.
+fn empty_answer() -> old::Response {
     let body = Box::pin(old::BytesStream::new_empty());
     old::Response::new(old::StatusCode::Ok, old::headers::Headers::new(), body)
 }
 
-/// Shows nothing: what the client shows of its credential is not known.
-impl fmt::Debug for Passage {
+/// Shows nothing, because the client may show its credential.
+impl fmt::Debug for PipelineTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Passage")
+        f.write_str("PipelineTransport")
     }
 }

@@ -1,7 +1,7 @@
 //! One stored property: its EDM type and its value.
 //!
-//! Invariant: what [`Property::read`] accepts is exactly what a row may hold, so rows that were
-//! checked on the way in can be compared without errors on the way out.
+//! Invariant: [`StoredValue::read`] accepts exactly the values that a row may hold, so rows that
+//! were checked when written are compared without errors when read.
 
 use super::members;
 use crate::model::{DateTime, Edm, EdmType, order};
@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 /// The value of a property with its type.
 #[derive(Debug)]
-pub(crate) enum Property<'a> {
+pub(crate) enum StoredValue<'a> {
     String(Cow<'a, str>),
     Int32(i32),
     Int64(i64),
@@ -24,33 +24,33 @@ pub(crate) enum Property<'a> {
     Binary(Vec<u8>),
 }
 
-/// Why a member is not a property.
+/// The reason why a member is not a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The annotation names no EDM type.
+pub(crate) enum ValueFault {
+    /// The annotation does not name an EDM type.
     UnknownType,
     /// The value is an array or an object.
     Nested,
-    /// The value is not one of this type.
+    /// The value is not of this type.
     NotA(EdmType),
 }
 
-impl<'a> Property<'a> {
+impl<'a> StoredValue<'a> {
     /// Reads the JSON texts of a value and of its type annotation.
-    pub(crate) fn read(value: &'a str, annotation: Option<&str>) -> Result<Self, Fault> {
+    pub(crate) fn read(value: &'a str, annotation: Option<&str>) -> Result<Self, ValueFault> {
         if value.starts_with(['{', '[']) {
-            return Err(Fault::Nested);
+            return Err(ValueFault::Nested);
         }
         let edm = match annotation {
             Some(annotation) => members::text(annotation)
                 .and_then(|name| EdmType::from_name(&name))
-                .ok_or(Fault::UnknownType)?,
+                .ok_or(ValueFault::UnknownType)?,
             None => plain_type(value),
         };
-        Self::parse(value, edm).ok_or(Fault::NotA(edm))
+        Self::parse(value, edm).ok_or(ValueFault::NotA(edm))
     }
 
-    /// Reads the JSON text of a value that is known to have that type.
+    /// Reads the JSON text of a value of a known type.
     pub(crate) fn parse(value: &'a str, edm: EdmType) -> Option<Self> {
         Some(match edm {
             EdmType::String => Self::String(members::text(value)?),
@@ -64,7 +64,7 @@ impl<'a> Property<'a> {
         })
     }
 
-    /// The bytes the service counts for the value, out of the entity's 1 MiB (service
+    /// Returns the bytes that the service counts for the value, of the entity's 1 MiB (service
     /// documentation, "Understanding the Table service data model" and its size formula).
     pub(crate) fn size(&self) -> usize {
         match self {
@@ -92,7 +92,7 @@ impl<'a> Property<'a> {
         })
     }
 
-    /// The value's type.
+    /// Returns the value's type.
     pub(crate) const fn edm_type(&self) -> EdmType {
         match self {
             Self::String(_) => EdmType::String,
@@ -107,7 +107,7 @@ impl<'a> Property<'a> {
     }
 }
 
-/// The type of a value without annotation, by its JSON form.
+/// Determines the type of a value without annotation by its JSON form.
 fn plain_type(value: &str) -> EdmType {
     match value.as_bytes().first() {
         Some(b'"') => EdmType::String,
@@ -122,12 +122,12 @@ fn double(value: &str) -> Option<f64> {
         "\"NaN\"" => Some(f64::NAN),
         "\"Infinity\"" => Some(f64::INFINITY),
         "\"-Infinity\"" => Some(f64::NEG_INFINITY),
-        // JSON has no other word that `f64` reads, and strings start with a quote.
+        // `f64` reads no other words that JSON has, and strings start with a quote.
         _ => value.parse().ok().filter(|value: &f64| value.is_finite()),
     }
 }
 
-/// Only the hyphenated form, which is the one the service returns.
+/// Reads a GUID in the hyphenated form, the only one that the service returns.
 fn guid(text: &str) -> Option<Uuid> {
     if text.len() == 36 { Uuid::parse_str(text).ok() } else { None }
 }
@@ -136,8 +136,8 @@ fn guid(text: &str) -> Option<Uuid> {
 mod tests {
     use super::*;
 
-    fn edm_type(value: &str, annotation: Option<&str>) -> Result<EdmType, Fault> {
-        Property::read(value, annotation).map(|property| property.edm_type())
+    fn edm_type(value: &str, annotation: Option<&str>) -> Result<EdmType, ValueFault> {
+        StoredValue::read(value, annotation).map(|property| property.edm_type())
     }
 
     #[test]
@@ -163,30 +163,30 @@ mod tests {
     #[test]
     fn values_of_another_type_are_refused() {
         for (value, annotation, fault) in [
-            ("[1]", None, Fault::Nested),
-            ("{}", Some(r#""Edm.String""#), Fault::Nested),
-            ("1", Some(r#""Edm.Byte""#), Fault::UnknownType),
-            ("1", Some("1"), Fault::UnknownType),
-            ("2147483648", None, Fault::NotA(EdmType::Int32)),
-            ("5", Some(r#""Edm.Int64""#), Fault::NotA(EdmType::Int64)),
-            (r#""9223372036854775808""#, Some(r#""Edm.Int64""#), Fault::NotA(EdmType::Int64)),
-            (r#""5""#, Some(r#""Edm.Int32""#), Fault::NotA(EdmType::Int32)),
-            (r#""1.5""#, Some(r#""Edm.Double""#), Fault::NotA(EdmType::Double)),
-            ("1e999", None, Fault::NotA(EdmType::Double)),
-            (r#""true""#, Some(r#""Edm.Boolean""#), Fault::NotA(EdmType::Boolean)),
-            ("5", Some(r#""Edm.String""#), Fault::NotA(EdmType::String)),
-            (r#""\ud800""#, None, Fault::NotA(EdmType::String)),
+            ("[1]", None, ValueFault::Nested),
+            ("{}", Some(r#""Edm.String""#), ValueFault::Nested),
+            ("1", Some(r#""Edm.Byte""#), ValueFault::UnknownType),
+            ("1", Some("1"), ValueFault::UnknownType),
+            ("2147483648", None, ValueFault::NotA(EdmType::Int32)),
+            ("5", Some(r#""Edm.Int64""#), ValueFault::NotA(EdmType::Int64)),
+            (r#""9223372036854775808""#, Some(r#""Edm.Int64""#), ValueFault::NotA(EdmType::Int64)),
+            (r#""5""#, Some(r#""Edm.Int32""#), ValueFault::NotA(EdmType::Int32)),
+            (r#""1.5""#, Some(r#""Edm.Double""#), ValueFault::NotA(EdmType::Double)),
+            ("1e999", None, ValueFault::NotA(EdmType::Double)),
+            (r#""true""#, Some(r#""Edm.Boolean""#), ValueFault::NotA(EdmType::Boolean)),
+            ("5", Some(r#""Edm.String""#), ValueFault::NotA(EdmType::String)),
+            (r#""\ud800""#, None, ValueFault::NotA(EdmType::String)),
             (
                 r#""0001-01-01T00:00:00Z""#,
                 Some(r#""Edm.DateTime""#),
-                Fault::NotA(EdmType::DateTime),
+                ValueFault::NotA(EdmType::DateTime),
             ),
             (
                 r#""0f8fad5bd9cb469fa16570867728950e""#,
                 Some(r#""Edm.Guid""#),
-                Fault::NotA(EdmType::Guid),
+                ValueFault::NotA(EdmType::Guid),
             ),
-            (r#""AA""#, Some(r#""Edm.Binary""#), Fault::NotA(EdmType::Binary)),
+            (r#""AA""#, Some(r#""Edm.Binary""#), ValueFault::NotA(EdmType::Binary)),
         ] {
             assert_eq!(edm_type(value, annotation), Err(fault), "{value}");
         }

@@ -1,0 +1,150 @@
+//! The members of a row's JSON object as slices of its text, for code that passes values on.
+//!
+//! Invariant: no value tree is built. A member is its name and the JSON text of its value, so a
+//! value is written back byte for byte as it was read.
+
+use super::write_string;
+#[cfg(feature = "embedded")]
+use crate::model::TYPE_ANNOTATION;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// One member: its name, and the JSON text of its value.
+#[derive(Debug, Clone)]
+pub(crate) struct RawMember<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) value: &'a str,
+}
+
+#[cfg(feature = "embedded")]
+impl RawMember<'_> {
+    /// Returns the property that the member annotates; `None` for a member that is no annotation.
+    pub(crate) fn annotated(&self) -> Option<&str> {
+        self.name.strip_suffix(TYPE_ANNOTATION)
+    }
+
+    /// Returns the property whose value or type the member holds.
+    pub(crate) fn property(&self) -> &str {
+        self.annotated().unwrap_or(&self.name)
+    }
+}
+
+/// The JSON texts of an object's values, by their names.
+pub(crate) type MembersByName<'a> = BTreeMap<Cow<'a, str>, &'a str>;
+
+/// Reads a JSON object. The last of several members with the same name wins.
+pub(crate) fn members_by_name(object: &[u8]) -> serde_json::Result<MembersByName<'_>> {
+    let mut members = MembersByName::new();
+    let text = str::from_utf8(object).map_err(Error::custom)?;
+    visit_members(text, |member| {
+        members.insert(member.name, member.value);
+    })?;
+    Ok(members)
+}
+
+/// Calls `each` with every member of a JSON object, in the order of its text.
+pub(crate) fn visit_members<'a>(
+    object: &'a str,
+    each: impl FnMut(RawMember<'a>),
+) -> serde_json::Result<()> {
+    let mut deserializer = serde_json::Deserializer::from_str(object);
+    Each(each).deserialize(&mut deserializer)?;
+    deserializer.end()
+}
+
+/// Appends a member behind those that the object already has.
+pub(crate) fn write_member(json: &mut Vec<u8>, name: &str, value: &str) {
+    json.push(b',');
+    write_string(json, name);
+    json.push(b':');
+    json.extend_from_slice(value.as_bytes());
+}
+
+/// Writes the object that has these members.
+pub(crate) fn write_object(members: &MembersByName<'_>) -> Vec<u8> {
+    let mut json = Vec::with_capacity(512);
+    members.iter().for_each(|(name, value)| write_member(&mut json, name, value));
+    match json.first_mut() {
+        Some(comma) => *comma = b'{',
+        None => json.push(b'{'),
+    }
+    json.push(b'}');
+    json
+}
+
+struct Each<F>(F);
+
+impl<'de, F: FnMut(RawMember<'de>)> DeserializeSeed<'de> for Each<F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, F: FnMut(RawMember<'de>)> Visitor<'de> for Each<F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of properties")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key_seed(Name)? {
+            let value = map.next_value::<&'de RawValue>()?.get();
+            (self.0)(RawMember { name, value });
+        }
+        Ok(())
+    }
+}
+
+/// A name; one without escapes is a slice of the text.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a property name")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_written_back_with_the_texts_of_its_values() {
+        let members =
+            members_by_name(r#" { "B":1.50,"\u0041\n" : {"x": [ ]}, "B":"\u00e9" } "#.as_bytes());
+        assert_eq!(write_object(&members.unwrap()), br#"{"A\n":{"x": [ ]},"B":"\u00e9"}"#);
+        assert_eq!(write_object(&members_by_name(b" { } ").unwrap()), b"{}");
+    }
+
+    #[test]
+    fn only_one_whole_object_is_read() {
+        for text in ["", "1", "[]", "{", "{}x", "{\"A\"}", "{} {}", "{\"A\":}"] {
+            assert!(members_by_name(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(members_by_name(b"{\"A\":\"\xFF\"}").is_err());
+    }
+}
