@@ -15,6 +15,7 @@
 use super::middleware::{Answer, Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
 use crate::store::{Store, StoreError};
+use crate::sync::TokenBucket;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -112,34 +113,34 @@ struct Taken {
     time: Duration,
 }
 
-/// Invariant: `due` lies ahead of now by the time that what was let through takes at its rate.
+/// A token bucket whose rate falls when the service throttles, and rises again by time.
 #[derive(Debug)]
 struct Bucket {
     most: f64,
     rate: f64,
-    due: Instant,
+    tokens: TokenBucket<Instant>,
     cut: Option<Instant>,
     raised: Instant,
 }
 
 impl Bucket {
     fn new(rate: u32, now: Instant) -> Self {
-        Self { most: rate.into(), rate: rate.into(), due: now, cut: None, raised: now }
+        Self {
+            most: rate.into(),
+            rate: rate.into(),
+            tokens: TokenBucket::new(now),
+            cut: None,
+            raised: now,
+        }
     }
 
     /// Takes so many entities; returns how long to wait for them, and the time that they take.
     fn take(&mut self, entities: usize, now: Instant) -> Taken {
         self.raise(now);
-        let wait = self.due.saturating_duration_since(now + BURST);
         // No request has more than some thousand entities, which a double holds.
         let time = Duration::try_from_secs_f64(entities as f64 / self.rate).unwrap_or_default();
-        self.due = self.due.max(now) + time;
-        Taken { wait, time }
-    }
-
-    /// Takes nothing, after all.
-    fn give_back(&mut self, time: Duration) {
-        self.due = self.due.checked_sub(time).unwrap_or(self.due);
+        let start = self.tokens.take(now, time);
+        Taken { wait: start.saturating_duration_since(now + BURST), time }
     }
 
     fn raise(&mut self, now: Instant) {
@@ -157,12 +158,12 @@ impl Bucket {
         }
         self.raised = now;
         if let Some(time) = retry_after {
-            self.due = self.due.max(now + BURST + time);
+            self.tokens.hold_until(now + BURST + time);
         }
     }
 
     fn is_at_rest(&self, now: Instant) -> bool {
-        self.due <= now && self.rate >= self.most
+        self.tokens.is_full(now) && self.rate >= self.most
     }
 }
 
@@ -200,11 +201,11 @@ impl Buckets {
     }
 
     fn give_back(&mut self, share: &Share) {
-        self.all.give_back(share.of_all.time);
+        self.all.tokens.give_back(share.of_all.time);
         if let Some((partition, taken)) = &share.of_partition
             && let Some(bucket) = self.partitions.get_mut(partition)
         {
-            bucket.give_back(taken.time);
+            bucket.tokens.give_back(taken.time);
         }
     }
 

@@ -1,7 +1,11 @@
-//! How often to try again, and how long to wait before.
+//! How often to retry, and how long to wait before each retry.
+//!
+//! The waits are not those of `sync::Backoff`: the client libraries' formula spreads
+//! what it adds to a shortest wait, and cuts the sum off, so that late waits are not spread at all.
 
 use crate::layer::error;
 use crate::layer::error::LayerError;
+use crate::sync::jitter;
 use std::time::Duration;
 
 /// The most retries of one call that can be asked for.
@@ -66,7 +70,7 @@ impl Strategy {
             Self::Exponential { base, min, max, .. } => {
                 // At most 2^100 hours, which a double holds.
                 let doubled = f64::from(retry).exp2() - 1.0;
-                let spread = base.as_secs_f64() * (0.8 + 0.4 * unit) * doubled;
+                let spread = base.as_secs_f64() * jitter(unit) * doubled;
                 let wait = (min.as_secs_f64() + spread).min(max.as_secs_f64());
                 Duration::try_from_secs_f64(wait).unwrap_or(max)
             }
