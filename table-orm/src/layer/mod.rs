@@ -17,7 +17,6 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
 pub mod limit;
-mod middleware;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub mod observe;
 pub mod rate;

@@ -37,10 +37,9 @@
 //! `table_orm.bytes.sent`, `table_orm.bytes.received`, and the histogram
 //! `db.client.operation.duration` in seconds; each with the labels `table` and `operation`.
 
-use super::middleware::{Answer, Around, Request, Through};
 use super::tally::{Tally, counting};
 use super::{Layer, LayerError};
-use crate::store::{Store, StoreError};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -64,7 +63,7 @@ pub struct Observe;
 
 impl Layer for Observe {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Through { inner: store, around: self }))
+        Ok(Arc::new(Observed(store)))
     }
 }
 
@@ -79,16 +78,16 @@ struct Done<'c> {
 }
 
 impl<'c> Done<'c> {
-    fn new<T: Answer>(tally: &Tally, answer: &'c Result<T, StoreError>) -> Self {
+    fn new<T: StoreAnswer>(tally: &Tally, answer: &'c Result<T, StoreError>) -> Self {
         let given = answer.as_ref().ok();
         let throttled = answer.as_ref().err().is_some_and(StoreError::is_throttling);
         Self {
             requests: tally.requests(),
             // Where no layer below counts them, the answer tells.
             throttles: tally.throttles().max(throttled.into()),
-            returned: given.and_then(Answer::returned),
-            scanned: given.and_then(Answer::scanned),
-            received: given.map_or(0, Answer::bytes),
+            returned: given.and_then(StoreAnswer::rows_returned),
+            scanned: given.and_then(StoreAnswer::rows_scanned),
+            received: given.map_or(0, StoreAnswer::bytes),
             error: answer.as_ref().err(),
         }
     }
@@ -102,14 +101,21 @@ impl<'c> Done<'c> {
     }
 }
 
-impl Around for Observe {
-    async fn pass<T: Answer + Send>(
+#[derive(Debug)]
+struct Observed(Arc<dyn Store>);
+
+impl Middleware for Observed {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: Request<'_>,
-        answer: impl Future<Output = Result<T, StoreError>> + Send,
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let tally = Arc::new(Tally::default());
-        let call = counting(Arc::clone(&tally), answer);
+        let call = counting(Arc::clone(&tally), next);
         #[cfg(feature = "metrics")]
         let start = tokio::time::Instant::now();
         #[cfg(feature = "tracing")]
@@ -128,11 +134,11 @@ impl Around for Observe {
 
 #[cfg(feature = "tracing")]
 mod spans {
-    use super::{Done, Request};
+    use super::{Done, StoreRequest};
     use tracing::Span;
     use tracing::field::{Empty, display};
 
-    pub(super) fn open(request: &Request<'_>) -> Span {
+    pub(super) fn open(request: &StoreRequest<'_>) -> Span {
         let span = tracing::info_span!(
             target: "table_orm",
             "table_orm.call",
@@ -194,11 +200,11 @@ mod spans {
 
 #[cfg(feature = "metrics")]
 mod counters {
-    use super::{Done, Request};
+    use super::{Done, StoreRequest};
     use crate::model::TableName;
     use std::time::Duration;
 
-    pub(super) fn count(request: &Request<'_>, done: &Done<'_>, time: Duration) {
+    pub(super) fn count(request: &StoreRequest<'_>, done: &Done<'_>, time: Duration) {
         let table = request.table.map_or("", TableName::as_str);
         let labels = [("table", table.to_owned()), ("operation", request.operation.to_owned())];
         let wide = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);

@@ -12,9 +12,8 @@
 //! comes back at full speed away again. The bucket's store must see every request, so it stands
 //! below [`Retry`](super::Retry).
 
-use super::middleware::{Answer, Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
-use crate::store::{Store, StoreError};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::sync::TokenBucket;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -102,7 +101,7 @@ impl Layer for Rate {
             partitions: BTreeMap::new(),
             kept: KEPT_PARTITIONS,
         };
-        Ok(Arc::new(Through { inner: store, around: Pacing(Mutex::new(buckets)) }))
+        Ok(Arc::new(Paced { inner: store, buckets: Mutex::new(buckets) }))
     }
 }
 
@@ -166,6 +165,9 @@ impl Bucket {
         self.tokens.is_full(now) && self.rate >= self.most
     }
 }
+
+/// A partition of a table.
+type Partition = (String, String);
 
 #[derive(Debug)]
 struct Buckets {
@@ -232,15 +234,15 @@ impl Share {
     }
 }
 
-/// A request that waits for its turn. Dropped, it leaves its share to others.
-struct Turn<'p> {
-    pacing: &'p Pacing,
+/// What a waiting request has reserved. Dropped while it waits, it gives its share back.
+struct Reservation<'p> {
+    paced: &'p Paced,
     /// `None` once it is spent.
     share: Option<Share>,
 }
 
-impl Turn<'_> {
-    async fn come(mut self) {
+impl Reservation<'_> {
+    async fn wait(mut self) {
         let wait = self.share.as_ref().map(Share::wait).unwrap_or_default();
         if !wait.is_zero() {
             sleep(wait).await;
@@ -249,38 +251,47 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if let Some(share) = &self.share {
-            self.pacing.buckets().give_back(share);
+            self.paced.buckets().give_back(share);
         }
     }
 }
 
+/// A store whose requests wait for their buckets.
 #[derive(Debug)]
-struct Pacing(Mutex<Buckets>);
+struct Paced {
+    inner: Arc<dyn Store>,
+    buckets: Mutex<Buckets>,
+}
 
-impl Pacing {
+impl Paced {
     fn buckets(&self) -> MutexGuard<'_, Buckets> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Around for Pacing {
-    async fn pass<T: Answer + Send>(
+impl Middleware for Paced {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: Request<'_>,
-        answer: impl Future<Output = Result<T, StoreError>> + Send,
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         if request.entities == 0 {
-            return answer.await;
+            return next.await;
         }
         let share = self.buckets().take(request.entities, request.partition());
-        Turn { pacing: self, share: Some(share) }.come().await;
-        let answer = answer.await;
+        Reservation { paced: self, share: Some(share) }.wait().await;
+        let answer = next.await;
         match &answer {
             Ok(answer) => {
-                let entities = answer.scanned().or_else(|| answer.returned()).unwrap_or_default();
+                let entities = answer.rows_scanned().or_else(|| answer.rows_returned());
+                let entities = entities.unwrap_or_default();
                 let more = entities.saturating_sub(request.entities);
                 if more > 0 {
                     self.buckets().take(more, request.partition());

@@ -4,23 +4,24 @@
 //! "RowKey":"..","Bib":1234,"Chip":"5","Chip@odata.type":"Edm.Int64"}`. A layer (retry, limits,
 //! tracing) is a `Store` around a `Store`.
 
-mod ambiguity;
 mod error;
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) mod limits;
+mod middleware;
 mod operation;
 mod page;
+mod request;
 
-pub use ambiguity::Ambiguity;
-pub use error::{ErrorCode, StoreError};
+pub use error::{Ambiguity, ErrorCode, StoreError};
+pub use middleware::Middleware;
 pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};
+pub use request::{StoreAnswer, StoreRequest};
 
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
-use std::sync::Arc;
 
 /// A backend that speaks the Table service's data model.
 ///
@@ -99,56 +100,4 @@ pub trait Store: fmt::Debug + Send + Sync {
         table: &TableName,
         transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError>;
-}
-
-/// A shared store is a store.
-#[async_trait]
-impl<S: Store + ?Sized> Store for Arc<S> {
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        (**self).create_table(table).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        (**self).delete_table(table).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        (**self).list_tables().await
-    }
-
-    fn hidden_property(&self) -> Option<&str> {
-        (**self).hidden_property()
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        (**self).get(table, partition_key, row_key, select, metadata).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        (**self).query(query).await
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        (**self).write(table, partition_key, operation).await
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        transaction: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        (**self).commit(table, transaction).await
-    }
 }

@@ -29,7 +29,7 @@ async fn errors_come_before_or_after_the_effect() {
         let store = flaky(faults.clone()).await;
         let error = store.write(&table(), "p", insert("r", 1)).await.unwrap_err();
         assert_eq!((error.status, store.injected()), (status, 1));
-        store.calm();
+        store.disable();
         let row = store.get(&table(), "p", "r", None, Metadata::None).await.unwrap();
         assert_eq!(row.is_some(), takes_effect, "{faults:?}");
     }
@@ -39,7 +39,7 @@ async fn errors_come_before_or_after_the_effect() {
 async fn a_late_write_takes_effect_after_it_was_given_up() {
     let store = flaky(Faults::seeded(1).late(1.0)).await;
     assert_eq!(store.write(&table(), "p", insert("r", 1)).await.unwrap_err().status, 0);
-    store.calm();
+    store.disable();
     let there = async || store.get(&table(), "p", "r", None, Metadata::None).await.unwrap();
     assert!(there().await.is_none());
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -114,5 +114,5 @@ fn settings_that_make_no_sense_are_refused() {
         let error = faults.clone().around(store()).map(drop);
         assert!(matches!(error, Err(LayerError::Time { .. })), "{faults:?}");
     }
-    assert!(Faults::storm(1).around(store()).is_ok());
+    assert!(Faults::mixed(1).around(store()).is_ok());
 }

@@ -70,7 +70,7 @@ async fn writer(bench: Bench, random: Random, name: i64) {
 fn no_write_is_reported_as_a_conflict_with_itself() {
     for_seeds(0..1000, |seed| async move {
         // What times out at the client is cut off there, so nothing arrives late.
-        let bench = Bench::new(Faults::storm(seed), seed).await;
+        let bench = Bench::new(Faults::mixed(seed), seed).await;
         let writers: Vec<_> = (0..3_i64)
             .map(|name| {
                 let random = Random::seeded(seed ^ (name.unsigned_abs() << 32));
