@@ -1,7 +1,7 @@
-//! Bounds how many requests are under way at once.
+//! Limits how many requests run at once.
 //!
-//! Requests over the limit wait in the order they came. A dropped call gives its place back.
-//! Below [`Retry`](super::Retry), a call that waits for its next attempt takes no place.
+//! Requests over the limit wait in the order they came. A dropped call releases its permit.
+//! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit.
 
 use super::{Layer, LayerError, error};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
@@ -10,12 +10,12 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// The most requests under way that can be asked for.
+/// The highest limit of requests at once.
 pub const MAX_IN_FLIGHT: usize = 10_000;
-/// Requests under way at once, unless told: 64.
+/// The default limit of requests at once: 64.
 pub const DEFAULT_IN_FLIGHT: usize = 64;
 
-/// The concurrency limit's settings; 64 requests at once, unless told.
+/// Settings of the concurrency limit; 64 requests at once by default.
 ///
 /// ```
 /// use table_orm::Tables;
@@ -41,13 +41,13 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// At most so many requests at once, 1 to [`MAX_IN_FLIGHT`].
+    /// Limits the requests that run at once, 1 to [`MAX_IN_FLIGHT`].
     pub const fn in_flight(requests: usize) -> Self {
         Self { in_flight: requests, per_partition: None }
     }
 
-    /// At most so many of them in one partition, 1 to [`MAX_IN_FLIGHT`], so that a slow partition
-    /// leaves room for others. Scans over several partitions do not count.
+    /// Limits those of one partition, 1 to [`MAX_IN_FLIGHT`], so that a slow partition leaves room for
+    /// others. Queries over several partitions do not count.
     pub const fn per_partition(mut self, requests: usize) -> Self {
         self.per_partition = Some(requests);
         self

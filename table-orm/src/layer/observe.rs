@@ -1,10 +1,10 @@
-//! Tells what calls do: spans for `tracing`, counters for `metrics`, each by the feature of that
+//! Reports what calls do: spans for `tracing`, counters for `metrics`, each with the feature of that
 //! name. As the last layer it sees calls as the app makes them, retries and waits included.
 //!
 //! # Spans
 //!
 //! One span for each call, named `table_orm.call`, at level INFO, in the target `table_orm`.
-//! Fields follow OpenTelemetry's conventions for database clients where these have a name:
+//! Fields follow OpenTelemetry's conventions for database clients where these define a name:
 //!
 //! | Field | What it is |
 //! |---|---|
@@ -17,18 +17,18 @@
 //! | `db.response.status_code` | the HTTP status of a failure, 0 when no answer came |
 //! | `error.type` | the service's code of a failure |
 //! | `table_orm.query.class` | point query, row range query, and so on |
-//! | `table_orm.rows.scanned` | rows looked at, where the store can tell |
-//! | `table_orm.requests` | requests sent, retries and looks at rows included |
+//! | `table_orm.rows.scanned` | rows looked at, if the store reports it |
+//! | `table_orm.requests` | requests sent, including retries and rows read back |
 //! | `table_orm.retries` | requests after the first |
 //! | `table_orm.throttles` | 429 and 503 answers |
 //! | `table_orm.bytes.sent`, `table_orm.bytes.received` | the bytes of rows |
 //!
-//! Keys and values are never told: they may be personal.
+//! Keys and values are never reported: they may be personal.
 //!
-//! A page of which less than a tenth of at least [`MIN_SCANNED_ROWS`] rows looked at is returned
-//! gets an event at level WARN, with both numbers: the query filters on a property where a key
-//! should lead. Only a store that tells how many rows it looked at can be judged; the embedded one
-//! does, the service does not.
+//! A page that returns less than a tenth of at least [`MIN_SCANNED_ROWS`] rows looked at gets an event
+//! at level WARN, with both numbers: its query filters on a property where it should use a key. This
+//! needs a store that reports how many rows it looked at; the embedded store does, the service does
+//! not.
 //!
 //! # Counters
 //!
@@ -43,10 +43,10 @@ use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use std::future::Future;
 use std::sync::Arc;
 
-/// A page of which fewer rows were looked at is not judged by its density.
+/// The fewest rows looked at from which a page can get a warning.
 pub const MIN_SCANNED_ROWS: usize = 20;
 
-/// Tells what calls do. See the [module](self) for the names.
+/// Reports what calls do. The [module](self) lists the names.
 ///
 /// ```
 /// use table_orm::Tables;
@@ -83,7 +83,7 @@ impl<'c> Done<'c> {
         let throttled = answer.as_ref().err().is_some_and(StoreError::is_throttling);
         Self {
             requests: tally.requests(),
-            // Where no layer below counts them, the answer tells.
+            // If no layer below counts them, the answer does.
             throttles: tally.throttles().max(throttled.into()),
             returned: given.and_then(StoreAnswer::rows_returned),
             scanned: given.and_then(StoreAnswer::rows_scanned),
@@ -192,7 +192,7 @@ mod spans {
                 tracing::Level::WARN,
                 db.response.returned_rows = returned,
                 table_orm.rows.scanned = scanned,
-                "the page returns less than a tenth of the rows looked at; let a key lead to them"
+                "the page returns less than a tenth of the rows looked at; query by a key instead of a filter"
             );
         }
     }

@@ -188,9 +188,9 @@ mod tests {
             };
             let row = format!("{{\"A\":1,\"WriteId\":{own}}}");
             let mut operations = [insert("{\"A\":1}".to_owned()), insert(row)];
-            let refused = property().stamp("id", &mut operations).unwrap_err();
-            assert_eq!((&refused.code, refused.operation), (&ErrorCode::INVALID_INPUT, Some(1)));
-            assert!(refused.message.contains("`WriteId` of its own"), "{refused}");
+            let rejected = property().stamp("id", &mut operations).unwrap_err();
+            assert_eq!((&rejected.code, rejected.operation), (&ErrorCode::INVALID_INPUT, Some(1)));
+            assert!(rejected.message.contains("`WriteId` of its own"), "{rejected}");
         }
     }
 

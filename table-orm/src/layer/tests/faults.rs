@@ -1,6 +1,6 @@
 //! What the store that fails on purpose does.
 
-use super::bench::{Bench, Told, insert, paused};
+use super::bench::{Bench, Outcome, insert, paused};
 use super::table;
 use crate::embedded::EmbeddedStore;
 use crate::layer::{Faults, Layer, LayerError};
@@ -55,7 +55,7 @@ async fn slow_replies_take_time_within_their_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_partition_is_off_line_for_its_time_and_others_are_not() {
+async fn a_partition_is_offline_for_its_time_and_others_are_not() {
     let store = flaky(Faults::seeded(1)).await;
     store.take_offline(&table(), "p", Duration::from_secs(5));
     for _ in 0..5 {
@@ -86,7 +86,7 @@ fn empty_and_short_pages_are_not_the_last() {
         for row in 0..30 {
             assert!(matches!(
                 bench.write(vec![insert(&format!("R{row:02}"), row)]).await,
-                Told::Done(_)
+                Outcome::Done(_)
             ));
         }
         let rows = bench.rows("R").await.unwrap();
@@ -95,7 +95,7 @@ fn empty_and_short_pages_are_not_the_last() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
+fn invalid_settings_are_rejected() {
     let store = || -> Arc<dyn Store> { Arc::new(EmbeddedStore::in_memory().unwrap()) };
     for faults in [
         Faults::seeded(1).throttled(1.1),
