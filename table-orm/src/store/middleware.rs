@@ -72,10 +72,6 @@ type Answer<T> = Result<T, StoreError>;
 /// # Ok(())
 /// # }
 /// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a store",
-    note = "implement `Store` for a backend, `Middleware` for a store around a store"
-)]
 pub trait Middleware: fmt::Debug + Send + Sync {
     /// The store below.
     fn inner(&self) -> &dyn Store;

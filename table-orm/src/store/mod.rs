@@ -73,6 +73,11 @@ use std::fmt;
 /// Every method is one request. The [module](self) lists what an implementation must guarantee. Write
 /// `#[async_trait::async_trait]` above `impl Store`; a store around a store implements [`Middleware`]
 /// instead.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a store",
+    label = "neither `Store` nor `Middleware` is implemented for `{Self}`",
+    note = "implement `Store` for a backend, `Middleware` for a store around a store"
+)]
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Creates a table.

@@ -200,7 +200,7 @@ impl Middleware for FaultStore {
     async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
         let shared = &self.shared;
         let delete = async {
-            shared.inner.delete_table(table).await?;
+            self.inner().delete_table(table).await?;
             let until = Instant::now() + shared.faults.deletion_time;
             shared.closed().tables.insert(lower_case(table), until);
             Ok(())
@@ -215,7 +215,7 @@ impl Middleware for FaultStore {
         let short = shared.happens(shared.faults.short_pages);
         let query = pages::ask(query, short.then_some(&shared.random));
         let page = async {
-            if empty { Ok(pages::empty(&query)) } else { shared.inner.query(&query).await }
+            if empty { Ok(pages::empty(&query)) } else { self.inner().query(&query).await }
         };
         shared.apply(fault, page).await
     }

@@ -1,6 +1,6 @@
 //! The store that retries.
 //!
-//! It implements every method of [`Store`] itself: a read is sent again as it is, a change of tables may
+//! It has a method for every kind of request: a read is sent again as it is, a change of tables may
 //! end ambiguous, and a write is sent again with its id and looked for afterwards.
 
 use super::classify::{is_ambiguous, is_transient, proves_no_effect};
@@ -10,9 +10,10 @@ use super::write_id::WriteIdProperty;
 use crate::layer::tally;
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
-use crate::store::{Ambiguity, Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
+use crate::store::{
+    Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
+};
 use crate::sync::Random;
-use async_trait::async_trait;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -238,7 +239,7 @@ impl RetryStore {
         let mut seen = Seen::default();
         for operation in operations {
             let row_key = &operation.row_key;
-            let row = || self.inner.get(table, partition_key, row_key, None, Metadata::None);
+            let row = || self.inner().get(table, partition_key, row_key, None, Metadata::None);
             match self.send(deadline, row).await {
                 Ok(row) => {
                     evidence.push(sent.evidence(operation, row.as_ref()));
@@ -254,22 +255,25 @@ impl RetryStore {
     }
 }
 
-#[async_trait]
-impl Store for RetryStore {
+impl Middleware for RetryStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     fn hidden_property(&self) -> Option<&str> {
-        self.write_id.as_ref().map(WriteIdProperty::name).or_else(|| self.inner.hidden_property())
+        self.write_id.as_ref().map(WriteIdProperty::name).or_else(|| self.inner().hidden_property())
     }
 
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.change(|| self.inner.create_table(table)).await
+        self.change(|| self.inner().create_table(table)).await
     }
 
     async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.change(|| self.inner.delete_table(table)).await
+        self.change(|| self.inner().delete_table(table)).await
     }
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        self.read(|| self.inner.list_tables()).await
+        self.read(|| self.inner().list_tables()).await
     }
 
     async fn get(
@@ -280,11 +284,11 @@ impl Store for RetryStore {
         select: Option<&[&str]>,
         metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
-        self.read(|| self.inner.get(table, partition_key, row_key, select, metadata)).await
+        self.read(|| self.inner().get(table, partition_key, row_key, select, metadata)).await
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.read(|| self.inner.query(query)).await
+        self.read(|| self.inner().query(query)).await
     }
 
     async fn write(
@@ -296,7 +300,7 @@ impl Store for RetryStore {
         let send = |operations: Vec<Operation>| async move {
             let mut etags = Vec::with_capacity(1);
             for operation in operations {
-                etags.push(self.inner.write(table, partition_key, operation).await?);
+                etags.push(self.inner().write(table, partition_key, operation).await?);
             }
             Ok(etags)
         };
@@ -312,7 +316,7 @@ impl Store for RetryStore {
         let Batch { partition_key, operations } = transaction;
         let send = |operations| {
             let partition_key = partition_key.clone();
-            self.inner.commit(table, Batch { partition_key, operations })
+            self.inner().commit(table, Batch { partition_key, operations })
         };
         self.change_rows(table, &partition_key, operations, send).await
     }
