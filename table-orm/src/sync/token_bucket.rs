@@ -7,37 +7,69 @@
 //!
 //! Invariant: `busy_until` lies ahead of now by the time that everything passed still takes.
 
-use std::ops::{Add, Sub};
+use std::time::Duration;
+use tokio::time::Instant;
 
-/// A token bucket over a clock `T`: an `Instant`, or seconds since a start.
+/// A point in time.
+pub(crate) trait Time: Copy + PartialOrd {
+    /// A length of time.
+    type Span;
+
+    /// Later by that span.
+    fn after(self, span: Self::Span) -> Self;
+    /// Earlier by that span.
+    fn before(self, span: Self::Span) -> Self;
+}
+
+impl Time for Instant {
+    type Span = Duration;
+
+    fn after(self, span: Duration) -> Self {
+        self + span
+    }
+
+    /// Unchanged if the system's clock does not go back that far.
+    fn before(self, span: Duration) -> Self {
+        self.checked_sub(span).unwrap_or(self)
+    }
+}
+
+/// Seconds since a start.
+impl Time for f64 {
+    type Span = Self;
+
+    fn after(self, span: Self) -> Self {
+        self + span
+    }
+
+    fn before(self, span: Self) -> Self {
+        self - span
+    }
+}
+
+/// A token bucket over the clock of `T`.
 #[derive(Debug)]
 pub(crate) struct TokenBucket<T> {
     busy_until: T,
 }
 
-impl<T: Copy + PartialOrd> TokenBucket<T> {
+impl<T: Time> TokenBucket<T> {
     /// A full bucket: the next request passes at once.
     pub const fn new(now: T) -> Self {
         Self { busy_until: now }
     }
 
     /// Takes what the bucket passes in `time`. Returns when the request may be sent.
-    pub fn take<D>(&mut self, now: T, time: D) -> T
-    where
-        T: Add<D, Output = T>,
-    {
+    pub fn take(&mut self, now: T, time: T::Span) -> T {
         self.hold_until(now);
         let start = self.busy_until;
-        self.busy_until = start + time;
+        self.busy_until = start.after(time);
         start
     }
 
     /// Returns what was taken and not used.
-    pub fn give_back<D>(&mut self, time: D)
-    where
-        T: Sub<D, Output = T>,
-    {
-        self.busy_until = self.busy_until - time;
+    pub fn give_back(&mut self, time: T::Span) {
+        self.busy_until = self.busy_until.before(time);
     }
 
     /// Passes nothing before that time.
