@@ -170,7 +170,7 @@ async fn run(seed: u64) -> (FaultStore, usize) {
     let embedded: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
     let below = Tables::new(Arc::clone(&embedded));
     below.repo::<Part>().create_table().await.unwrap();
-    let flaky = Faults::storm(seed).late(0.05).store(embedded).unwrap();
+    let flaky = Faults::mixed(seed).late(0.05).store(embedded).unwrap();
     // Every third seed gives up early, so that calls end in the middle.
     let retry = match seed % 3 {
         0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
@@ -182,13 +182,13 @@ async fn run(seed: u64) -> (FaultStore, usize) {
     let repo = || Tables::new(flaky.clone()).layer(retry.clone()).unwrap().repo::<Part>();
     let recorder = Arc::new(Recorder::default());
     for round in 0..ROUNDS {
-        flaky.storm();
+        flaky.enable();
         let writers = (0..WRITERS)
             .map(|name| tokio::spawn(writer(repo(), seed, round, name, Arc::clone(&recorder))));
         for writer in writers.collect::<Vec<_>>() {
             writer.await.unwrap();
         }
-        flaky.calm();
+        flaky.disable();
         // What was given up may still arrive.
         tokio::time::sleep(Duration::from_secs(60)).await;
         check_index(rows(&below).await, seed);

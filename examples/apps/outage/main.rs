@@ -112,7 +112,7 @@ async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outc
         .errors_after(0.1)
         .lost_replies(0.1)
         .store(Arc::new(service.clone()))?;
-    flaky.calm();
+    flaky.disable();
     let meter = Meter::around(Arc::new(flaky.clone()));
     let strategy = Strategy::Exponential {
         retries: 8,
@@ -155,12 +155,12 @@ async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outc
 /// The service fails for a while, and one partition stays away for longer than the rest.
 async fn outage(flaky: FaultStore, service: FaultStore, start: Instant) {
     sleep_until(start + OUTAGE.0).await;
-    flaky.storm();
+    flaky.enable();
     if let Ok(table) = TableName::new("readings") {
         service.take_offline(&table, &load::sensor_name(0), AWAY - OUTAGE.0);
     }
     sleep_until(start + OUTAGE.1).await;
-    flaky.calm();
+    flaky.disable();
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ mod pipeline;
 
 use crate::azure::endpoint::parse_endpoint;
 use crate::azure::{AzureStore, ClientOptions, ConnectError, ConnectOptions, connect};
-use crate::model::{ETag, Metadata, TableName};
-use crate::query::RowQuery;
-use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
-use async_trait::async_trait;
+use crate::store::{Middleware, Store};
 use azure_core::http::Transport;
 use azure_data_tables::clients::TableServiceClient;
 use pipeline::PipelineTransport;
@@ -89,53 +86,8 @@ impl DataTablesStore {
     }
 }
 
-#[async_trait]
-impl Store for DataTablesStore {
-    fn hidden_property(&self) -> Option<&str> {
-        None
-    }
-
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.0.create_table(table).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.0.delete_table(table).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        self.0.list_tables().await
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        self.0.get(table, partition_key, row_key, select, metadata).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.0.query(query).await
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        self.0.write(table, partition_key, operation).await
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        transaction: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        self.0.commit(table, transaction).await
+impl Middleware for DataTablesStore {
+    fn inner(&self) -> &dyn Store {
+        &self.0
     }
 }

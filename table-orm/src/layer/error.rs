@@ -1,45 +1,44 @@
-//! Why a layer cannot be built.
+//! Settings of layers that are rejected.
 
 use std::time::Duration;
 
-/// Settings of a layer that make no sense.
+/// A setting of a layer that is rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayerError {
     /// A number outside its limits.
-    #[error("{name} is {given}; use {least} to {most}")]
+    #[error("{name} must be {least} to {most}, not {given}")]
     Number {
         /// Which setting.
         name: &'static str,
         /// What was given.
         given: u64,
-        /// The least that makes sense.
+        /// The least that is accepted.
         least: u64,
-        /// The most that makes sense.
+        /// The most that is accepted.
         most: u64,
     },
-    /// A time of zero, or longer than the longest that makes sense.
-    #[error("{name} is {given:?}; use more than nothing and at most {most:?}")]
+    /// A time that is zero or too long.
+    #[error("{name} must be longer than 0 s and at most {most:?}, not {given:?}")]
     Time {
         /// Which setting.
         name: &'static str,
         /// What was given.
         given: Duration,
-        /// The most that makes sense.
+        /// The most that is accepted.
         most: Duration,
     },
-    /// A shortest wait above the longest.
-    #[error("the shortest wait {min:?} is above the longest {max:?}")]
+    /// A shortest wait that is longer than the longest.
+    #[error("the shortest wait, {min:?}, is longer than the longest wait, {max:?}")]
     Waits {
         /// The shortest wait.
         min: Duration,
         /// The longest wait.
         max: Duration,
     },
-    /// A deadline that ends a call before its first attempt may end.
+    /// A deadline that is shorter than one attempt.
     #[error(
-        "the deadline {deadline:?} is shorter than the timeout {attempt:?} of one attempt; make \
-         it longer, or the timeout shorter"
+        "the deadline of a call, {deadline:?}, is shorter than the timeout of one attempt, {attempt:?}"
     )]
     Deadline {
         /// The time a call may take.
@@ -49,15 +48,15 @@ pub enum LayerError {
     },
     /// Text that cannot name the property of the write id.
     #[error(
-        "`{0}` cannot name the write id's property: use 1 to 255 letters, digits and `_`, not \
-         starting with a digit, and none of the service's own names"
+        "`{0}` cannot be the write id's property: a name has 1 to 255 letters, digits and `_`, does \
+         not start with a digit, and is not `PartitionKey`, `RowKey` or `Timestamp`"
     )]
     WriteIdName(String),
-    /// What a layer of an app's own has to say.
+    /// The error of a layer that is not part of this crate.
     #[error("{0}")]
-    Own(String),
-    /// A probability that is none, or that makes all of them exceed 1.
-    #[error("{name} has the probability {given}; each is 0 to 1, and their sum at most 1")]
+    Custom(String),
+    /// A probability outside 0 to 1, or one that makes the sum exceed 1.
+    #[error("`{name}` is {given}; a probability is 0 to 1, and their sum at most 1")]
     Probability {
         /// Which fault.
         name: &'static str,

@@ -1,22 +1,21 @@
-//! Bounds how many requests are under way at once.
+//! Limits how many requests run at once.
 //!
-//! Requests over the limit wait in the order they came. A dropped call gives its place back.
-//! Below [`Retry`](super::Retry), a call that waits for its next attempt takes no place.
+//! Requests over the limit wait in the order they came. A dropped call releases its permit.
+//! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit.
 
-use super::middleware::{Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
-use crate::store::{Store, StoreError};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::sync::KeyedLock;
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// The most requests under way that can be asked for.
+/// The highest limit of requests at once.
 pub const MAX_IN_FLIGHT: usize = 10_000;
-/// Requests under way at once, unless told: 64.
+/// The default limit of requests at once: 64.
 pub const DEFAULT_IN_FLIGHT: usize = 64;
 
-/// The concurrency limit's settings; 64 requests at once, unless told.
+/// Settings of the concurrency limit; 64 requests at once by default.
 ///
 /// ```
 /// use table_orm::Tables;
@@ -42,13 +41,13 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// At most so many requests at once, 1 to [`MAX_IN_FLIGHT`].
+    /// Limits the requests that run at once, 1 to [`MAX_IN_FLIGHT`].
     pub const fn in_flight(requests: usize) -> Self {
         Self { in_flight: requests, per_partition: None }
     }
 
-    /// At most so many of them in one partition, 1 to [`MAX_IN_FLIGHT`], so that a slow partition
-    /// leaves room for others. Scans over several partitions do not count.
+    /// Limits those of one partition, 1 to [`MAX_IN_FLIGHT`], so that a slow partition leaves room for
+    /// others. Queries over several partitions do not count.
     pub const fn per_partition(mut self, requests: usize) -> Self {
         self.per_partition = Some(requests);
         self
@@ -61,33 +60,39 @@ impl Layer for Limit {
         if let Some(requests) = self.per_partition {
             error::number("the number of requests to a partition", requests, MAX_IN_FLIGHT)?;
         }
-        let places = Places {
+        let limited = Limited {
+            inner: store,
             all: Semaphore::new(self.in_flight),
             partitions: self.per_partition.map(KeyedLock::new),
         };
-        Ok(Arc::new(Through { inner: store, around: places }))
+        Ok(Arc::new(limited))
     }
 }
 
 #[derive(Debug)]
-struct Places {
+struct Limited {
+    inner: Arc<dyn Store>,
     all: Semaphore,
-    partitions: Option<KeyedLock<Partition>>,
+    partitions: Option<KeyedLock<(String, String)>>,
 }
 
-impl Around for Places {
-    async fn pass<T: Send>(
+impl Middleware for Limited {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: Request<'_>,
-        answer: impl Future<Output = Result<T, StoreError>> + Send,
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        // The partition's place first, so that who waits for it takes none from others. The
-        // semaphore is never closed.
-        let _at_partition = match self.partitions.as_ref().zip(request.partition()) {
-            Some((partitions, partition)) => Some(partitions.wait(partition).await),
+        // The partition first: a request that waits for it takes no permit from other partitions.
+        // The semaphore is never closed.
+        let _in_partition = match self.partitions.as_ref().zip(request.partition()) {
+            Some((partitions, partition)) => Some(partitions.acquire(partition).await),
             None => None,
         };
-        let _place = self.all.acquire().await.ok();
-        answer.await
+        let _in_all = self.all.acquire().await.ok();
+        next.await
     }
 }

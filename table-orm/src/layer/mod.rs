@@ -2,14 +2,15 @@
 //!
 //! | Layer | What it adds |
 //! |---|---|
-//! | `Faults` | fails on purpose, by a seed (by the feature `testing`) |
-//! | [`Limit`] | bounds how many requests are under way at once |
-//! | `Observe` | spans for `tracing`, counters for `metrics` (by the features of those names) |
-//! | [`Rate`] | bounds how many entities a second are read and written; slows down when throttled |
-//! | [`Retry`] | tries again after faults that pass, and finds out what became of a write whose answer was lost |
+//! | `Faults` | fails on purpose, by a seed (feature `testing`) |
+//! | [`Limit`] | limits how many requests run at once |
+//! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
+//! | [`Rate`] | limits how many entities a second are read and written; slows down when throttled |
+//! | [`Retry`] | retries after transient faults, and finds out what became of a write whose answer was lost |
 //!
-//! [`Tables::layer`](crate::Tables::layer) adds one. Requests pass the layer added last first.
-//! What must see every single request stands next to the store, below `Retry`.
+//! [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
+//! added last first. A layer that must see every single request, such as [`Rate`], is added before
+//! `Retry`. A layer of your own implements [`Middleware`](crate::store::Middleware).
 //!
 //! Timers are tokio's: calls through a layer need a tokio runtime with its time driver.
 
@@ -17,7 +18,6 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
 pub mod limit;
-mod middleware;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub mod observe;
 pub mod rate;
@@ -49,6 +49,6 @@ pub trait Layer {
     /// Puts the layer around a store.
     ///
     /// # Errors
-    /// When a setting makes no sense; a layer of an app's own says so by [`LayerError::Own`].
+    /// A setting is rejected; a layer of your own returns [`LayerError::Custom`].
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError>;
 }

@@ -1,10 +1,10 @@
-//! Tells what calls do: spans for `tracing`, counters for `metrics`, each by the feature of that
+//! Reports what calls do: spans for `tracing`, counters for `metrics`, each with the feature of that
 //! name. As the last layer it sees calls as the app makes them, retries and waits included.
 //!
 //! # Spans
 //!
 //! One span for each call, named `table_orm.call`, at level INFO, in the target `table_orm`.
-//! Fields follow OpenTelemetry's conventions for database clients where these have a name:
+//! Fields follow OpenTelemetry's conventions for database clients where these define a name:
 //!
 //! | Field | What it is |
 //! |---|---|
@@ -17,18 +17,18 @@
 //! | `db.response.status_code` | the HTTP status of a failure, 0 when no answer came |
 //! | `error.type` | the service's code of a failure |
 //! | `table_orm.query.class` | point query, row range query, and so on |
-//! | `table_orm.rows.scanned` | rows looked at, where the store can tell |
-//! | `table_orm.requests` | requests sent, retries and looks at rows included |
+//! | `table_orm.rows.scanned` | rows looked at, if the store reports it |
+//! | `table_orm.requests` | requests sent, including retries and rows read back |
 //! | `table_orm.retries` | requests after the first |
 //! | `table_orm.throttles` | 429 and 503 answers |
 //! | `table_orm.bytes.sent`, `table_orm.bytes.received` | the bytes of rows |
 //!
-//! Keys and values are never told: they may be personal.
+//! Keys and values are never reported: they may be personal.
 //!
-//! A page of which less than a tenth of at least [`MIN_SCANNED_ROWS`] rows looked at is returned
-//! gets an event at level WARN, with both numbers: the query filters on a property where a key
-//! should lead. Only a store that tells how many rows it looked at can be judged; the embedded one
-//! does, the service does not.
+//! A page that returns less than a tenth of at least [`MIN_SCANNED_ROWS`] rows looked at gets an event
+//! at level WARN, with both numbers: its query filters on a property where it should use a key. This
+//! needs a store that reports how many rows it looked at; the embedded store does, the service does
+//! not.
 //!
 //! # Counters
 //!
@@ -37,17 +37,16 @@
 //! `table_orm.bytes.sent`, `table_orm.bytes.received`, and the histogram
 //! `db.client.operation.duration` in seconds; each with the labels `table` and `operation`.
 
-use super::middleware::{Answer, Around, Request, Through};
 use super::tally::{Tally, counting};
 use super::{Layer, LayerError};
-use crate::store::{Store, StoreError};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use std::future::Future;
 use std::sync::Arc;
 
-/// A page of which fewer rows were looked at is not judged by its density.
+/// The fewest rows looked at from which a page can get a warning.
 pub const MIN_SCANNED_ROWS: usize = 20;
 
-/// Tells what calls do. See the [module](self) for the names.
+/// Reports what calls do. The [module](self) lists the names.
 ///
 /// ```
 /// use table_orm::Tables;
@@ -64,7 +63,7 @@ pub struct Observe;
 
 impl Layer for Observe {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Through { inner: store, around: self }))
+        Ok(Arc::new(Observed(store)))
     }
 }
 
@@ -79,16 +78,16 @@ struct Done<'c> {
 }
 
 impl<'c> Done<'c> {
-    fn new<T: Answer>(tally: &Tally, answer: &'c Result<T, StoreError>) -> Self {
+    fn new<T: StoreAnswer>(tally: &Tally, answer: &'c Result<T, StoreError>) -> Self {
         let given = answer.as_ref().ok();
         let throttled = answer.as_ref().err().is_some_and(StoreError::is_throttling);
         Self {
             requests: tally.requests(),
-            // Where no layer below counts them, the answer tells.
+            // If no layer below counts them, the answer does.
             throttles: tally.throttles().max(throttled.into()),
-            returned: given.and_then(Answer::returned),
-            scanned: given.and_then(Answer::scanned),
-            received: given.map_or(0, Answer::bytes),
+            returned: given.and_then(StoreAnswer::rows_returned),
+            scanned: given.and_then(StoreAnswer::rows_scanned),
+            received: given.map_or(0, StoreAnswer::bytes),
             error: answer.as_ref().err(),
         }
     }
@@ -102,14 +101,21 @@ impl<'c> Done<'c> {
     }
 }
 
-impl Around for Observe {
-    async fn pass<T: Answer + Send>(
+#[derive(Debug)]
+struct Observed(Arc<dyn Store>);
+
+impl Middleware for Observed {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: Request<'_>,
-        answer: impl Future<Output = Result<T, StoreError>> + Send,
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let tally = Arc::new(Tally::default());
-        let call = counting(Arc::clone(&tally), answer);
+        let call = counting(Arc::clone(&tally), next);
         #[cfg(feature = "metrics")]
         let start = tokio::time::Instant::now();
         #[cfg(feature = "tracing")]
@@ -128,11 +134,11 @@ impl Around for Observe {
 
 #[cfg(feature = "tracing")]
 mod spans {
-    use super::{Done, Request};
+    use super::{Done, StoreRequest};
     use tracing::Span;
     use tracing::field::{Empty, display};
 
-    pub(super) fn open(request: &Request<'_>) -> Span {
+    pub(super) fn open(request: &StoreRequest<'_>) -> Span {
         let span = tracing::info_span!(
             target: "table_orm",
             "table_orm.call",
@@ -186,7 +192,7 @@ mod spans {
                 tracing::Level::WARN,
                 db.response.returned_rows = returned,
                 table_orm.rows.scanned = scanned,
-                "the page returns less than a tenth of the rows looked at; let a key lead to them"
+                "the page returns less than a tenth of the rows looked at; query by a key instead of a filter"
             );
         }
     }
@@ -194,11 +200,11 @@ mod spans {
 
 #[cfg(feature = "metrics")]
 mod counters {
-    use super::{Done, Request};
+    use super::{Done, StoreRequest};
     use crate::model::TableName;
     use std::time::Duration;
 
-    pub(super) fn count(request: &Request<'_>, done: &Done<'_>, time: Duration) {
+    pub(super) fn count(request: &StoreRequest<'_>, done: &Done<'_>, time: Duration) {
         let table = request.table.map_or("", TableName::as_str);
         let labels = [("table", table.to_owned()), ("operation", request.operation.to_owned())];
         let wide = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);

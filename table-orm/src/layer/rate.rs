@@ -1,50 +1,49 @@
-//! Bounds how many entities a second are read and written, and slows down when throttled.
+//! Limits how many entities a second are read and written, and slows down when throttled.
 //!
-//! A bucket for all requests and one for each partition, each of which lets through as many
-//! entities a second as its rate says, 0.1 s worth at once. As the service counts them, a
-//! transaction is as many entities as it has operations, and a query as many as it looks at; where
-//! the store does not tell that, as many as it returns. How many is known only afterwards, so a
-//! page is paid for by the request after it.
+//! One bucket for all requests and one for each partition pass entities at their rates, with a burst
+//! of 0.1 s. Entities are counted as the service counts them: a transaction counts its operations, and
+//! a query the rows it looks at, or the rows it returns if the store does not report those. A page's
+//! count is known only afterwards, so the next request waits for it.
 //!
-//! A 429 or 503 halves the rate of its partition, or where there is none, of all requests: once a
-//! second at most, and not below a 64th. Then every 10 s without another one raise it by half, up
-//! to where it was: the service moves a hot partition within minutes, not seconds, and turns what
-//! comes back at full speed away again. The bucket's store must see every request, so it stands
-//! below [`Retry`](super::Retry).
+//! A 429 or 503 halves the rate of its partition, or of all requests if they span partitions: at most
+//! once a second, and not below a 64th. Every 10 s without another one then raise it by half, up to
+//! the full rate: the service moves a hot partition within minutes, not seconds, and throttles again
+//! what comes back at full speed. The layer must see every request, so add it below
+//! [`Retry`](super::Retry).
 
-use super::middleware::{Answer, Around, Partition, Request, Through};
 use super::{Layer, LayerError, error};
-use crate::store::{Store, StoreError};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use crate::sync::TokenBucket;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// Entities a second of one account, of 1 KiB each (service documentation, "Scalability and
+/// Entities a second of one account, 1 KiB each (service documentation, "Scalability and
 /// performance targets for Table storage").
 pub const ACCOUNT_TARGET: u32 = 20_000;
 /// Entities a second of one partition (the same).
 pub const PARTITION_TARGET: u32 = 2_000;
-/// Entities a second of one partition as the older literature has it.
+/// Entities a second of one partition in the older literature.
 pub const OLDER_PARTITION_TARGET: u32 = 500;
-/// The highest rate that can be asked for: a million entities a second.
+/// The highest rate: a million entities a second.
 pub const MAX_RATE: u32 = 1_000_000;
 
-/// What an idle bucket lets through at once, as time at its rate.
+/// What an idle bucket passes at once, as time at its rate.
 const BURST: Duration = Duration::from_millis(100);
-/// How long after one cut the next comes at the soonest: requests under way are refused together.
+/// The shortest time between two cuts: requests that run at once are throttled together.
 const CUT_EVERY: Duration = Duration::from_secs(1);
-/// How long a rate is kept before it is raised, and by which factor.
+/// How long a rate stays before it is raised, and by which factor.
 const RAISE_EVERY: Duration = Duration::from_secs(10);
 const RAISE_BY: f64 = 1.5;
-/// The least part of its rate that a bucket is cut to.
+/// The smallest part of its full rate that a bucket is cut to.
 const LEAST_PART: f64 = 1.0 / 64.0;
-/// How many partitions are kept, at least, before those at rest are forgotten.
+/// How many partitions are kept, at least, before idle ones are removed.
 const KEPT_PARTITIONS: usize = 1024;
 
-/// The rate limit's settings: 20,000 entities a second in all and 2,000 in one partition, unless
-/// told.
+/// Settings of the rate limit; by default 20,000 entities a second in all and 2,000 in one
+/// partition.
 ///
 /// ```
 /// use table_orm::Tables;
@@ -71,18 +70,18 @@ impl Default for Rate {
 }
 
 impl Rate {
-    /// The older targets: 500 entities a second in one partition.
+    /// Limits by the older targets: 500 entities a second in one partition.
     pub const fn older() -> Self {
         Self { account: ACCOUNT_TARGET, partition: OLDER_PARTITION_TARGET }
     }
 
-    /// Entities a second in all, 1 to [`MAX_RATE`].
+    /// Limits the entities a second in all, 1 to [`MAX_RATE`].
     pub const fn per_account(mut self, entities: u32) -> Self {
         self.account = entities;
         self
     }
 
-    /// Entities a second in each partition, 1 to [`MAX_RATE`].
+    /// Limits the entities a second in each partition, 1 to [`MAX_RATE`].
     pub const fn per_partition(mut self, entities: u32) -> Self {
         self.partition = entities;
         self
@@ -101,45 +100,45 @@ impl Layer for Rate {
             partitions: BTreeMap::new(),
             kept: KEPT_PARTITIONS,
         };
-        Ok(Arc::new(Through { inner: store, around: Pacing(Mutex::new(buckets)) }))
+        Ok(Arc::new(Paced { inner: store, buckets: Mutex::new(buckets) }))
     }
 }
 
-/// What a request takes of a bucket.
+/// What a request takes from a bucket.
 #[derive(Debug, Clone, Copy)]
 struct Taken {
     wait: Duration,
     time: Duration,
 }
 
-/// Invariant: `due` lies ahead of now by the time that what was let through takes at its rate.
+/// A token bucket whose rate falls when the service throttles, and rises again by time.
 #[derive(Debug)]
 struct Bucket {
     most: f64,
     rate: f64,
-    due: Instant,
+    tokens: TokenBucket<Instant>,
     cut: Option<Instant>,
     raised: Instant,
 }
 
 impl Bucket {
     fn new(rate: u32, now: Instant) -> Self {
-        Self { most: rate.into(), rate: rate.into(), due: now, cut: None, raised: now }
+        Self {
+            most: rate.into(),
+            rate: rate.into(),
+            tokens: TokenBucket::new(now),
+            cut: None,
+            raised: now,
+        }
     }
 
-    /// Takes so many entities; returns how long to wait for them, and the time that they take.
+    /// Takes entities. Returns how long to wait for them, and the time that they take.
     fn take(&mut self, entities: usize, now: Instant) -> Taken {
         self.raise(now);
-        let wait = self.due.saturating_duration_since(now + BURST);
         // No request has more than some thousand entities, which a double holds.
         let time = Duration::try_from_secs_f64(entities as f64 / self.rate).unwrap_or_default();
-        self.due = self.due.max(now) + time;
-        Taken { wait, time }
-    }
-
-    /// Takes nothing, after all.
-    fn give_back(&mut self, time: Duration) {
-        self.due = self.due.checked_sub(time).unwrap_or(self.due);
+        let start = self.tokens.take(now, time);
+        Taken { wait: start.saturating_duration_since(now + BURST), time }
     }
 
     fn raise(&mut self, now: Instant) {
@@ -157,21 +156,24 @@ impl Bucket {
         }
         self.raised = now;
         if let Some(time) = retry_after {
-            self.due = self.due.max(now + BURST + time);
+            self.tokens.hold_until(now + BURST + time);
         }
     }
 
-    fn is_at_rest(&self, now: Instant) -> bool {
-        self.due <= now && self.rate >= self.most
+    fn is_idle(&self, now: Instant) -> bool {
+        self.tokens.is_full(now) && self.rate >= self.most
     }
 }
+
+/// A partition of a table.
+type Partition = (String, String);
 
 #[derive(Debug)]
 struct Buckets {
     all: Bucket,
     per_partition: u32,
     partitions: BTreeMap<Partition, Bucket>,
-    /// How many partitions there may be before those at rest are forgotten.
+    /// How many partitions there may be before idle ones are removed.
     kept: usize,
 }
 
@@ -180,9 +182,10 @@ impl Buckets {
         if self.partitions.len() >= self.kept {
             self.partitions.retain(|_, bucket| {
                 bucket.raise(now);
-                !bucket.is_at_rest(now)
+                !bucket.is_idle(now)
             });
-            // Twice what is left, so that looking through them stays cheap for each request.
+            // Twice what is left, so that the cost of looking through them, spread over requests,
+            // stays constant.
             self.kept = KEPT_PARTITIONS.max(2 * self.partitions.len());
         }
         let rate = self.per_partition;
@@ -200,11 +203,11 @@ impl Buckets {
     }
 
     fn give_back(&mut self, share: &Share) {
-        self.all.give_back(share.of_all.time);
+        self.all.tokens.give_back(share.of_all.time);
         if let Some((partition, taken)) = &share.of_partition
             && let Some(bucket) = self.partitions.get_mut(partition)
         {
-            bucket.give_back(taken.time);
+            bucket.tokens.give_back(taken.time);
         }
     }
 
@@ -217,7 +220,7 @@ impl Buckets {
     }
 }
 
-/// What a request takes of all and of its partition.
+/// What a request takes from the bucket of all requests and from its partition's.
 #[derive(Debug)]
 struct Share {
     of_all: Taken,
@@ -231,15 +234,15 @@ impl Share {
     }
 }
 
-/// A request that waits for its turn. Dropped, it leaves its share to others.
-struct Turn<'p> {
-    pacing: &'p Pacing,
+/// What a waiting request has reserved. Dropped while it waits, it gives its share back.
+struct Reservation<'p> {
+    paced: &'p Paced,
     /// `None` once it is spent.
     share: Option<Share>,
 }
 
-impl Turn<'_> {
-    async fn come(mut self) {
+impl Reservation<'_> {
+    async fn wait(mut self) {
         let wait = self.share.as_ref().map(Share::wait).unwrap_or_default();
         if !wait.is_zero() {
             sleep(wait).await;
@@ -248,38 +251,47 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if let Some(share) = &self.share {
-            self.pacing.buckets().give_back(share);
+            self.paced.buckets().give_back(share);
         }
     }
 }
 
+/// A store whose requests wait for their buckets.
 #[derive(Debug)]
-struct Pacing(Mutex<Buckets>);
+struct Paced {
+    inner: Arc<dyn Store>,
+    buckets: Mutex<Buckets>,
+}
 
-impl Pacing {
+impl Paced {
     fn buckets(&self) -> MutexGuard<'_, Buckets> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Around for Pacing {
-    async fn pass<T: Answer + Send>(
+impl Middleware for Paced {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: Request<'_>,
-        answer: impl Future<Output = Result<T, StoreError>> + Send,
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         if request.entities == 0 {
-            return answer.await;
+            return next.await;
         }
         let share = self.buckets().take(request.entities, request.partition());
-        Turn { pacing: self, share: Some(share) }.come().await;
-        let answer = answer.await;
+        Reservation { paced: self, share: Some(share) }.wait().await;
+        let answer = next.await;
         match &answer {
             Ok(answer) => {
-                let entities = answer.scanned().or_else(|| answer.returned()).unwrap_or_default();
+                let entities = answer.rows_scanned().or_else(|| answer.rows_returned());
+                let entities = entities.unwrap_or_default();
                 let more = entities.saturating_sub(request.entities);
                 if more > 0 {
                     self.buckets().take(more, request.partition());
@@ -300,7 +312,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// How many entities, one a request, are let through in a time.
+    /// How many entities, one a request, pass in a time.
     fn entities(bucket: &mut Bucket, from: Instant, time: Duration) -> usize {
         let mut now = from;
         let mut entities = 0;
@@ -314,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_bucket_lets_its_rate_through() {
+    async fn a_bucket_passes_its_rate() {
         let now = Instant::now();
         let mut bucket = Bucket::new(500, now);
         let first = entities(&mut bucket, now, SECOND);

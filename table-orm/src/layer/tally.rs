@@ -23,18 +23,18 @@ mod counted {
     }
 
     impl Tally {
-        /// Requests sent: 1 where no layer below counts them.
+        /// Requests sent: 1 if no layer below counts them.
         pub(in crate::layer) fn requests(&self) -> u64 {
             self.requests.load(Ordering::Relaxed).max(1)
         }
 
-        /// Requests that were turned away for their number.
+        /// Requests that were throttled.
         pub(in crate::layer) fn throttles(&self) -> u64 {
             self.throttles.load(Ordering::Relaxed)
         }
     }
 
-    /// Runs a call, and counts what it does.
+    /// Runs a call and counts what it does.
     pub(in crate::layer) async fn counting<F: Future>(tally: Arc<Tally>, call: F) -> F::Output {
         TALLY.scope(tally, call).await
     }
@@ -44,12 +44,12 @@ mod counted {
         count(|tally| &tally.requests);
     }
 
-    /// A request was turned away.
+    /// A request was throttled.
     pub(in crate::layer) fn throttled() {
         count(|tally| &tally.throttles);
     }
 
-    /// Nothing is counted where nobody observes.
+    /// Counts nothing outside an observed call.
     fn count(counter: impl FnOnce(&Tally) -> &AtomicU64) {
         let _ = TALLY.try_with(|tally| counter(tally).fetch_add(1, Ordering::Relaxed));
     }

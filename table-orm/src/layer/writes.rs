@@ -1,7 +1,6 @@
 //! A count of the writes that a store is asked for, for tests of what calls cost.
 
-use super::middleware::{Answer, Around, Request, Through};
-use crate::store::{Store, StoreError};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +10,7 @@ pub(crate) struct Writes(Arc<AtomicU64>);
 
 impl Writes {
     pub(crate) fn around(&self, inner: Arc<dyn Store>) -> Arc<dyn Store> {
-        Arc::new(Through { inner, around: self.clone() })
+        Arc::new(Counted { inner, writes: self.clone() })
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -19,15 +18,23 @@ impl Writes {
     }
 }
 
-impl Around for Writes {
-    async fn pass<T: Answer + Send>(
+#[derive(Debug)]
+struct Counted {
+    inner: Arc<dyn Store>,
+    writes: Writes,
+}
+
+impl Middleware for Counted {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: Request<'_>,
-        answer: impl Future<Output = Result<T, StoreError>> + Send,
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if !matches!(request.operation, "get" | "query" | "list_tables") {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-        answer.await
+        self.writes.0.fetch_add(request.is_write().into(), Ordering::Relaxed);
+        next.await
     }
 }

@@ -36,7 +36,7 @@ impl Connection {
         table: &TableName,
         key: &CanonicalKey,
     ) -> Option<Permit<'_, (TableName, CanonicalKey)>> {
-        let mut permit = pin!(self.write_locks.wait((table.clone(), key.clone())));
+        let mut permit = pin!(self.write_locks.acquire((table.clone(), key.clone())));
         if let Some(permit) = permit.as_mut().now_or_never() {
             return Some(permit);
         }

@@ -1,6 +1,6 @@
-//! The error of one request to a store.
+//! The error of one request to a store, and what is known of a write that may have taken effect.
 
-use super::Ambiguity;
+use super::StoredRow;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -16,7 +16,7 @@ macro_rules! codes {
             $(#[doc = concat!("`", $text, "`, HTTP ", stringify!($status), ".")]
             pub const $name: Self = Self(Cow::Borrowed($text));)*
 
-            /// The HTTP status the service sends with this code, where it is a known one.
+            /// The HTTP status that the service sends with this code, if the code is known.
             #[must_use]
             pub fn status(&self) -> Option<u16> {
                 match self.as_str() {
@@ -55,22 +55,22 @@ codes! {
 }
 
 impl ErrorCode {
-    /// `NoAnswer`: ours, not the service's. No answer came, or none in time; status 0.
+    /// `NoAnswer`, a code of this crate: no answer came in time. Status 0.
     pub const NO_ANSWER: Self = Self(Cow::Borrowed("NoAnswer"));
-    /// `ConnectionFailed`: ours, not the service's. The service never saw the request; status 0.
+    /// `ConnectionFailed`, a code of this crate: the service never got the request. Status 0.
     pub const CONNECTION_FAILED: Self = Self(Cow::Borrowed("ConnectionFailed"));
-    /// `CredentialUnavailable`: ours, not the service's. The credential gave no token, so nothing
-    /// was sent; status 0.
+    /// `CredentialUnavailable`, a code of this crate: the credential gave no token, so nothing was
+    /// sent. Status 0.
     pub const CREDENTIAL_UNAVAILABLE: Self = Self(Cow::Borrowed("CredentialUnavailable"));
-    /// `AmbiguousWrite`: ours, not the service's. Whether a write took effect is not known; the
-    /// error's [`ambiguity`](StoreError::ambiguity) says what is. Status 0.
+    /// `AmbiguousWrite`, a code of this crate: a write may or may not have taken effect. The error's
+    /// [`ambiguity`](StoreError::ambiguity) says what is known. Status 0.
     pub const AMBIGUOUS_WRITE: Self = Self(Cow::Borrowed("AmbiguousWrite"));
 
-    /// `NoErrorCode`: ours, not the service's. The answer names no code, so it may not be the
-    /// service's either.
+    /// `NoErrorCode`, a code of this crate: the answer names no code, so it may come from something
+    /// between, such as a proxy.
     pub const NO_ERROR_CODE: Self = Self(Cow::Borrowed("NoErrorCode"));
 
-    /// A code that the service sent.
+    /// A code that the service sent, whatever its text.
     #[must_use]
     pub fn new(code: impl Into<String>) -> Self {
         Self(Cow::Owned(code.into()))
@@ -96,7 +96,7 @@ pub struct StoreError {
     pub code: ErrorCode,
     /// The HTTP status, 0 when no answer came.
     pub status: u16,
-    /// What the service says, for people.
+    /// The service's message, for people.
     pub message: String,
     /// The index of the failed operation, in an entity group transaction.
     pub operation: Option<usize>,
@@ -104,12 +104,12 @@ pub struct StoreError {
     pub request_id: Option<Box<str>>,
     /// How long the service asks to wait, an hour at most.
     pub retry_after: Option<Duration>,
-    /// What lies below, such as an I/O error.
+    /// The cause, such as an I/O error.
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl StoreError {
-    /// An error with a code whose status is known; other codes get status 500.
+    /// An error with a code and its status; a code without a known status gets 500.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -129,20 +129,20 @@ impl StoreError {
         Self { status: 0, ..Self::new(ErrorCode::NO_ANSWER, message) }
     }
 
-    /// Whether the service said that the request is not authorized: status 401 or 403, and one of
-    /// its codes. Without a code it may be something on the way that refuses.
+    /// Whether the service rejected the request as not authorized: status 401 or 403, with one of its
+    /// codes. An answer without a code may come from something between, such as a proxy.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         matches!(self.status, 401 | 403) && self.code != ErrorCode::NO_ERROR_CODE
     }
 
-    /// Whether the service asks to come later, at a lower rate: status 429 or 503.
+    /// Whether the service asks for a lower rate: status 429 or 503.
     #[must_use]
     pub const fn is_throttling(&self) -> bool {
         matches!(self.status, 429 | 503)
     }
 
-    /// What is known of a write that may or may not have taken effect, when that is the error.
+    /// What is known of a write that may or may not have taken effect, if this is such an error.
     #[must_use]
     pub fn ambiguity(&self) -> Option<&Ambiguity> {
         self.source.as_deref()?.downcast_ref()
@@ -179,5 +179,50 @@ impl fmt::Display for StoreError {
 impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// What is known of a write that may or may not have taken effect.
+///
+/// It is the source of a [`StoreError`] with the code
+/// [`AMBIGUOUS_WRITE`](super::ErrorCode::AMBIGUOUS_WRITE).
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ambiguity {
+    /// How many times the write was sent.
+    pub requests: u32,
+    /// The first error after which the write may have taken effect.
+    pub lost: Box<StoreError>,
+    /// The last error, if it was another one.
+    pub answer: Option<Box<StoreError>>,
+    /// The id that the write left in its rows if it took effect, when it carried one.
+    pub write_id: Option<String>,
+    /// The rows that were read back: RowKey, and the row if there was one.
+    pub found: Vec<(String, Option<StoredRow>)>,
+    /// Why no more rows were read back.
+    pub unseen: Option<Box<StoreError>>,
+}
+
+impl fmt::Display for Ambiguity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let times = if self.requests == 1 { "once" } else { "repeatedly" };
+        write!(f, "the write was sent {times} and may have taken effect: {}", self.lost)?;
+        if let Some(answer) = &self.answer {
+            write!(f, "; the last attempt failed with: {answer}")?;
+        }
+        if let Some(unseen) = &self.unseen {
+            write!(f, "; its rows could not be read back: {unseen}")?;
+        } else if !self.found.is_empty() {
+            let there = self.found.iter().filter(|(_, row)| row.is_some()).count();
+            let all = self.found.len();
+            write!(f, "; {there} of its {all} rows exist and do not show whether it did")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Ambiguity {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.lost)
     }
 }

@@ -1,4 +1,4 @@
-//! The service's limits on keys and requests, which every store checks before it does anything.
+//! The service's limits on keys and requests. Each store checks them before it does anything.
 
 use super::{ErrorCode, Operation, StoreError};
 use crate::key;
@@ -11,22 +11,22 @@ pub(crate) fn check_key(name: &str, key: &str) -> Result<(), StoreError> {
     key::check_key(key).map_err(|fault| match fault {
         KeyFault::Forbidden(c) => StoreError::new(
             ErrorCode::OUT_OF_RANGE_INPUT,
-            format!("The {name} `{}` holds {c:?}, which no key can.", key.escape_debug()),
+            format!("The {name} `{}` contains {c:?}, which keys cannot.", key.escape_debug()),
         ),
         _ => StoreError::new(
             ErrorCode::KEY_VALUE_TOO_LARGE,
             format!(
-                "The {name} has {} UTF-16 units; a key can have {MAX_KEY_UNITS}.",
+                "The {name} has {} UTF-16 units; the limit is {MAX_KEY_UNITS}.",
                 order::len(key)
             ),
         ),
     })
 }
 
-/// Checks that a transaction has operations, and not too many.
+/// Checks that a transaction has 1 to [`MAX_TRANSACTION_OPERATIONS`] operations.
 pub(crate) fn check_count(operations: &[Operation]) -> Result<(), StoreError> {
     if operations.is_empty() {
-        let message = "The transaction holds no operation.";
+        let message = "The transaction has no operations.";
         return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
     }
     if operations.len() > MAX_TRANSACTION_OPERATIONS {
@@ -40,17 +40,19 @@ pub(crate) fn check_count(operations: &[Operation]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Checks that no row occurs twice.
+/// Checks that no two operations are on one row.
 pub(crate) fn check_distinct(operations: &[Operation]) -> Result<(), StoreError> {
-    // As they are where rows are written in order.
+    // The common case: rows written in order.
     if operations.is_sorted_by(|one, next| one.row_key < next.row_key) {
         return Ok(());
     }
     let mut row_keys = HashSet::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         if !row_keys.insert(&operation.row_key) {
-            let message =
-                format!("The RowKey `{}` occurs twice in the transaction.", operation.row_key);
+            let message = format!(
+                "The transaction has two operations on the RowKey `{}`.",
+                operation.row_key
+            );
             return Err(StoreError::new(ErrorCode::INVALID_DUPLICATE_ROW, message).at(index));
         }
     }
@@ -64,6 +66,6 @@ pub(crate) fn check_bytes(bytes: usize) -> Result<(), StoreError> {
     }
     Err(StoreError::new(
         ErrorCode::REQUEST_BODY_TOO_LARGE,
-        format!("The request has {bytes} bytes; it can have {MAX_TRANSACTION_BYTES}."),
+        format!("The request has {bytes} bytes; the limit is {MAX_TRANSACTION_BYTES}."),
     ))
 }

@@ -1,67 +1,115 @@
-//! What a backend is: one small trait, [`Store`], and the values that cross it.
+//! The contract of a backend: one trait, [`Store`], and the values that cross it.
 //!
-//! Rows cross as the wire's own JSON objects, so no backend converts: `{"PartitionKey":"..",
-//! "RowKey":"..","Bib":1234,"Chip":"5","Chip@odata.type":"Edm.Int64"}`. A layer (retry, limits,
-//! tracing) is a `Store` around a `Store`.
+//! ```text
+//!   Repo, Table, scans        each call sends one request or several
+//!        |
+//!   Retry, Rate, Limit, ..    layers: each is a Store around the Store below; the last one added
+//!        |                    comes first
+//!   EmbeddedStore             a backend: stores rows,
+//!   AzureStore                or sends requests to a service that does
+//! ```
+//!
+//! Rows cross as JSON objects in the service's form, so no backend converts them:
+//! `{"PartitionKey":"..","RowKey":"..","Bib":1234,"Chip":"5","Chip@odata.type":"Edm.Int64"}`.
+//!
+//! # A backend of your own
+//!
+//! Implement [`Store`]. The typed API relies on the following and does not check it. A backend MUST
+//!
+//! - order rows by PartitionKey, then RowKey, both by UTF-16 code unit, and compare keys exactly;
+//!   compare names of tables without regard to case;
+//! - store each row under the keys of the call, whatever its JSON says, and return it with both keys
+//!   and a `Timestamp` unless `select` leaves them out;
+//! - return every property with the value it was written with and the annotations that the query's
+//!   [`Metadata`] asks for (or more), and leave out properties that are `null`;
+//! - change a row's ETag with every write of it, and return it with the row: as its member
+//!   `odata.etag`, or as the `Timestamp` from which [`ETag::from_timestamp`] makes it;
+//! - carry out the condition of a write ([`IfMatch`]) and the write as one step;
+//! - carry out all operations of a [`Batch`] or none, and name the operation that failed;
+//! - show a write to every read that begins after the write has returned;
+//! - apply a query's filter to every row in its keys, return at most `top` rows, and return a
+//!   continuation while more rows may follow, even after an empty page. Following continuations
+//!   returns every row that was there throughout exactly once;
+//! - fail with the [`ErrorCode`]s named at each method, and with a status from 400 to 499 only if the
+//!   request had no effect. If it may have had one, fail with [`StoreError::no_answer`] or status 500:
+//!   [`Retry`](crate::layer::Retry) relies on the difference;
+//! - stay consistent when a call is dropped: its request takes effect whole or not at all.
+//!
+//! A backend SHOULD
+//!
+//! - check the service's limits before it sends or stores anything, so that an app tested with it also
+//!   runs on the service;
+//! - leave retries, timeouts and rate limits to [layers](crate::layer);
+//! - return `retry_after` and `request_id` where it knows them, and [`Page::scanned`] where it knows how
+//!   many rows it looked at;
+//! - not block the thread of the calling task for longer than a few page reads.
+//!
+//! # A layer of your own
+//!
+//! Implement [`Middleware`], which forwards everything to the store below, and write only what the
+//! layer adds.
 
-mod ambiguity;
 mod error;
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) mod limits;
+mod middleware;
 mod operation;
 mod page;
+mod request;
 
-pub use ambiguity::Ambiguity;
-pub use error::{ErrorCode, StoreError};
+pub use error::{Ambiguity, ErrorCode, StoreError};
+pub use middleware::Middleware;
 pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};
+pub use request::{StoreAnswer, StoreRequest};
 
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
-use std::sync::Arc;
 
 /// A backend that speaks the Table service's data model.
 ///
-/// Every method is one request. Implementations keep the service's rules: rows ordered by
-/// PartitionKey, then RowKey, by UTF-16 code unit; an entity group transaction takes effect whole
-/// or not at all; an ETag changes with every write of its row.
-///
-/// The trait is one of `async_trait`, as its implementations are: the guide shows
-/// [a layer of an app's own](crate::guide::run::own_layer).
+/// Every method is one request. The [module](self) lists what an implementation must guarantee. Write
+/// `#[async_trait::async_trait]` above `impl Store`; a store around a store implements [`Middleware`]
+/// instead.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a store",
+    label = "neither `Store` nor `Middleware` is implemented for `{Self}`",
+    note = "implement `Store` for a backend, `Middleware` for a store around a store"
+)]
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Creates a table.
     ///
     /// # Errors
-    /// `TableAlreadyExists` when there is one of that name, ignoring case.
+    /// `TableAlreadyExists`: the name is taken, in whatever case.
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError>;
 
     /// Deletes a table with all its rows.
     ///
     /// # Errors
-    /// `ResourceNotFound` when there is none.
+    /// `ResourceNotFound`: the table does not exist.
     async fn delete_table(&self, table: &TableName) -> Result<(), StoreError>;
 
-    /// Lists the names of all tables, in order, spelled as they were created.
+    /// Lists the names of all tables in order, without regard to case, each spelled as it was created.
     ///
     /// # Errors
-    /// When the store cannot be reached or read.
+    /// The store cannot be reached or read.
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError>;
 
-    /// The property that the store itself adds to the rows it writes, if it does: no difference
-    /// between rows where they are [verified](crate::Repo::verify). A store around a store passes
-    /// this on; any other that adds none says `None`.
+    /// The property that this store adds to the rows it writes, if it adds one.
+    /// [`Repo::verify`](crate::Repo::verify) ignores it when it compares rows. A store around a store
+    /// returns that of the store below, unless it adds its own.
     fn hidden_property(&self) -> Option<&str>;
 
-    /// Point query: one row by its complete key. `None` when there is no such row.
+    /// Reads one row by its complete key (a point query); `None` if it does not exist.
     ///
-    /// `select` names the properties to return (keys and timestamp are named like properties);
-    /// `None` returns all.
+    /// `select` names the properties to return, the keys and the timestamp among them; `None` returns
+    /// all.
     ///
     /// # Errors
-    /// `TableNotFound` when the table does not exist.
+    /// `TableNotFound`: the table does not exist.
     async fn get(
         &self,
         table: &TableName,
@@ -71,17 +119,19 @@ pub trait Store: fmt::Debug + Send + Sync {
         metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError>;
 
-    /// One page of a query, in key order.
+    /// Reads one page of a query, in key order.
     ///
     /// # Errors
-    /// `TableNotFound`; `InvalidInput` for a continuation that is not one of this store's.
+    /// `TableNotFound`: the table does not exist. `InvalidInput`: the continuation is not from this
+    /// store, or the query exceeds a limit.
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError>;
 
-    /// One write of one row. Returns the row's new ETag, `None` after a delete.
+    /// Writes one row. Returns its new ETag, `None` after a delete.
     ///
     /// # Errors
-    /// `EntityAlreadyExists`, `ResourceNotFound`, `UpdateConditionNotSatisfied`, or the code of the
-    /// limit that the row exceeds.
+    /// `EntityAlreadyExists`: an insert found a row. `ResourceNotFound`: an update or a delete found
+    /// none. `UpdateConditionNotSatisfied`: the row has another ETag. The code of a limit: the row
+    /// exceeds it. The row is unchanged then.
     async fn write(
         &self,
         table: &TableName,
@@ -89,66 +139,14 @@ pub trait Store: fmt::Debug + Send + Sync {
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError>;
 
-    /// An entity group transaction: all operations or none. Returns one result an operation, in
-    /// order, as [`write`](Self::write) does.
+    /// Commits an entity group transaction: all operations take effect, or none does. Returns what
+    /// [`write`](Self::write) returns for each operation, in order.
     ///
     /// # Errors
-    /// As `write`, with the index of the failed operation; nothing was applied then.
+    /// As [`write`](Self::write), with the index of the operation that failed. No row has changed then.
     async fn commit(
         &self,
         table: &TableName,
         transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError>;
-}
-
-/// A shared store is a store.
-#[async_trait]
-impl<S: Store + ?Sized> Store for Arc<S> {
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        (**self).create_table(table).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        (**self).delete_table(table).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        (**self).list_tables().await
-    }
-
-    fn hidden_property(&self) -> Option<&str> {
-        (**self).hidden_property()
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        (**self).get(table, partition_key, row_key, select, metadata).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        (**self).query(query).await
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        (**self).write(table, partition_key, operation).await
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        transaction: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        (**self).commit(table, transaction).await
-    }
 }

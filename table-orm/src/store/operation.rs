@@ -1,7 +1,7 @@
 //! The writes a store takes.
 //!
-//! Invariant: a [`Batch`] names one partition, so an entity group transaction over two
-//! partitions cannot be written down.
+//! Invariant: a [`Batch`] names one partition, so an entity group transaction over two partitions
+//! cannot be expressed.
 
 use crate::model::ETag;
 use bytes::Bytes;
@@ -15,20 +15,20 @@ pub enum IfMatch {
     ETag(ETag),
 }
 
-/// What happens to one row. The bytes are the row's JSON object, keys included.
+/// What a write does to one row. The bytes are the row's JSON object, keys included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Insert: the row must not exist.
+    /// Inserts; the row must not exist.
     Insert(Bytes),
-    /// Insert-or-replace: never a conflict.
+    /// Inserts or replaces; never a conflict.
     InsertOrReplace(Bytes),
-    /// Insert-or-merge: never a conflict; absent properties stay.
+    /// Inserts or merges; never a conflict. Properties that are not given stay.
     InsertOrMerge(Bytes),
-    /// Update: replaces an existing row.
+    /// Replaces an existing row (the service's *update*).
     Replace(Bytes, IfMatch),
-    /// Merge: replaces the given properties of an existing row.
+    /// Replaces the given properties of an existing row.
     Merge(Bytes, IfMatch),
-    /// Delete an existing row.
+    /// Deletes an existing row.
     Delete(IfMatch),
 }
 
@@ -46,7 +46,7 @@ impl Action {
         }
     }
 
-    /// The condition it sends, if any.
+    /// The condition, if the action has one.
     #[must_use]
     pub const fn if_match(&self) -> Option<&IfMatch> {
         match self {
@@ -76,7 +76,7 @@ impl Action {
 pub struct Operation {
     /// The row's RowKey.
     pub row_key: String,
-    /// What happens to it.
+    /// What the write does to it.
     pub action: Action,
 }
 
@@ -90,7 +90,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The index of the last operation on that row, which leaves its version.
+    /// The index of the last operation on that row: the one whose ETag stays.
     pub(crate) fn last_on(&self, row_key: &str) -> Option<usize> {
         self.operations.iter().rposition(|operation| operation.row_key == row_key)
     }

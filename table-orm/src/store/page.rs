@@ -1,4 +1,4 @@
-//! What a store returns.
+//! The rows that a store returns.
 
 use crate::entity::read_etag;
 use crate::model::{Continuation, ETag};
@@ -8,11 +8,11 @@ use bytes::Bytes;
 /// One page of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// A JSON object whose member `value` is the array of row objects, as the service answers.
+    /// A JSON object whose member `value` is the array of row objects, as in the service's answer.
     pub body: Bytes,
-    /// Present when there may be more, even after an empty page.
+    /// Where the next page starts; present when more rows may follow, even after an empty page.
     pub continuation: Option<Continuation>,
-    /// How many rows the store looked at, where it can tell. The service does not say.
+    /// How many rows the store looked at, if it knows. The service does not return it.
     pub scanned: Option<u32>,
 }
 
@@ -21,7 +21,7 @@ pub struct Page {
 pub struct StoredRow {
     /// The row's JSON object.
     pub body: Bytes,
-    /// The version as the answer's header gives it; `None` leaves it to the row's `Timestamp`.
+    /// The version in the answer's header; `None` if the row's `Timestamp` is its version.
     pub header: Option<ETag>,
 }
 
@@ -29,7 +29,7 @@ impl StoredRow {
     /// The row's version.
     ///
     /// # Errors
-    /// When neither a header nor a `Timestamp` tells it.
+    /// The row has neither a header nor a `Timestamp`.
     pub fn etag(&self) -> Result<ETag, PropertyError> {
         match &self.header {
             Some(etag) => Ok(etag.clone()),

@@ -1,49 +1,50 @@
-//! Places at keys, taken in the order they were asked for.
+//! A lock for each key, taken in the order of the calls.
 //!
-//! Invariants: at a key no more places are taken at a time than there are; a call that is dropped, in
-//! its place or waiting for one, leaves it to the next; a key that nobody is at is forgotten.
+//! Invariants: at one key, no more permits are out at a time than the lock has; a call that is dropped,
+//! with its permit or waiting for one, leaves it to the next; a key without calls takes no memory.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So many places at each key.
+/// A number of permits for each key.
 #[derive(Debug)]
 pub(crate) struct KeyedLock<K> {
-    places: usize,
-    /// The keys that somebody is at.
+    permits: usize,
+    /// The keys that have calls.
     queues: Mutex<BTreeMap<K, Queue>>,
 }
 
 #[derive(Debug)]
 struct Queue {
-    places: Arc<Semaphore>,
-    /// Those in a place or waiting for one.
+    permits: Arc<Semaphore>,
+    /// The calls that have a permit or wait for one.
     calls: usize,
 }
 
 impl<K: Clone + Ord> KeyedLock<K> {
-    pub const fn new(places: usize) -> Self {
-        Self { places, queues: Mutex::new(BTreeMap::new()) }
+    /// A lock with that many permits for each key.
+    pub const fn new(permits: usize) -> Self {
+        Self { permits, queues: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Waits for a place at a key.
-    pub async fn wait(&self, key: K) -> Permit<'_, K> {
-        let (stay, places) = self.enter(key);
-        // It is never closed.
-        let place = places.acquire_owned().await.ok();
-        Permit { _place: place, _stay: stay }
+    /// Waits for a permit at a key.
+    pub async fn acquire(&self, key: K) -> Permit<'_, K> {
+        let (waiter, permits) = self.join_queue(key);
+        // The semaphore is never closed.
+        let permit = permits.acquire_owned().await.ok();
+        Permit { _permit: permit, _waiter: waiter }
     }
 
-    fn enter(&self, key: K) -> (Waiter<'_, K>, Arc<Semaphore>) {
+    fn join_queue(&self, key: K) -> (Waiter<'_, K>, Arc<Semaphore>) {
         let mut queues = self.queues();
         let queue = queues
             .entry(key.clone())
-            .or_insert_with(|| Queue { places: Arc::new(Semaphore::new(self.places)), calls: 0 });
+            .or_insert_with(|| Queue { permits: Arc::new(Semaphore::new(self.permits)), calls: 0 });
         queue.calls += 1;
-        let places = Arc::clone(&queue.places);
-        (Waiter { turns: self, key }, places)
+        let permits = Arc::clone(&queue.permits);
+        (Waiter { lock: self, key }, permits)
     }
 
     fn queues(&self) -> MutexGuard<'_, BTreeMap<K, Queue>> {
@@ -51,23 +52,23 @@ impl<K: Clone + Ord> KeyedLock<K> {
     }
 }
 
-/// A place at a key, until it is dropped.
-#[must_use = "the place is left at once"]
-pub(crate) struct Permit<'t, K: Clone + Ord> {
-    _place: Option<OwnedSemaphorePermit>,
-    _stay: Waiter<'t, K>,
+/// A permit at a key, until it is dropped.
+#[must_use = "dropping the permit releases it"]
+pub(crate) struct Permit<'l, K: Clone + Ord> {
+    _permit: Option<OwnedSemaphorePermit>,
+    _waiter: Waiter<'l, K>,
 }
 
-/// A call at a key.
-struct Waiter<'t, K: Clone + Ord> {
-    turns: &'t KeyedLock<K>,
+/// A call in the queue of a key, with a permit or without.
+struct Waiter<'l, K: Clone + Ord> {
+    lock: &'l KeyedLock<K>,
     key: K,
 }
 
-/// The last one out forgets the key.
+/// The last call removes the key.
 impl<K: Clone + Ord> Drop for Waiter<'_, K> {
     fn drop(&mut self) {
-        let mut queues = self.turns.queues();
+        let mut queues = self.lock.queues();
         if let Some(queue) = queues.get_mut(&self.key) {
             queue.calls -= 1;
             if queue.calls == 0 {
@@ -86,47 +87,47 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_key_that_nobody_is_at_is_forgotten_whoever_leaves_last() {
-        let turns = KeyedLock::new(2);
+    fn a_key_without_calls_is_removed_whichever_call_ends_last() {
+        let lock = KeyedLock::new(2);
         let arrived = AtomicUsize::new(0);
-        let stay = || {
+        let client = || {
             for round in 1..=100_000 {
-                let turn = turns.wait(round).now_or_never().unwrap();
+                let permit = lock.acquire(round).now_or_never().unwrap();
                 arrived.fetch_add(1, Ordering::SeqCst);
-                // Both leave at the same time, which waiting for each other asleep would not do.
+                // A spin, not a sleep: both threads release at the same moment.
                 while arrived.load(Ordering::SeqCst) < 2 * round {
                     thread::yield_now();
                 }
-                drop(turn);
+                drop(permit);
             }
         };
         thread::scope(|scope| {
-            scope.spawn(stay);
-            scope.spawn(stay);
+            scope.spawn(client);
+            scope.spawn(client);
         });
-        assert_eq!(turns.queues().len(), 0);
+        assert_eq!(lock.queues().len(), 0);
     }
 
     #[test]
-    fn a_place_is_waited_for_at_one_key_only() {
-        let turns = KeyedLock::new(1);
-        let first = turns.wait("a").now_or_never();
+    fn a_permit_is_waited_for_at_one_key_only() {
+        let lock = KeyedLock::new(1);
+        let first = lock.acquire("a").now_or_never();
         assert!(first.is_some());
-        assert!(turns.wait("a").now_or_never().is_none());
-        assert!(turns.wait("b").now_or_never().is_some());
+        assert!(lock.acquire("a").now_or_never().is_none());
+        assert!(lock.acquire("b").now_or_never().is_some());
         drop(first);
-        assert!(turns.wait("a").now_or_never().is_some());
+        assert!(lock.acquire("a").now_or_never().is_some());
     }
 
     #[tokio::test]
-    async fn turns_come_in_the_order_they_were_asked_for() {
-        let turns = KeyedLock::new(1);
+    async fn permits_come_in_the_order_of_the_calls() {
+        let lock = KeyedLock::new(1);
         let order = Mutex::new(Vec::new());
-        let first = turns.wait("a").await;
+        let first = lock.acquire("a").await;
         let call = |number| {
-            let (turns, order) = (&turns, &order);
+            let (lock, order) = (&lock, &order);
             async move {
-                let _turn = turns.wait("a").await;
+                let _permit = lock.acquire("a").await;
                 tokio::task::yield_now().await;
                 order.lock().unwrap().push(number);
             }
@@ -136,22 +137,22 @@ mod tests {
         drop(first);
         while calls.next().await.is_some() {}
         assert_eq!(*order.lock().unwrap(), (0..10).collect::<Vec<_>>());
-        assert_eq!(turns.queues().len(), 0);
+        assert_eq!(lock.queues().len(), 0);
     }
 
     #[tokio::test]
-    async fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_the_next() {
-        let turns = KeyedLock::new(1);
-        let first = turns.wait("a").await;
-        let mut given_up = Box::pin(turns.wait("a"));
-        assert!(given_up.as_mut().now_or_never().is_none());
-        let mut next = Box::pin(turns.wait("a"));
+    async fn a_call_that_is_dropped_while_it_waits_leaves_its_permit_to_the_next() {
+        let lock = KeyedLock::new(1);
+        let first = lock.acquire("a").await;
+        let mut dropped = Box::pin(lock.acquire("a"));
+        assert!(dropped.as_mut().now_or_never().is_none());
+        let mut next = Box::pin(lock.acquire("a"));
         assert!(next.as_mut().now_or_never().is_none());
-        // It has the place now, and does not know.
+        // `dropped` owns the permit now, though it has not been polled since.
         drop(first);
         assert!(next.as_mut().now_or_never().is_none());
-        drop(given_up);
+        drop(dropped);
         drop(next.now_or_never().unwrap());
-        assert_eq!(turns.queues().len(), 0);
+        assert_eq!(lock.queues().len(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Pages that are empty or short, and still not the last.
+//! Pages that are empty or short although more rows follow.
 
 use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::query::RowQuery;
@@ -6,10 +6,10 @@ use crate::store::Page;
 use crate::sync::Random;
 use bytes::Bytes;
 
-/// The continuation of an empty first page: there is none of the store's to give.
+/// The continuation of an empty first page, where the store has given none yet.
 const START: &str = "!start";
 
-/// The query for the store below; of fewer rows where there is a random number to say how many.
+/// The query for the store below; `short` chooses a smaller page.
 pub(super) fn ask(query: &RowQuery, short: Option<&Random>) -> RowQuery {
     let mut query = query.clone();
     if query.continuation == Some(start()) {
@@ -17,7 +17,7 @@ pub(super) fn ask(query: &RowQuery, short: Option<&Random>) -> RowQuery {
     }
     if let Some(random) = short {
         let top = query.top.unwrap_or(MAX_PAGE_ROWS);
-        // Mostly a few rows, so that small tests see it too.
+        // Mostly a few rows, so that small tables have short pages too.
         let most = if random.below(4) == 0 { top } else { top.min(5) };
         query.top = u16::try_from(1 + random.below(most.into())).ok().map(|rows| rows.min(top));
     }

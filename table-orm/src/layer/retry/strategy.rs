@@ -1,29 +1,33 @@
-//! How often to try again, and how long to wait before.
+//! How often to retry, and how long to wait before each retry.
+//!
+//! The waits are not those of `sync::Backoff`: the client libraries' formula spreads
+//! what it adds to a shortest wait, and cuts the sum off, so that late waits are not spread at all.
 
 use crate::layer::error;
 use crate::layer::error::LayerError;
+use crate::sync::jitter;
 use std::time::Duration;
 
-/// The most retries of one call that can be asked for.
+/// The most retries of one call.
 pub const MAX_RETRIES: u32 = 100;
-/// The longest wait that can be asked for: 1 hour.
+/// The longest wait: 1 hour.
 pub const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// How often to try again, and how long to wait before.
+/// How often to retry, and how long to wait before each retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// One attempt only.
+    /// Never retries.
     None,
-    /// The same wait before each retry.
+    /// Waits the same time before each retry.
     Fixed {
         /// How many retries, 1 to [`MAX_RETRIES`].
         retries: u32,
         /// The wait before each, at most [`MAX_WAIT`].
         wait: Duration,
     },
-    /// A wait that doubles, give or take a fifth. Before retry `x` it is `min(min + y, max)` with
-    /// `y = rand(0.8 z, 1.2 z) * (2^x - 1)`: the formula of the Azure storage client libraries.
+    /// Waits about twice as long before each retry. Before retry `x` the wait is `min(min + y, max)`
+    /// with `y = rand(0.8 z, 1.2 z) * (2^x - 1)`: the formula of the Azure storage client libraries.
     Exponential {
         /// How many retries, 1 to [`MAX_RETRIES`].
         retries: u32,
@@ -37,7 +41,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// For work that somebody waits for: 5 retries, after about 0.5, 1.3, 2.9, 6.1 and 12.5 s.
+    /// A strategy for work that somebody waits for: 5 retries, after about 0.5, 1.3, 2.9, 6.1 and 12.5 s.
     pub const INTERACTIVE: Self = Self::Exponential {
         retries: 5,
         base: Duration::from_millis(400),
@@ -45,7 +49,7 @@ impl Strategy {
         max: Duration::from_secs(20),
     };
 
-    /// For work in the background, as the literature on scalable partitioning has it: `z` 30 s,
+    /// A strategy for work in the background, from the literature on scalable partitioning: `z` 30 s,
     /// at least 3 s, at most 90 s; 3 retries, after 27 to 39, 75 to 90 and 90 s.
     pub const CLASSIC: Self = Self::Exponential {
         retries: 3,
@@ -54,8 +58,8 @@ impl Strategy {
         max: Duration::from_secs(90),
     };
 
-    /// The wait before a retry, numbered from 1; `None` when there is none. `unit` is a random
-    /// number from 0 to 1.
+    /// The wait before a retry, numbered from 1; `None` after the last retry. `unit` is a random number
+    /// from 0 to 1.
     pub(super) fn wait(&self, retry: u32, unit: f64) -> Option<Duration> {
         if retry > self.retries() {
             return None;
@@ -66,7 +70,7 @@ impl Strategy {
             Self::Exponential { base, min, max, .. } => {
                 // At most 2^100 hours, which a double holds.
                 let doubled = f64::from(retry).exp2() - 1.0;
-                let spread = base.as_secs_f64() * (0.8 + 0.4 * unit) * doubled;
+                let spread = base.as_secs_f64() * jitter(unit) * doubled;
                 let wait = (min.as_secs_f64() + spread).min(max.as_secs_f64());
                 Duration::try_from_secs_f64(wait).unwrap_or(max)
             }
@@ -139,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn zero_and_absurd_strategies_are_refused() {
+    fn zero_and_absurd_strategies_are_rejected() {
         let second = Duration::from_secs(1);
         let exponential =
             |retries, base, min, max| Strategy::Exponential { retries, base, min, max };
-        for refused in [
+        for rejected in [
             Strategy::Fixed { retries: 0, wait: second },
             Strategy::Fixed { retries: MAX_RETRIES + 1, wait: second },
             Strategy::Fixed { retries: 1, wait: Duration::ZERO },
@@ -153,7 +157,7 @@ mod tests {
             exponential(1, second, second, Duration::MAX),
             exponential(1, second, second * 2, second),
         ] {
-            assert!(refused.check().is_err(), "{refused:?}");
+            assert!(rejected.check().is_err(), "{rejected:?}");
         }
         for accepted in [Strategy::None, Strategy::INTERACTIVE, Strategy::CLASSIC] {
             assert_eq!(accepted.check(), Ok(()));

@@ -1,4 +1,4 @@
-//! The id that a write leaves in its rows, to be recognised there.
+//! The id that a write leaves in its rows, to recognise them by.
 
 use crate::codec::{MembersByName, members_by_name, write_object};
 use crate::layer::LayerError;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// Parts an id from the version it replaced.
+/// Separates an id from the version that it replaced.
 const OVER: &str = " over ";
 
 /// The property that holds the id of a row's last write.
@@ -34,10 +34,10 @@ impl WriteIdProperty {
         Uuid::new_v4().simple().to_string()
     }
 
-    /// Gives every row that the operations write the id, and the version it replaces.
+    /// Adds the id, and the version it replaces, to every row that the operations write.
     ///
     /// # Errors
-    /// A row with a property of that name which holds something else.
+    /// A row has a property of that name which holds something else.
     pub(super) fn stamp(&self, id: &str, operations: &mut [Operation]) -> Result<(), StoreError> {
         for (index, Operation { action, .. }) in operations.iter_mut().enumerate() {
             let mark = match action.if_match() {
@@ -61,14 +61,14 @@ impl WriteIdProperty {
         Ok(())
     }
 
-    /// The object with the property; `None` when it is no object, which the store will refuse.
+    /// The object with the property; `None` for anything but an object, which the store will reject.
     fn mark(&self, body: &Bytes, mark: &str) -> Result<Option<Bytes>, StoreError> {
         let Ok(text) = std::str::from_utf8(body).map(str::trim_ascii) else { return Ok(None) };
         let Ok(value) = serde_json::value::to_raw_value(mark) else { return Ok(None) };
         let name = &self.0;
         if text.contains(&**name) {
             let Ok(mut members) = members_by_name(text.as_bytes()) else { return Ok(None) };
-            // It may be there already, in a row that was read and is written back.
+            // A row that was read and is written back has one already.
             if members.remove(&**name).is_some_and(|own| !is_mark(own)) {
                 return Err(self.taken());
             }
@@ -85,20 +85,20 @@ impl WriteIdProperty {
 
     fn taken(&self) -> StoreError {
         let message = format!(
-            "the row has a property `{0}` of its own, where `Retry::write_id(\"{0}\")` would leave \
-             its id: give `write_id` a name that no entity uses",
+            "the row has a property `{0}` of its own, so `Retry::write_id(\"{0}\")` cannot leave \
+             its id there; give `write_id` a name that no entity uses",
             self.0
         );
         StoreError::new(ErrorCode::INVALID_INPUT, message)
     }
 
-    /// The mark that a row carries.
+    /// The mark in a row.
     pub(super) fn read(&self, row: &MembersByName<'_>) -> Option<Mark> {
         serde_json::from_str::<String>(row.get(&*self.0)?).ok().map(Mark::new)
     }
 }
 
-/// Whether a value is what an earlier write has left.
+/// Whether an earlier write left this value.
 fn is_mark(value: &str) -> bool {
     let text = serde_json::from_str::<String>(value);
     text.is_ok_and(|text| {
@@ -122,12 +122,12 @@ impl Mark {
         }
     }
 
-    /// Whether the write with this id left it.
+    /// Whether the write with this id left the mark.
     pub(super) fn is_of(&self, id: &str) -> bool {
         self.id == id
     }
 
-    /// Whether the write replaced that version.
+    /// Whether the write that left the mark replaced that version.
     pub(super) fn replaced(&self, etag: &ETag) -> bool {
         self.over.as_deref() == Some(etag.as_str())
     }
@@ -184,21 +184,21 @@ mod tests {
             };
             let row = format!("{{\"A\":1,\"WriteId\":{own}}}");
             let mut operations = [insert("{\"A\":1}".to_owned()), insert(row)];
-            let refused = property().stamp("id", &mut operations).unwrap_err();
-            assert_eq!((&refused.code, refused.operation), (&ErrorCode::INVALID_INPUT, Some(1)));
-            assert!(refused.message.contains("`WriteId` of its own"), "{refused}");
+            let rejected = property().stamp("id", &mut operations).unwrap_err();
+            assert_eq!((&rejected.code, rejected.operation), (&ErrorCode::INVALID_INPUT, Some(1)));
+            assert!(rejected.message.contains("`WriteId` of its own"), "{rejected}");
         }
     }
 
     #[test]
-    fn what_is_no_object_is_left_to_the_store() {
+    fn anything_but_an_object_is_left_to_the_store() {
         for body in ["", "[1]", "\"WriteId\"", "{\"WriteId\":"] {
             assert_eq!(stamped(Action::Insert(body.into())), body);
         }
     }
 
     #[test]
-    fn names_the_service_would_refuse_are_refused() {
+    fn names_that_the_service_would_reject_are_rejected() {
         for name in ["", "1A", "a-b", "RowKey", "é", &"a".repeat(256)] {
             let name = name.to_owned();
             assert!(WriteIdProperty::new(name.clone().into()).is_err(), "{name}");

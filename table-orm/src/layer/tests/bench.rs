@@ -1,4 +1,4 @@
-//! Where random workloads run: a store with faults, seeds, and replays of seeds that fail.
+//! Random workloads: a store with faults, run for many seeds; a seed that fails can be replayed.
 
 use super::table;
 use crate::dose::dose;
@@ -31,7 +31,7 @@ pub(super) fn paused<T>(future: impl Future<Output = T>) -> T {
     builder.enable_time().start_paused(true).build().unwrap().block_on(future)
 }
 
-/// Says how to run a seed that failed again.
+/// Prints how to replay a seed that failed.
 struct Replay(u64);
 
 impl Drop for Replay {
@@ -42,21 +42,21 @@ impl Drop for Replay {
     }
 }
 
-/// A table in memory, below faults, below retries.
+/// A table in memory, with faults above it and retries above those.
 #[derive(Debug, Clone)]
 pub(super) struct Bench {
     pub(super) store: Arc<dyn Store>,
     pub(super) flaky: FaultStore,
 }
 
-/// What a caller was told of a write.
+/// What a write returned to its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
-    /// It took effect, and gave the row this version.
+pub(super) enum Outcome {
+    /// It took effect, and the row has this version.
     Done(Option<ETag>),
-    /// It did not.
-    Refused(ErrorCode),
-    /// It may have.
+    /// It had no effect.
+    Rejected(ErrorCode),
+    /// It may have taken effect.
     Ambiguous,
 }
 
@@ -80,8 +80,8 @@ impl Bench {
         self.store.get(&table(), "p", row_key, None, Metadata::None).await
     }
 
-    /// Writes one row alone, several as a transaction; the version told is the first row's.
-    pub(super) async fn write(&self, mut operations: Vec<Operation>) -> Told {
+    /// Writes one row by itself, several as a transaction. The version is that of the first row.
+    pub(super) async fn write(&self, mut operations: Vec<Operation>) -> Outcome {
         let written = if operations.len() == 1 {
             self.store.write(&table(), "p", operations.remove(0)).await
         } else {
@@ -90,12 +90,12 @@ impl Bench {
             etags.map(|etags| etags[0].clone())
         };
         match written {
-            Ok(etag) => Told::Done(etag),
+            Ok(etag) => Outcome::Done(etag),
             Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => {
                 assert!(error.ambiguity().is_some());
-                Told::Ambiguous
+                Outcome::Ambiguous
             }
-            Err(error) => Told::Refused(error.code),
+            Err(error) => Outcome::Rejected(error.code),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the store that fails on purpose does.
 
-use super::bench::{Bench, Told, insert, paused};
+use super::bench::{Bench, Outcome, insert, paused};
 use super::table;
 use crate::embedded::EmbeddedStore;
 use crate::layer::{Faults, Layer, LayerError};
@@ -29,7 +29,7 @@ async fn errors_come_before_or_after_the_effect() {
         let store = flaky(faults.clone()).await;
         let error = store.write(&table(), "p", insert("r", 1)).await.unwrap_err();
         assert_eq!((error.status, store.injected()), (status, 1));
-        store.calm();
+        store.disable();
         let row = store.get(&table(), "p", "r", None, Metadata::None).await.unwrap();
         assert_eq!(row.is_some(), takes_effect, "{faults:?}");
     }
@@ -39,7 +39,7 @@ async fn errors_come_before_or_after_the_effect() {
 async fn a_late_write_takes_effect_after_it_was_given_up() {
     let store = flaky(Faults::seeded(1).late(1.0)).await;
     assert_eq!(store.write(&table(), "p", insert("r", 1)).await.unwrap_err().status, 0);
-    store.calm();
+    store.disable();
     let there = async || store.get(&table(), "p", "r", None, Metadata::None).await.unwrap();
     assert!(there().await.is_none());
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -55,7 +55,7 @@ async fn slow_replies_take_time_within_their_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_partition_is_off_line_for_its_time_and_others_are_not() {
+async fn a_partition_is_offline_for_its_time_and_others_are_not() {
     let store = flaky(Faults::seeded(1)).await;
     store.take_offline(&table(), "p", Duration::from_secs(5));
     for _ in 0..5 {
@@ -86,7 +86,7 @@ fn empty_and_short_pages_are_not_the_last() {
         for row in 0..30 {
             assert!(matches!(
                 bench.write(vec![insert(&format!("R{row:02}"), row)]).await,
-                Told::Done(_)
+                Outcome::Done(_)
             ));
         }
         let rows = bench.rows("R").await.unwrap();
@@ -95,7 +95,7 @@ fn empty_and_short_pages_are_not_the_last() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
+fn invalid_settings_are_rejected() {
     let store = || -> Arc<dyn Store> { Arc::new(EmbeddedStore::in_memory().unwrap()) };
     for faults in [
         Faults::seeded(1).throttled(1.1),
@@ -114,5 +114,5 @@ fn settings_that_make_no_sense_are_refused() {
         let error = faults.clone().around(store()).map(drop);
         assert!(matches!(error, Err(LayerError::Time { .. })), "{faults:?}");
     }
-    assert!(Faults::storm(1).around(store()).is_ok());
+    assert!(Faults::mixed(1).around(store()).is_ok());
 }

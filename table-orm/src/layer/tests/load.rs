@@ -1,4 +1,4 @@
-//! What the limits let through.
+//! What the limits pass.
 
 use super::bench::insert;
 use super::script::{Answer, Script, failed};
@@ -35,7 +35,7 @@ async fn write_all(store: &Arc<dyn Store>, partitions: &[&'static str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_requests_than_the_limit_are_under_way() {
+async fn no_more_requests_than_the_limit_run_at_once() {
     let script = slow(6);
     write_all(&around(Limit::in_flight(2), &script), &["p"; 6]).await;
     assert_eq!(script.times(), [0, 0, 1000, 1000, 2000, 2000]);
@@ -53,7 +53,7 @@ async fn a_slow_partition_leaves_room_for_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_request_gives_its_place_back() {
+async fn a_dropped_request_releases_its_permit() {
     let script = slow(2);
     let store = around(Limit::in_flight(1).per_partition(1), &script);
     for _ in 0..3 {
@@ -65,7 +65,7 @@ async fn a_dropped_request_gives_its_place_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn entities_are_let_through_at_the_rate_of_their_partition() {
+async fn entities_pass_at_the_rate_of_their_partition() {
     let script = Script::new([]);
     let store = around(Rate::default().per_partition(100), &script);
     let start = Instant::now();
@@ -74,8 +74,8 @@ async fn entities_are_let_through_at_the_rate_of_their_partition() {
         let transaction = Batch { partition_key: "p".into(), operations };
         store.commit(&table(), transaction).await.unwrap();
     }
-    // 500 entities at 100 a second: the first is let through at once, each next a second later,
-    // but for the burst.
+    // 500 entities at 100 a second: the first passes at once, each next a second later,
+    // less the burst.
     assert_eq!(start.elapsed().as_millis().div_ceil(100), 39);
     store.write(&table(), "other", insert("r", 1)).await.unwrap();
     assert_eq!(start.elapsed().as_millis().div_ceil(100), 39, "others are not held back");
@@ -95,7 +95,7 @@ async fn a_throttled_partition_is_slowed_down() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rows_that_a_query_looks_at_are_paid_for() {
+async fn rows_that_a_query_looks_at_count() {
     let embedded = EmbeddedStore::in_memory().unwrap();
     embedded.create_table(&table()).await.unwrap();
     for row in 0..200 {
@@ -115,7 +115,7 @@ async fn rows_that_a_query_looks_at_are_paid_for() {
 }
 
 #[test]
-fn limits_that_make_no_sense_are_refused() {
+fn invalid_settings_are_rejected() {
     let script = || -> Arc<dyn Store> { super::bench::paused(async { Script::new([]) }) };
     for limit in [
         Limit::in_flight(0),
@@ -138,13 +138,13 @@ fn limits_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_dropped_before_its_turn_takes_nothing_from_others() {
+async fn a_request_dropped_while_it_waits_takes_nothing_from_others() {
     let script = Script::new((0..4).map(|_| Answer::Done));
     let store = around(Rate::default().per_partition(1), &script);
     let table = table();
     let write = || store.write(&table, "p", insert("r", 1));
     write().await.unwrap();
-    // The next turn is in a second; nobody waits for so long.
+    // It would pass in a second, and is dropped before.
     for _ in 0..50 {
         assert!(timeout(Duration::from_millis(1), write()).await.is_err());
     }

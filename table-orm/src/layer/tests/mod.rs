@@ -1,4 +1,4 @@
-//! What the layers promise, over the embedded store and over a store that answers as it is told.
+//! What the layers guarantee, over the embedded store and over a store with scripted answers.
 
 mod bench;
 mod chains;

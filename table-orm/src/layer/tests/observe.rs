@@ -1,4 +1,4 @@
-//! What calls tell of themselves.
+//! What calls report.
 
 use super::bench::{insert, paused};
 use super::script::{Script, lost, status};
@@ -8,7 +8,7 @@ use crate::layer::{Layer, Observe, Retry};
 use crate::store::{ErrorCode, Store};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One test at a time: what is of interest to a subscriber is kept for all threads together.
+/// One test at a time: tracing caches for all threads which spans have a subscriber.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -18,16 +18,16 @@ fn observed(store: Arc<dyn Store>) -> Arc<dyn Store> {
     Observe.around(Retry::interactive().around(store).unwrap()).unwrap()
 }
 
-/// Retries twice, then ends well; then is refused.
+/// Writes after two retries; then writes again and is rejected.
 async fn write_twice() {
     let script = Script::new([status(503), lost()]);
     observed(script).write(&table(), "secret", insert("r", 1)).await.unwrap();
-    let refused = super::script::failed(ErrorCode::ENTITY_ALREADY_EXISTS);
-    let script = Script::new([refused]);
+    let rejected = super::script::failed(ErrorCode::ENTITY_ALREADY_EXISTS);
+    let script = Script::new([rejected]);
     observed(script).write(&table(), "secret", insert("r", 1)).await.unwrap_err();
 }
 
-/// A page of one row, of 50 looked at.
+/// Reads a page that returns one of 50 rows looked at.
 async fn sparse_page() {
     use crate::query::{Comparison, Filter, KeyRange, RowQuery};
     let embedded = EmbeddedStore::in_memory().unwrap();
@@ -61,7 +61,7 @@ mod spans {
         }
     }
 
-    fn told(call: impl Future<Output = ()>) -> Vec<String> {
+    fn lines_of(call: impl Future<Output = ()>) -> Vec<String> {
         let _alone = alone();
         let lines = Lines::default();
         let writer = lines.clone();
@@ -76,8 +76,8 @@ mod spans {
     }
 
     #[test]
-    fn a_span_tells_what_a_call_did() {
-        let lines = told(write_twice());
+    fn a_span_reports_what_a_call_did() {
+        let lines = lines_of(write_twice());
         assert_eq!(lines.len(), 2, "{lines:#?}");
         for field in [
             "table_orm.call{",
@@ -93,12 +93,12 @@ mod spans {
         }
         assert!(lines[1].contains("db.response.status_code=409"), "{}", lines[1]);
         assert!(lines[1].contains("error.type=\"EntityAlreadyExists\""), "{}", lines[1]);
-        assert!(!lines.concat().contains("secret"), "keys are not told");
+        assert!(!lines.concat().contains("secret"), "keys are not reported");
     }
 
     #[test]
-    fn a_sparse_page_is_warned_of_with_both_numbers() {
-        let lines = told(sparse_page());
+    fn a_sparse_page_gets_a_warning_with_both_numbers() {
+        let lines = lines_of(sparse_page());
         let warning = lines.iter().find(|line| line.contains("WARN")).unwrap();
         let event = warning.rsplit('}').next().unwrap();
         assert!(event.contains("returned_rows=1") && event.contains("rows.scanned=50"), "{event}");

@@ -1,4 +1,4 @@
-//! What is tried again, when, and what a caller is told.
+//! What is retried, when, and what the call returns.
 
 use super::script::{Answer, Script, failed, lost, row, status};
 use super::table;
@@ -58,7 +58,7 @@ async fn commit(
 }
 
 #[tokio::test(start_paused = true)]
-async fn faults_that_pass_are_tried_again_after_the_strategys_wait() {
+async fn transient_faults_are_retried_after_the_strategys_wait() {
     let script = Script::new([503, 500, 429, 408].map(status));
     get(fixed(4), &script).await.unwrap();
     assert_eq!(script.times(), [0, 1000, 2000, 3000, 4000]);
@@ -74,7 +74,7 @@ async fn the_last_fault_is_the_error_when_retries_run_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttling_is_left_to_who_asks_for_it_and_other_faults_are_not() {
+async fn throttling_is_left_to_a_caller_that_asks_for_it_and_other_faults_are_not() {
     for throttled in [429, 503] {
         let script = Script::new([500, throttled].map(status));
         let error = get(fixed(4).leave_throttling(), &script).await.unwrap_err();
@@ -101,10 +101,10 @@ async fn a_write_that_was_never_sent_is_not_ambiguous() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_are_not_tried_again() {
-    for refused in [400, 403, 404, 409, 412, 413, 501, 505] {
-        let script = Script::new([status(refused)]);
-        assert_eq!(get(fixed(5), &script).await.unwrap_err().status, refused);
+async fn rejections_are_not_retried() {
+    for rejected in [400, 403, 404, 409, 412, 413, 501, 505] {
+        let script = Script::new([status(rejected)]);
+        assert_eq!(get(fixed(5), &script).await.unwrap_err().status, rejected);
         assert_eq!(script.times(), [0]);
     }
     let inner = StoreError { status: 408, ..StoreError::new(ErrorCode::new("Code"), "") };
@@ -123,7 +123,7 @@ async fn a_transaction_is_sent_again_after_an_inner_server_fault_or_throttling()
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_first_fault_of_the_transport_is_tried_again_at_once() {
+async fn only_the_first_transport_fault_is_retried_at_once() {
     let script = Script::new([lost(), lost(), status(503), lost()]);
     get(fixed(5), &script).await.unwrap();
     assert_eq!(script.times(), [0, 0, 1000, 2000, 3000]);
@@ -146,7 +146,7 @@ async fn the_exponential_waits_lie_within_the_formula() {
     get(Retry::interactive().seed(1), &script).await.unwrap();
     let times = script.times();
     let waits: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // The timer's grain adds up to 1 ms.
+    // The timer's resolution adds up to 1 ms.
     let bounds = [(420, 581), (1060, 1541), (2340, 3461), (4900, 7301), (10_020, 14_981)];
     for (wait, (least, most)) in waits.iter().zip(bounds) {
         assert!((least..=most).contains(wait), "{waits:?}");
@@ -158,7 +158,7 @@ async fn the_exponential_waits_lie_within_the_formula() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_ends_at_its_timeout_and_is_tried_again() {
+async fn an_attempt_ends_at_its_timeout_and_is_retried() {
     let slow = Answer::After(Duration::from_secs(9), Box::new(Answer::Done));
     let script = Script::new([slow]);
     get(fixed(5).attempt_timeout(Duration::from_secs(3)), &script).await.unwrap();
@@ -195,7 +195,7 @@ async fn dropping_a_call_ends_it() {
 }
 
 #[test]
-fn limits_that_make_no_sense_are_refused() {
+fn invalid_settings_are_rejected() {
     let built = |retry: Retry| {
         let script: Arc<dyn Store> = super::bench::paused(async { Script::new([]) });
         retry.around(script).map(drop)
@@ -240,7 +240,7 @@ async fn another_write_over_the_same_version_is_a_true_conflict() {
             failed(ErrorCode::UPDATE_CONDITION_NOT_SATISFIED),
             row(r#"{"WriteId":"theirs over old"}"#, "theirs"),
         ]);
-        // A delete alone carries no id; the row's still tells.
+        // A delete carries no id, but the row's id is evidence.
         let error = write(fixed(5).write_id("WriteId"), &script, operation).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
     }
@@ -258,7 +258,7 @@ async fn a_row_from_long_before_is_a_true_conflict_without_ids() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_told_is_ambiguous_with_all_that_is_known() {
+async fn a_write_without_evidence_is_ambiguous_with_all_that_is_known() {
     let script = Script::new([
         status(500),
         failed(ErrorCode::ENTITY_ALREADY_EXISTS),
@@ -311,7 +311,7 @@ async fn rows_that_cannot_be_read_back_leave_it_ambiguous() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_without_a_lost_answer_are_passed_on_unlooked() {
+async fn rejections_without_a_lost_answer_are_returned_without_reading_back() {
     let script =
         Script::new([failed(ErrorCode::SERVER_BUSY), failed(ErrorCode::ENTITY_ALREADY_EXISTS)]);
     let error = write(fixed(5).write_id("WriteId"), &script, insert("r")).await.unwrap_err();
@@ -323,7 +323,7 @@ async fn refusals_without_a_lost_answer_are_passed_on_unlooked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_row_tells_for_a_whole_transaction() {
+async fn one_row_is_evidence_for_a_whole_transaction() {
     let script = Script::new([
         lost(),
         failed(ErrorCode::RESOURCE_NOT_FOUND),
@@ -340,7 +340,7 @@ async fn one_row_tells_for_a_whole_transaction() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn creating_a_table_whose_answer_was_lost_is_ambiguous_when_it_is_there() {
+async fn creating_a_table_whose_answer_was_lost_is_ambiguous_when_it_exists() {
     let script = Script::new([lost(), failed(ErrorCode::TABLE_ALREADY_EXISTS)]);
     let error = around(fixed(5), &script).create_table(&table()).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);

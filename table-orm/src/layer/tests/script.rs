@@ -1,4 +1,4 @@
-//! A store that answers as it is told.
+//! A store with scripted answers.
 
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 pub(super) enum Answer {
     Done,
     Row(Option<StoredRow>),
-    /// The row that the first request wrote as its so-manieth, with the ETag "ours".
+    /// The nth row that the first request wrote, with the ETag "ours".
     Written(usize),
     Failed(StoreError),
     After(Duration, Box<Self>),

@@ -14,11 +14,11 @@ async fn stormy(seed: u64) -> (World, FaultStore, FaultStore) {
     let settings = ServiceSettings { page_rows: 10, latency, seed, ..Default::default() };
     let service = FakeService::new(KeySet::new(keys), settings);
     let control = Arc::new(EmbeddedStore::in_memory().unwrap());
-    let control = Faults::storm(seed).late(0.02).store(control).unwrap();
-    let source = Faults::storm(seed + 1).store(Arc::new(service.clone())).unwrap();
-    control.calm();
+    let control = Faults::mixed(seed).late(0.02).store(control).unwrap();
+    let source = Faults::mixed(seed + 1).store(Arc::new(service.clone())).unwrap();
+    control.disable();
     let world = World { seed, ..World::of(service, control.clone()).await };
-    control.storm();
+    control.enable();
     (world.reading(source.clone()), control, source)
 }
 
@@ -45,8 +45,8 @@ fn nothing_is_lost_on_a_bad_day() {
             };
             let ends = tokio::join!(worker(), worker(), worker());
             let again = ends.0.0 + ends.1.0 + ends.2.0;
-            control.calm();
-            source.calm();
+            control.disable();
+            source.disable();
             let status = world.scan().status().await.unwrap();
             assert!(status.is_complete() && status.poisoned == 0, "seed {seed}: {status:?}");
             // Each worker that ended, or lost a range, had a page in hand.
@@ -66,7 +66,7 @@ fn a_table_that_is_away_puts_no_range_aside() {
         world.scan().start().await.unwrap();
         let back = async {
             tokio::time::sleep(Duration::from_hours(1)).await;
-            source.calm();
+            source.disable();
         };
         let scan = world.scan().continue_on_failure();
         let (report, ()) = tokio::join!(world.work_on(&scan, seconds(1)), back);

@@ -250,7 +250,7 @@ fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
     run(async {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
         let slow = Faults::seeded(1).slow(1.0).store(store.clone()).unwrap();
-        slow.calm();
+        slow.disable();
         let service = FakeService::new(KeySet::new(numbered(30)), ServiceSettings::default());
         let world = World::of(service, slow.clone()).await;
         world.scan().start().await.unwrap();
@@ -268,14 +268,14 @@ fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
                 if now != from {
                     change(now, from).await;
                 }
-                slow.storm();
+                slow.enable();
                 let scan = world.scan();
                 let status = scan.status();
                 let (status, ()) = tokio::join!(status, async {
                     sleep(Duration::from_millis(100) * moment).await;
                     change(from, to).await;
                 });
-                slow.calm();
+                slow.disable();
                 now = to;
                 let status = status.unwrap();
                 assert_eq!(status.open + status.done + status.poisoned, 1, "{status:?}");

@@ -1,30 +1,29 @@
-//! What becomes of one request.
+//! The fault that one request gets.
 
-use super::{Faults, service_error};
+use super::settings::Faults;
 use crate::store::{ErrorCode, StoreError};
 use crate::sync::Random;
 use std::time::Duration;
 
-/// What becomes of one request.
+/// The fault that one request gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It is carried out and answered.
-    Answered,
+pub(super) enum InjectedFault {
     Throttled,
     ErrorBefore,
     ErrorAfter,
     LostRequest,
     LostReply,
-    /// A write is carried out after it was given up; a read is lost.
+    /// A write takes effect after its caller gave up; a read is lost.
     Late,
     Offline,
     TableBeingDeleted,
 }
 
-impl Fate {
-    pub(super) fn drawn(faults: &Faults, random: &Random) -> Self {
+impl InjectedFault {
+    /// Chooses by one random number; `None` is no fault.
+    pub(super) fn sample(faults: &Faults, random: &Random) -> Option<Self> {
         let mut left = random.unit();
-        for (probability, fate) in [
+        for (probability, fault) in [
             (faults.throttled, Self::Throttled),
             (faults.errors_before, Self::ErrorBefore),
             (faults.errors_after, Self::ErrorAfter),
@@ -34,13 +33,13 @@ impl Fate {
         ] {
             left -= probability;
             if left < 0.0 {
-                return fate;
+                return Some(fault);
             }
         }
-        Self::Answered
+        None
     }
 
-    /// The answer of a request that is not carried out.
+    /// The answer of a request that is not carried out; `None` carries it out.
     pub(super) fn error_before(self, random: &Random) -> Option<StoreError> {
         Some(match self {
             Self::Throttled => throttled(random),
@@ -49,11 +48,11 @@ impl Fate {
             Self::ErrorBefore => service_error(ErrorCode::INTERNAL_ERROR),
             Self::TableBeingDeleted => service_error(ErrorCode::TABLE_BEING_DELETED),
             Self::LostRequest | Self::Late => no_answer(),
-            Self::Answered | Self::ErrorAfter | Self::LostReply => return None,
+            Self::ErrorAfter | Self::LostReply => return None,
         })
     }
 
-    /// The answer in place of the true one.
+    /// The answer that replaces the true one; `None` keeps the true one.
     pub(super) fn error_after(self) -> Option<StoreError> {
         match self {
             Self::ErrorAfter => Some(service_error(ErrorCode::INTERNAL_ERROR)),
@@ -70,5 +69,10 @@ fn throttled(random: &Random) -> StoreError {
 }
 
 pub(super) fn no_answer() -> StoreError {
-    StoreError::no_answer("A reply lost on purpose.")
+    StoreError::no_answer("injected fault: the answer was lost")
+}
+
+/// An error of the service, with a code whose status is known.
+fn service_error(code: ErrorCode) -> StoreError {
+    StoreError::new(code, "injected fault")
 }

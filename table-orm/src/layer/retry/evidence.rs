@@ -1,4 +1,4 @@
-//! What the stored rows say about a write whose answer was lost.
+//! What the stored rows prove about a write whose answer was lost.
 
 use super::write_id::WriteIdProperty;
 use crate::codec::{MembersByName, members_by_name};
@@ -6,54 +6,56 @@ use crate::model::{DateTime, ETag, TIMESTAMP};
 use crate::store::{Action, IfMatch, Operation, StoredRow};
 use std::time::Duration;
 
-/// How far the service's clock may be from ours: it refuses signed requests that are further off
+/// How far the service's clock may be from ours: it rejects signed requests that are further off
 /// (service documentation, "Authorize with Shared Key").
 pub(super) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// A write that was sent: what its rows are judged by.
+/// A write that was sent, as far as its rows are compared with it.
 #[derive(Debug)]
 pub(super) struct Sent<'w> {
-    /// The id it left in the rows that it wrote, and in which property.
+    /// The id that it left in its rows, and in which property.
     pub(super) id: Option<(&'w WriteIdProperty, &'w str)>,
     /// Our clock before it was first sent.
     pub(super) at: DateTime,
 }
 
-/// What one row says.
+/// What one row proves about the write.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum Evidence {
     /// The write took effect.
-    Ours,
-    /// It did not.
+    Mine,
+    /// Another write is there, and this one had no effect.
     Other,
-    /// Nothing.
-    Silent,
+    /// Neither is proved.
+    Unknown,
 }
 
 impl Sent<'_> {
-    /// What the row under an operation's key says.
-    pub(super) fn sign(&self, operation: &Operation, row: Option<&StoredRow>) -> Sign {
+    /// What the row under an operation's key proves.
+    pub(super) fn evidence(&self, operation: &Operation, row: Option<&StoredRow>) -> Evidence {
         let Some(row) = row else {
-            return Sign::Silent;
+            return Evidence::Unknown;
         };
         let Ok(members) = members_by_name(&row.body) else {
-            return Sign::Silent;
+            return Evidence::Unknown;
         };
         if let Some((property, id)) = self.id
             && let Some(mark) = property.read(&members)
         {
             if mark.is_of(id) {
-                return Sign::Ours;
+                return Evidence::Mine;
             }
             if let Some(IfMatch::ETag(etag)) = operation.action.if_match()
                 && mark.replaced(etag)
             {
-                return Sign::Other;
+                return Evidence::Other;
             }
         }
         match timestamp(&members) {
-            Some(written) if self.is_before(written) && is_hopeless(operation, row) => Sign::Other,
-            _ => Sign::Silent,
+            Some(written) if self.is_before(written) && is_hopeless(operation, row) => {
+                Evidence::Other
+            }
+            _ => Evidence::Unknown,
         }
     }
 
@@ -65,8 +67,8 @@ impl Sent<'_> {
     }
 }
 
-/// Whether the operation can no longer succeed while the row is as it is, should a request that
-/// was given up still arrive.
+/// Whether the operation cannot succeed any more while the row is as it is, even if a request that
+/// was given up still arrives.
 fn is_hopeless(operation: &Operation, row: &StoredRow) -> bool {
     match &operation.action {
         Action::Insert(_) => true,
@@ -81,8 +83,8 @@ fn timestamp(members: &MembersByName<'_>) -> Option<DateTime> {
     serde_json::from_str::<String>(members.get(TIMESTAMP)?).ok()?.parse().ok()
 }
 
-/// The ETag of a version that we wrote and another write has replaced since: well-formed, and no
-/// row's. A write guarded by it is refused, as one guarded by the true one would be.
+/// The ETag of a version that we wrote and another write has replaced since: well-formed, and of no
+/// row. A write that it guards fails, as one that the true ETag guards would.
 pub(super) fn superseded() -> ETag {
     ETag::from_timestamp("1601-01-01T00:00:00Z")
 }
@@ -93,13 +95,13 @@ mod tests {
 
     const NOW: &str = "2026-03-01T12:00:00Z";
 
-    fn sign(action: Action, row: Option<&str>) -> Sign {
+    fn evidence(action: Action, row: Option<&str>) -> Evidence {
         let property = WriteIdProperty::new("WriteId".into()).unwrap();
         let sent = Sent { id: Some((&property, "ours")), at: NOW.parse().unwrap() };
         let operation = Operation { row_key: "r".into(), action };
         let row = row
             .map(|body| StoredRow { body: body.to_owned().into(), header: Some(ETag::new("now")) });
-        sent.sign(&operation, row.as_ref())
+        sent.evidence(&operation, row.as_ref())
     }
 
     fn guarded() -> Action {
@@ -111,42 +113,42 @@ mod tests {
     }
 
     #[test]
-    fn our_id_says_that_it_took_effect() {
-        assert_eq!(sign(insert(), Some(r#"{"WriteId":"ours"}"#)), Sign::Ours);
-        assert_eq!(sign(guarded(), Some(r#"{"WriteId":"ours over old"}"#)), Sign::Ours);
+    fn our_id_proves_that_the_write_took_effect() {
+        assert_eq!(evidence(insert(), Some(r#"{"WriteId":"ours"}"#)), Evidence::Mine);
+        assert_eq!(evidence(guarded(), Some(r#"{"WriteId":"ours over old"}"#)), Evidence::Mine);
     }
 
     #[test]
-    fn another_write_over_the_same_version_says_that_it_did_not() {
-        assert_eq!(sign(guarded(), Some(r#"{"WriteId":"other over old"}"#)), Sign::Other);
+    fn another_write_over_the_same_version_proves_that_ours_had_no_effect() {
+        assert_eq!(evidence(guarded(), Some(r#"{"WriteId":"other over old"}"#)), Evidence::Other);
         let delete = Action::Delete(IfMatch::ETag(ETag::new("old")));
-        assert_eq!(sign(delete, Some(r#"{"WriteId":"other over old"}"#)), Sign::Other);
+        assert_eq!(evidence(delete, Some(r#"{"WriteId":"other over old"}"#)), Evidence::Other);
     }
 
     #[test]
-    fn a_row_older_than_the_write_says_that_it_did_not() {
+    fn a_row_older_than_the_write_proves_that_it_had_no_effect() {
         let at = |time: &str| format!(r#"{{"Timestamp":"{time}","WriteId":"other"}}"#);
-        assert_eq!(sign(insert(), Some(&at("2026-03-01T11:44:59Z"))), Sign::Other);
-        assert_eq!(sign(guarded(), Some(&at("2026-03-01T11:44:59Z"))), Sign::Other);
-        assert_eq!(sign(insert(), Some(&at("2026-03-01T11:45:00Z"))), Sign::Silent);
-        assert_eq!(sign(insert(), Some(&at("2026-03-01T12:30:00Z"))), Sign::Silent);
+        assert_eq!(evidence(insert(), Some(&at("2026-03-01T11:44:59Z"))), Evidence::Other);
+        assert_eq!(evidence(guarded(), Some(&at("2026-03-01T11:44:59Z"))), Evidence::Other);
+        assert_eq!(evidence(insert(), Some(&at("2026-03-01T11:45:00Z"))), Evidence::Unknown);
+        assert_eq!(evidence(insert(), Some(&at("2026-03-01T12:30:00Z"))), Evidence::Unknown);
     }
 
     #[test]
-    fn an_old_row_says_nothing_while_the_write_could_still_arrive() {
+    fn an_old_row_proves_nothing_while_the_write_could_still_arrive() {
         let old = Some(r#"{"Timestamp":"2020-01-01T00:00:00Z"}"#);
-        assert_eq!(sign(Action::InsertOrReplace("{}".into()), old), Sign::Silent);
-        assert_eq!(sign(Action::Delete(IfMatch::Any), old), Sign::Silent);
+        assert_eq!(evidence(Action::InsertOrReplace("{}".into()), old), Evidence::Unknown);
+        assert_eq!(evidence(Action::Delete(IfMatch::Any), old), Evidence::Unknown);
         let unchanged = IfMatch::ETag(ETag::new("now"));
-        assert_eq!(sign(Action::Merge("{}".into(), unchanged), old), Sign::Silent);
+        assert_eq!(evidence(Action::Merge("{}".into(), unchanged), old), Evidence::Unknown);
     }
 
     #[test]
-    fn all_else_says_nothing() {
-        assert_eq!(sign(insert(), None), Sign::Silent);
+    fn anything_else_proves_nothing() {
+        assert_eq!(evidence(insert(), None), Evidence::Unknown);
         for row in ["{}", "[]", r#"{"WriteId":5}"#, r#"{"WriteId":"other over older"}"#] {
-            assert_eq!(sign(guarded(), Some(row)), Sign::Silent, "{row}");
+            assert_eq!(evidence(guarded(), Some(row)), Evidence::Unknown, "{row}");
         }
-        assert_eq!(sign(insert(), Some(r#"{"WriteId":"other over old"}"#)), Sign::Silent);
+        assert_eq!(evidence(insert(), Some(r#"{"WriteId":"other over old"}"#)), Evidence::Unknown);
     }
 }

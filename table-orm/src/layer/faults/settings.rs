@@ -1,0 +1,160 @@
+//! Which faults happen, and how often.
+
+use crate::layer::{LayerError, error};
+use std::time::Duration;
+
+/// The longest time that any setting accepts: 1 day.
+const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
+
+/// Settings of a store that fails on purpose: the probability of each fault for each request, 0 to 1.
+///
+/// ```
+/// use std::sync::Arc;
+/// use table_orm::layer::{Faults, Retry};
+/// use table_orm::embedded::EmbeddedStore;
+/// use table_orm::{TableName, Tables};
+///
+/// #[tokio::main(flavor = "current_thread")]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let store = Arc::new(EmbeddedStore::in_memory()?);
+///     let flaky = Faults::seeded(7).throttled(0.5).store(store)?;
+///     let tables = Tables::new(flaky.clone()).layer(Retry::interactive())?;
+///     # tokio::time::pause();
+///     tables.create(&TableName::new("readings")?).await?; // perhaps throttled, then retried
+///     assert!(flaky.injected() <= 5);
+///     Ok(())
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "settings do nothing until `Tables::layer` or `store`"]
+pub struct Faults {
+    pub(super) seed: u64,
+    pub(super) throttled: f64,
+    pub(super) errors_before: f64,
+    pub(super) errors_after: f64,
+    pub(super) lost_requests: f64,
+    pub(super) lost_replies: f64,
+    pub(super) late: f64,
+    pub(super) slow: f64,
+    pub(super) slowest: Duration,
+    pub(super) empty_pages: f64,
+    pub(super) short_pages: f64,
+    pub(super) offline: f64,
+    pub(super) offline_time: Duration,
+    pub(super) deletion_time: Duration,
+}
+
+macro_rules! probabilities {
+    ($($(#[$doc:meta])* $name:ident,)*) => {$(
+        $(#[$doc])*
+        pub const fn $name(mut self, probability: f64) -> Self {
+            self.$name = probability;
+            self
+        }
+    )*};
+}
+
+impl Faults {
+    /// No faults yet.
+    pub const fn seeded(seed: u64) -> Self {
+        Self {
+            seed,
+            throttled: 0.0,
+            errors_before: 0.0,
+            errors_after: 0.0,
+            lost_requests: 0.0,
+            lost_replies: 0.0,
+            late: 0.0,
+            slow: 0.0,
+            slowest: Duration::from_secs(2),
+            empty_pages: 0.0,
+            short_pages: 0.0,
+            offline: 0.0,
+            offline_time: Duration::from_secs(10),
+            deletion_time: Duration::from_secs(40),
+        }
+    }
+
+    /// A mix of all faults except [`late`](Self::late): a third of all requests fail, replies are
+    /// slow, pages are short or empty, and partitions go offline for 10 s.
+    pub const fn mixed(seed: u64) -> Self {
+        Self::seeded(seed)
+            .throttled(0.1)
+            .errors_before(0.05)
+            .errors_after(0.05)
+            .lost_requests(0.05)
+            .lost_replies(0.1)
+            .slow(0.2)
+            .empty_pages(0.2)
+            .short_pages(0.5)
+            .offline(0.005)
+    }
+
+    probabilities! {
+        /// Fails with 503 `ServerBusy`, half of the time with a `Retry-After` of 1 to 3 s. The
+        /// request has no effect.
+        throttled,
+        /// Fails with 500. The request has no effect.
+        errors_before,
+        /// Fails with 500 although the request took effect.
+        errors_after,
+        /// Loses the request: no answer comes, and it has no effect.
+        lost_requests,
+        /// Loses the reply: no answer comes, and the request took effect.
+        lost_replies,
+        /// Delays a write: no answer comes, and the write takes effect later, within the time of
+        /// [`slowest`](Self::slowest), as when the network still carries the request. No client can
+        /// make unguarded writes safe against it.
+        late,
+        /// Delays a request or its reply, independent of the other faults.
+        slow,
+        /// Returns a page without rows, with a continuation.
+        empty_pages,
+        /// Cuts a page short, with a continuation.
+        short_pages,
+        /// Takes the request's partition offline.
+        offline,
+    }
+
+    /// The longest delay of a request or its reply; 2 s by default.
+    pub const fn slowest(mut self, time: Duration) -> Self {
+        self.slowest = time;
+        self
+    }
+
+    /// How long a partition stays offline; 10 s by default. Its requests fail with 503 or 500.
+    pub const fn offline_time(mut self, time: Duration) -> Self {
+        self.offline_time = time;
+        self
+    }
+
+    /// How long a deleted table answers 409 `TableBeingDeleted`; 40 s by default, the shortest time
+    /// that the service takes (service documentation, "Delete Table").
+    pub const fn deletion_time(mut self, time: Duration) -> Self {
+        self.deletion_time = time;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), LayerError> {
+        error::probability("slow", self.slow)?;
+        error::probability("empty_pages", self.empty_pages)?;
+        error::probability("short_pages", self.short_pages)?;
+        error::probability("offline", self.offline)?;
+        let mut sum = 0.0;
+        for (name, given) in [
+            ("throttled", self.throttled),
+            ("errors_before", self.errors_before),
+            ("errors_after", self.errors_after),
+            ("lost_requests", self.lost_requests),
+            ("lost_replies", self.lost_replies),
+            ("late", self.late),
+        ] {
+            error::probability(name, given)?;
+            sum += given;
+            error::probability(name, sum).map_err(|_| LayerError::Probability { name, given })?;
+        }
+        error::time("the slowest reply", self.slowest, MAX_TIME)?;
+        error::time("the time offline", self.offline_time, MAX_TIME)?;
+        error::time("the time of a table's deletion", self.deletion_time, MAX_TIME)
+    }
+}

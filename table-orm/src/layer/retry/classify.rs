@@ -1,0 +1,93 @@
+//! What an error says of its request: whether a retry may succeed, and whether it may have taken
+//! effect.
+
+use crate::store::{ErrorCode, StoreError};
+
+/// Whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
+/// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
+/// 429 there), but its 408 is a rejection. A credential without a token has retried by itself.
+pub(super) fn is_transient(error: &StoreError) -> bool {
+    match error.status {
+        0 => ![ErrorCode::AMBIGUOUS_WRITE, ErrorCode::CREDENTIAL_UNAVAILABLE].contains(&error.code),
+        429 | 500 | 502 | 503 | 504 => true,
+        408 => error.operation.is_none(),
+        _ => false,
+    }
+}
+
+/// Whether a write that failed with this error may have taken effect.
+///
+/// After no answer and after most server errors it may. It has not when it was rejected, never sent,
+/// throttled (the service rejects such a request before it does anything), or is not implemented by the
+/// service.
+pub(super) fn is_ambiguous(error: &StoreError) -> bool {
+    match error.status {
+        0 => !is_unsent(error),
+        408 => error.operation.is_none(),
+        501 | 505 => false,
+        503 => error.code != ErrorCode::SERVER_BUSY,
+        status => status >= 500,
+    }
+}
+
+/// Whether the service never saw the request.
+fn is_unsent(error: &StoreError) -> bool {
+    [ErrorCode::CONNECTION_FAILED, ErrorCode::CREDENTIAL_UNAVAILABLE].contains(&error.code)
+}
+
+/// Whether the request itself is invalid, so that no earlier attempt took effect either.
+pub(super) fn proves_no_effect(error: &StoreError) -> bool {
+    matches!(error.status, 400 | 413)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(status: u16, operation: Option<usize>) -> StoreError {
+        let error = StoreError::new(ErrorCode::new("Code"), "");
+        StoreError { status, operation, ..error }
+    }
+
+    #[test]
+    fn only_transient_faults_are_retried() {
+        for status in [0, 408, 429, 500, 502, 503, 504] {
+            assert!(is_transient(&error(status, None)), "{status}");
+        }
+        for status in [400, 401, 403, 404, 405, 409, 411, 412, 413, 415, 501, 505, 507] {
+            assert!(!is_transient(&error(status, None)), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_never_sent_has_no_effect() {
+        let unsent = |code| StoreError { status: 0, ..StoreError::new(code, "") };
+        let connection = unsent(ErrorCode::CONNECTION_FAILED);
+        assert!(is_transient(&connection) && !is_ambiguous(&connection));
+        let credential = unsent(ErrorCode::CREDENTIAL_UNAVAILABLE);
+        assert!(!is_transient(&credential) && !is_ambiguous(&credential));
+        let unanswered = unsent(ErrorCode::NO_ANSWER);
+        assert!(is_transient(&unanswered) && is_ambiguous(&unanswered));
+    }
+
+    #[test]
+    fn an_operation_of_a_transaction_is_retried_after_server_faults_and_throttling() {
+        for status in [429, 500, 503] {
+            assert!(is_transient(&error(status, Some(3))), "{status}");
+        }
+        for status in [400, 404, 408, 409, 412] {
+            assert!(!is_transient(&error(status, Some(3))), "{status}");
+        }
+    }
+
+    #[test]
+    fn throttled_and_rejected_writes_have_no_effect() {
+        for status in [400, 404, 409, 412, 429, 501, 505] {
+            assert!(!is_ambiguous(&error(status, None)), "{status}");
+        }
+        for status in [0, 408, 500, 502, 503, 504, 507] {
+            assert!(is_ambiguous(&error(status, None)), "{status}");
+        }
+        assert!(!is_ambiguous(&StoreError::new(ErrorCode::SERVER_BUSY, "")));
+    }
+}

@@ -1,0 +1,169 @@
+//! What a layer can see of a request and of its answer, whatever kind they are.
+
+use super::{Operation, Page, StoredRow};
+use crate::model::{ETag, TableName};
+use crate::query::{QueryClass, RowQuery, Span};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct StoreRequest<'r> {
+    /// The name of the operation: `get`, `query`, `commit`, `create_table`, `delete_table`,
+    /// `list_tables`, or that of a single write, such as `insert-or-merge`.
+    pub operation: &'static str,
+    /// The table; `None` lists all.
+    pub table: Option<&'r TableName>,
+    /// The partition, if there is exactly one.
+    pub partition_key: Option<&'r str>,
+    /// The class of a `get` or a `query`.
+    pub class: Option<QueryClass>,
+    /// How many entities it writes or, at least, reads: 0 for tables.
+    pub entities: usize,
+    /// The bytes of the rows that it writes.
+    pub bytes: usize,
+}
+
+impl<'r> StoreRequest<'r> {
+    const fn on_table(operation: &'static str, table: Option<&'r TableName>) -> Self {
+        Self { operation, table, partition_key: None, class: None, entities: 0, bytes: 0 }
+    }
+
+    /// A [`Store::create_table`](super::Store::create_table).
+    #[must_use]
+    pub const fn create_table(table: &'r TableName) -> Self {
+        Self::on_table("create_table", Some(table))
+    }
+
+    /// A [`Store::delete_table`](super::Store::delete_table).
+    #[must_use]
+    pub const fn delete_table(table: &'r TableName) -> Self {
+        Self::on_table("delete_table", Some(table))
+    }
+
+    /// A [`Store::list_tables`](super::Store::list_tables).
+    #[must_use]
+    pub const fn list_tables() -> Self {
+        Self::on_table("list_tables", None)
+    }
+
+    /// A [`Store::get`](super::Store::get).
+    #[must_use]
+    pub const fn get(table: &'r TableName, partition_key: &'r str) -> Self {
+        Self {
+            partition_key: Some(partition_key),
+            class: Some(QueryClass::Point),
+            entities: 1,
+            ..Self::on_table("get", Some(table))
+        }
+    }
+
+    /// A [`Store::query`](super::Store::query).
+    #[must_use]
+    pub fn query(query: &'r RowQuery) -> Self {
+        let partition_key = match &query.keys.partition {
+            Span::Exact(partition_key) => Some(partition_key.as_str()),
+            _ => None,
+        };
+        Self {
+            partition_key,
+            class: Some(query.keys.class()),
+            entities: 1,
+            ..Self::on_table("query", Some(&query.table))
+        }
+    }
+
+    /// A [`Store::write`](super::Store::write).
+    #[must_use]
+    pub fn write(table: &'r TableName, partition_key: &'r str, operation: &Operation) -> Self {
+        Self {
+            partition_key: Some(partition_key),
+            entities: 1,
+            bytes: body_len(operation),
+            ..Self::on_table(operation.action.name(), Some(table))
+        }
+    }
+
+    /// A [`Store::commit`](super::Store::commit).
+    #[must_use]
+    pub fn commit(table: &'r TableName, partition_key: &'r str, operations: &[Operation]) -> Self {
+        Self {
+            partition_key: Some(partition_key),
+            entities: operations.len(),
+            bytes: operations.iter().map(body_len).sum(),
+            ..Self::on_table("commit", Some(table))
+        }
+    }
+
+    /// What layers keep per partition is kept by: the table, in lower case as its name has no case,
+    /// and the PartitionKey.
+    pub(crate) fn partition(&self) -> Option<(String, String)> {
+        Some((self.table?.as_str().to_ascii_lowercase(), self.partition_key?.to_owned()))
+    }
+
+    /// Whether it changes rows or tables.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        !matches!(self.operation, "get" | "query" | "list_tables")
+    }
+}
+
+fn body_len(operation: &Operation) -> usize {
+    operation.action.body().map_or(0, bytes::Bytes::len)
+}
+
+/// What a layer can see of an answer. Implemented by what the methods of [`Store`](super::Store)
+/// return.
+pub trait StoreAnswer: Send {
+    /// How many rows it returns; `None` for what returns no rows.
+    fn rows_returned(&self) -> Option<usize> {
+        None
+    }
+
+    /// How many rows the store looked at, if known.
+    fn rows_scanned(&self) -> Option<usize> {
+        None
+    }
+
+    /// The bytes of the rows that it returns.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl StoreAnswer for () {}
+impl StoreAnswer for Vec<TableName> {}
+impl StoreAnswer for Option<ETag> {}
+impl StoreAnswer for Vec<Option<ETag>> {}
+
+impl StoreAnswer for Option<StoredRow> {
+    fn rows_returned(&self) -> Option<usize> {
+        Some(usize::from(self.is_some()))
+    }
+
+    fn rows_scanned(&self) -> Option<usize> {
+        self.rows_returned()
+    }
+
+    fn bytes(&self) -> usize {
+        self.as_ref().map_or(0, |row| row.body.len())
+    }
+}
+
+impl StoreAnswer for Page {
+    /// Counts the rows of the body: one pass over its text.
+    fn rows_returned(&self) -> Option<usize> {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_slice(&self.body).ok()?;
+        let rows: Vec<&RawValue> = serde_json::from_str(members.get("value")?.get()).ok()?;
+        Some(rows.len())
+    }
+
+    fn rows_scanned(&self) -> Option<usize> {
+        self.scanned.and_then(|rows| rows.try_into().ok())
+    }
+
+    fn bytes(&self) -> usize {
+        self.body.len()
+    }
+}
