@@ -1,55 +1,29 @@
 //! A store of an app's own, around another one: it reads, and refuses every write.
 
-use async_trait::async_trait;
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::model::Metadata;
-use table_orm::query::RowQuery;
-use table_orm::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
-use table_orm::{ETag, TableEntity, TableName, Tables};
+use table_orm::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use table_orm::{TableEntity, Tables};
 
-/// Every method is one request. A full backend answers them from its own storage.
+/// Forwards every request but writes.
 #[derive(Debug)]
 struct ReadOnly<S>(S);
 
-type Answer<T> = Result<T, StoreError>;
+impl<S: Store> Middleware for ReadOnly<S> {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
 
-fn refused<T>() -> Answer<T> {
-    Err(StoreError::new(ErrorCode::new("ReadOnly"), "this app only reads"))
-}
-
-#[async_trait]
-impl<S: Store> Store for ReadOnly<S> {
-    fn hidden_property(&self) -> Option<&str> {
-        self.0.hidden_property()
-    }
-    async fn create_table(&self, _: &TableName) -> Answer<()> {
-        refused()
-    }
-    async fn delete_table(&self, _: &TableName) -> Answer<()> {
-        refused()
-    }
-    async fn list_tables(&self) -> Answer<Vec<TableName>> {
-        self.0.list_tables().await
-    }
-    async fn get(
+    async fn call<T: StoreAnswer>(
         &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Answer<Option<StoredRow>> {
-        self.0.get(table, partition_key, row_key, select, metadata).await
-    }
-    async fn query(&self, query: &RowQuery) -> Answer<Page> {
-        self.0.query(query).await
-    }
-    async fn write(&self, _: &TableName, _: &str, _: Operation) -> Answer<Option<ETag>> {
-        refused()
-    }
-    async fn commit(&self, _: &TableName, _: Batch) -> Answer<Vec<Option<ETag>>> {
-        refused()
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        if request.is_write() {
+            let error = StoreError::new(ErrorCode::new("ReadOnly"), "this app only reads");
+            return Err(StoreError { status: 403, ..error });
+        }
+        next.await
     }
 }
 
@@ -81,4 +55,4 @@ async fn main() -> table_orm::Result<()> {
 
 // Prints:
 // Some(Price { market: "Leith", article: "plum", cents: 90 })
-// unavailable: `Price` in table `prices`, key "Leith" / "plum", operation 0 (merge): ReadOnly: this app only reads
+// not authorized: `Price` in table `prices`, key "Leith" / "plum", operation 0 (merge): ReadOnly: this app only reads

@@ -1,5 +1,4 @@
 //! Asks for rows by range, filter, projection and page. All of it is read from one partition.
-
 use table_orm::{Projection, TableEntity, Tables};
 
 #[derive(Debug, TableEntity)]
@@ -55,6 +54,7 @@ async fn main() -> table_orm::Result<()> {
 // row range query on `readings`
 //   $filter       PartitionKey eq 'roof' and RowKey ge '0' and RowKey lt ':' and Wind lt 1
 //   $select       PartitionKey,RowKey,Day,Wind
+//   $top          2
 //   at most       2 rows in all
 // calm days: [(0, 0), (31, 0)]
 // 165 readings after the first page
