@@ -72,7 +72,7 @@ impl QueuesState {
     fn queue(&mut self, name: &str) -> Result<&mut Vec<StoredMessage>, QueueError> {
         check_name(name)?;
         self.queues.get_mut(name).ok_or_else(|| {
-            let message = "the queue does not exist; create it first";
+            let message = "there is no such queue; create it first";
             QueueError::new(QueueErrorKind::QueueNotFound, name, message)
         })
     }
