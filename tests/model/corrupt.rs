@@ -1,8 +1,7 @@
 //! A store that lets transactions arrive as a broken write engine would send them.
 
-use async_trait::async_trait;
-use support::intercepted_store::{Intercept, InterceptedStore};
 use table_orm::embedded::EmbeddedStore;
+use table_orm::store::Middleware;
 use table_orm::store::{Action, Batch, IfMatch, Operation, Store, StoreError};
 use table_orm::{ETag, TableName};
 
@@ -62,13 +61,12 @@ pub struct CorruptingStore {
 
 impl CorruptingStore {
     /// A store in memory, written by that engine.
-    pub fn store(mutation: Mutation) -> InterceptedStore<Self> {
-        InterceptedStore(Self { store: EmbeddedStore::in_memory().unwrap(), mutation })
+    pub fn store(mutation: Mutation) -> Self {
+        Self { store: EmbeddedStore::in_memory().unwrap(), mutation }
     }
 }
 
-#[async_trait]
-impl Intercept for CorruptingStore {
+impl Middleware for CorruptingStore {
     fn inner(&self) -> &dyn Store {
         &self.store
     }

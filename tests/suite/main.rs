@@ -1,6 +1,7 @@
 //! What an app may rely on, checked through the public API: one module for each subject.
 
 mod adopting;
+mod architecture;
 mod bulk;
 mod derive;
 pub mod derive_lints;

@@ -1,16 +1,15 @@
 //! Calls that read an entity before they write it: one process makes them one after another.
 
-use async_trait::async_trait;
 use futures_util::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use support::intercepted_store::{Intercept, InterceptedStore};
 use support::recorder::{Record, recorded, recorded_in};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::entity::{CanonicalKeyOf, CompleteKey};
 use table_orm::model::Metadata;
 use table_orm::plan::{Plan, Step};
 use table_orm::repo::MAX_ATTEMPTS;
+use table_orm::store::Middleware;
 use table_orm::store::{Store, StoreError, StoredRow};
 use table_orm::{Error, Repo, TableEntity, TableName, Tables};
 
@@ -116,8 +115,7 @@ async fn every_call_that_reads_first_waits_for_the_writer_before_it() {
 #[derive(Debug)]
 struct Slow(EmbeddedStore);
 
-#[async_trait]
-impl Intercept for Slow {
+impl Middleware for Slow {
     fn inner(&self) -> &dyn Store {
         &self.0
     }
@@ -137,8 +135,7 @@ impl Intercept for Slow {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_unlocks_the_next() {
-    let repo =
-        stored(&Tables::new(InterceptedStore(Slow(EmbeddedStore::in_memory().unwrap())))).await;
+    let repo = stored(&Tables::new(Slow(EmbeddedStore::in_memory().unwrap()))).await;
     let add = || repo.update(key(), |tally| tally.count += 1).into_future();
     let mut first = add();
     assert!(poll!(&mut first).is_pending());
@@ -155,8 +152,7 @@ struct Between {
     reads: Arc<AtomicU32>,
 }
 
-#[async_trait]
-impl Intercept for Between {
+impl Middleware for Between {
     fn inner(&self) -> &dyn Store {
         &*self.store
     }
@@ -183,7 +179,7 @@ async fn every_call_that_reads_first_makes_as_many_attempts_as_asked() {
     stored(&Tables::new(Arc::clone(&store))).await;
     let reads = Arc::new(AtomicU32::new(0));
     let between = Between { store, reads: Arc::clone(&reads) };
-    let repo = Tables::new(InterceptedStore(between)).repo::<Tally>();
+    let repo = Tables::new(between).repo::<Tally>();
     let conflict = |ended: table_orm::Result<()>, attempts| {
         assert!(matches!(ended, Err(Error::Conflict(_))), "{ended:?}");
         assert_eq!(reads.swap(0, Ordering::Relaxed), attempts);
@@ -208,8 +204,7 @@ async fn every_call_that_reads_first_makes_as_many_attempts_as_asked() {
 
 #[tokio::test]
 async fn a_call_that_was_set_aside_holds_up_another_of_its_task_for_a_time_only() {
-    let repo =
-        stored(&Tables::new(InterceptedStore(Slow(EmbeddedStore::in_memory().unwrap())))).await;
+    let repo = stored(&Tables::new(Slow(EmbeddedStore::in_memory().unwrap()))).await;
     let mut aside = Box::pin(repo.update(key(), |tally| tally.count += 1).into_future());
     assert!(poll!(&mut aside).is_pending());
     let other = repo.update(key(), |tally| tally.count += 10).await.unwrap();

@@ -2,7 +2,6 @@
 
 pub mod azurite;
 pub mod history;
-pub mod intercepted_store;
 pub mod linear;
 pub mod recorder;
 pub mod reference;

@@ -1,11 +1,10 @@
 //! A store that remembers what was asked of it.
 
-use crate::intercepted_store::{Intercept, InterceptedStore};
-use async_trait::async_trait;
 use std::sync::{Arc, Mutex};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
+use table_orm::store::Middleware;
 use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
@@ -40,13 +39,11 @@ pub fn recorded() -> (Tables, Record) {
 /// Tables of that store that remember.
 pub fn recorded_in(store: EmbeddedStore) -> (Tables, Record) {
     let requests = Arc::<Mutex<Requests>>::default();
-    let store =
-        InterceptedStore(Recorder { inner: Arc::new(store), requests: Arc::clone(&requests) });
+    let store = Recorder { inner: Arc::new(store), requests: Arc::clone(&requests) };
     (Tables::new(store), Record(requests))
 }
 
-#[async_trait]
-impl Intercept for Recorder {
+impl Middleware for Recorder {
     fn inner(&self) -> &dyn Store {
         &*self.inner
     }

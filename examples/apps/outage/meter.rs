@@ -1,13 +1,8 @@
 //! A store around a store that writes down when each request is sent and how it ends.
 
-use async_trait::async_trait;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use table_orm::model::Metadata;
-use table_orm::query::RowQuery;
-use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
-use table_orm::{ETag, TableName};
+use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use tokio::time::Instant;
 
 /// Something that happened.
@@ -74,69 +69,25 @@ impl Meter {
     pub fn events(&self) -> Vec<Event> {
         self.with_log(|log| log.events.clone())
     }
+}
 
-    async fn watch<T>(
+impl Middleware for Meter {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
         &self,
-        request: impl Future<Output = Result<T, StoreError>> + Send,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         self.record(What::Sent);
-        let answer = request.await;
+        let answer = next.await;
         self.record(match &answer {
             Err(error) if matches!(error.status, 429 | 503) => What::Throttled,
             Err(error) if matches!(error.status, 0 | 408 | 500..) => What::Failed,
             _ => What::Answered,
         });
         answer
-    }
-}
-
-#[async_trait]
-impl Store for Meter {
-    fn hidden_property(&self) -> Option<&str> {
-        self.inner.hidden_property()
-    }
-
-    async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.watch(self.inner.create_table(table)).await
-    }
-
-    async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
-        self.watch(self.inner.delete_table(table)).await
-    }
-
-    async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        self.watch(self.inner.list_tables()).await
-    }
-
-    async fn get(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        self.watch(self.inner.get(table, partition_key, row_key, select, metadata)).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.watch(self.inner.query(query)).await
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        self.watch(self.inner.write(table, partition_key, operation)).await
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        transaction: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        self.watch(self.inner.commit(table, transaction)).await
     }
 }

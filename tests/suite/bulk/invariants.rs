@@ -1,16 +1,15 @@
 //! What holds of every write of many entities, whatever they are, and whatever the store says.
 
-use async_trait::async_trait;
 use fastrand::Rng;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use support::dose;
-use support::intercepted_store::{Intercept, InterceptedStore};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::plan::Step;
 use table_orm::repo::OPEN_OPERATIONS;
+use table_orm::store::Middleware;
 use table_orm::store::{Batch, ErrorCode, Operation, Store, StoreError};
 use table_orm::{ETag, Repo, TableEntity, TableName, Tables};
 
@@ -69,8 +68,7 @@ impl Log {
     }
 }
 
-#[async_trait]
-impl Intercept for Log {
+impl Middleware for Log {
     fn inner(&self) -> &dyn Store {
         &self.store
     }
@@ -100,7 +98,7 @@ fn logged(seed: u64) -> (Repo<Version>, Written) {
     let store = EmbeddedStore::in_memory().unwrap();
     let random = Mutex::new(Rng::with_seed(seed));
     let log = Log { store, written: Arc::clone(&written), random };
-    (Tables::new(InterceptedStore(log)).repo(), written)
+    (Tables::new(log).repo(), written)
 }
 
 /// What a write is given.

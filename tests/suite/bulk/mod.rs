@@ -3,15 +3,14 @@
 mod invariants;
 mod requests;
 
-use async_trait::async_trait;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 use support::dose;
-use support::intercepted_store::{Intercept, InterceptedStore};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::plan::Step;
 use table_orm::query::QueryClass;
 use table_orm::repo::OPEN_OPERATIONS;
+use table_orm::store::Middleware;
 use table_orm::store::{Batch, Operation, Store, StoreError};
 use table_orm::{ETag, Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 
@@ -44,7 +43,7 @@ struct EverFaster {
 impl EverFaster {
     fn tables() -> Tables {
         let store = EmbeddedStore::in_memory().unwrap();
-        Tables::new(InterceptedStore(Self { store, commits: AtomicU64::new(0) }))
+        Tables::new(Self { store, commits: AtomicU64::new(0) })
     }
 
     async fn wait(&self) {
@@ -53,8 +52,7 @@ impl EverFaster {
     }
 }
 
-#[async_trait]
-impl Intercept for EverFaster {
+impl Middleware for EverFaster {
     fn inner(&self) -> &dyn Store {
         &self.store
     }
@@ -234,8 +232,7 @@ struct Many {
 #[derive(Debug)]
 struct Nowhere(EmbeddedStore);
 
-#[async_trait]
-impl Intercept for Nowhere {
+impl Middleware for Nowhere {
     fn inner(&self) -> &dyn Store {
         &self.0
     }
@@ -262,7 +259,7 @@ impl Intercept for Nowhere {
 
 fn nowhere<E: TableEntity>() -> Repo<E> {
     let store = Nowhere(EmbeddedStore::in_memory().unwrap());
-    Tables::new(InterceptedStore(store)).repo()
+    Tables::new(store).repo()
 }
 
 /// `ENTITIES=10000000 cargo test --release -p suite --test suite bulk::however` is ten million of them.

@@ -1,13 +1,12 @@
 //! Index rows for entities that were stored before they had them.
 
 use super::{Runner, RunnerByAge, Subject, described, permit, runner};
-use async_trait::async_trait;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use support::intercepted_store::{Intercept, InterceptedStore};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::query::QueryClass;
 use table_orm::repo::SkipReason;
+use table_orm::store::Middleware;
 use table_orm::store::{Batch, ErrorCode, Store, StoreError};
 use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
 
@@ -132,8 +131,7 @@ struct SoonBusy {
     busy: Arc<AtomicBool>,
 }
 
-#[async_trait]
-impl Intercept for SoonBusy {
+impl Middleware for SoonBusy {
     fn inner(&self) -> &dyn Store {
         &self.inner
     }
@@ -155,7 +153,7 @@ async fn a_page_that_was_not_written_whole_counts_once_and_ends_it() {
     let busy = Arc::new(AtomicBool::new(false));
     let inner = EmbeddedStore::in_memory().unwrap();
     let store = SoonBusy { inner, commits: AtomicUsize::new(0), busy: Arc::clone(&busy) };
-    let store = Arc::new(InterceptedStore(store));
+    let store = Arc::new(store);
     let subject = Subject::of(Tables::new(Arc::clone(&store))).await;
     for bib in 0..60 {
         let runner = runner(&format!("R{bib:02}"), bib, 60);
@@ -168,7 +166,7 @@ async fn a_page_that_was_not_written_whole_counts_once_and_ends_it() {
     assert!(matches!(stopped.ended, Some(Error::Throttled(_))), "{stopped:?}");
     assert_eq!((stopped.progress.entities, stopped.progress.rows), (0, 0));
     assert_eq!(stopped.progress.token, None);
-    assert!(store.0.commits.load(Ordering::Relaxed) <= 3, "nothing is begun in vain");
+    assert!(store.commits.load(Ordering::Relaxed) <= 3, "nothing is begun in vain");
     busy.store(false, Ordering::Relaxed);
     let rest = backfill().await.all().unwrap();
     assert_eq!((rest.entities, rest.rows), (60, 59));

@@ -1,11 +1,10 @@
 //! Stores that let another client write between two requests.
 
-use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::{Arc, Mutex};
-use support::intercepted_store::{Intercept, InterceptedStore};
 use table_orm::layer::{Layer, LayerError};
 use table_orm::query::RowQuery;
+use table_orm::store::Middleware;
 use table_orm::store::{Batch, Operation, Page, Store, StoreError};
 use table_orm::{ETag, TableName};
 
@@ -15,11 +14,7 @@ pub struct SmallPages(pub u16);
 
 impl Layer for SmallPages {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(InterceptedStore(Around {
-            store,
-            rows: self.0,
-            meanwhile: Meanwhile::default(),
-        })))
+        Ok(Arc::new(Around { store, rows: self.0, meanwhile: Meanwhile::default() }))
     }
 }
 
@@ -48,7 +43,7 @@ impl std::fmt::Debug for Meanwhile {
 
 impl Layer for Meanwhile {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(InterceptedStore(Around { store, rows: 1000, meanwhile: self })))
+        Ok(Arc::new(Around { store, rows: 1000, meanwhile: self }))
     }
 }
 
@@ -59,8 +54,7 @@ struct Around {
     meanwhile: Meanwhile,
 }
 
-#[async_trait]
-impl Intercept for Around {
+impl Middleware for Around {
     fn inner(&self) -> &dyn Store {
         &*self.store
     }
