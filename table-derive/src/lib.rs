@@ -29,7 +29,6 @@
 //! check              the lists of rules
 //! expand::scope      the scope of generated code: hygiene and spans
 //! expand::types      the generated types as code names them
-//! expand::signature  the signature of everything generated
 //! expand::sample     sample keys for documentation
 //! expand::property   one field as properties
 //! expand::key        keys: written and read
@@ -40,13 +39,12 @@
 //! expand::partition  the partition
 //! expand::projected  what a projection may ask for
 //! expand::patch      the patch
-//! expand::entity     all code of an entity
 //! expand::key_part   the code of an enum or newtype in keys
 //! expand::properties the code of a group of properties
 //! expand::union      the code of a union
 //! expand::projection the code of a projection
-//! expand             the list of these
-//! fallback           what is written after a mistake, with the signatures of `expand`
+//! expand             all code of an entity
+//! fallback           what is written after a mistake
 //! derive             each derive from input to code
 //! ```
 
