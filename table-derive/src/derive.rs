@@ -25,7 +25,7 @@ pub fn table_entity(input: &DeriveInput) -> TokenStream {
     quote!(#errors #code)
 }
 
-/// The code of an entity whose templates and rules are met.
+/// The code of the entity, or `None` after a mistake.
 fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
     let model = Model::resolve(entity, errors);
     if entity.keyed {

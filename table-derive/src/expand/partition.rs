@@ -103,15 +103,12 @@ fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
     let Encoder::Shard(shards) = parts.iter().find(|part| part.is_shard())?.encoder else {
         return None;
     };
-    let others = || parts.iter().filter(|part| !part.is_shard());
-    let parameters = others().map(|part| {
+    let others = parts.iter().filter(|part| !part.is_shard()).map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
-        quote!(#ident: impl _orm::Value<#ty>)
+        let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
+        (quote!(#ident: impl _orm::Value<#ty>), value)
     });
-    let values = others().map(|part| {
-        let (ident, ty) = (&part.ident, part.value_type());
-        quote!(let #ident = _orm::Value::<#ty>::into_value(#ident);)
-    });
+    let (parameters, values): (Vec<_>, Vec<_>) = others.unzip();
     let (all, vis, partition) = (all_shards(model, types), &types.input.vis, types.partition());
     let docs = doc(format!(
         "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",

@@ -46,7 +46,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// The type's name, as values of it are called in errors.
+    /// The type's name, as runtime errors show it.
     pub fn name(&self) -> String {
         self.input.ident.unraw().to_string()
     }
