@@ -10,8 +10,9 @@ use crate::template::Template;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
+use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
 
 /// A struct with `#[derive(TableEntity)]`.
 pub struct Entity<'a> {
@@ -19,7 +20,7 @@ pub struct Entity<'a> {
     /// The path of `table_orm`.
     pub krate: TokenStream,
     pub table: Option<LitStr>,
-    pub partition: Option<Template>,
+    pub partition: Template,
     pub encode: bool,
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
@@ -28,6 +29,8 @@ pub struct Entity<'a> {
     /// The names of components with an error in their declaration.
     pub broken: Vec<String>,
     pub fields: Vec<Field<'a>>,
+    /// Whether it declares a partition and rows. If not, templates without text are in their place.
+    pub keyed: bool,
 }
 
 /// A `#[row(..)]`.
@@ -62,30 +65,27 @@ pub enum Copy {
 /// One of `#[component(..)]`.
 pub struct Component {
     pub name: Ident,
-    pub encoder: NamedEncoder,
+    pub encoder: Encoder,
+    pub argument: Argument,
 }
 
-/// A named encoder with what it encodes.
-pub enum NamedEncoder {
-    Descending(Ident),
-    Ascending(Ident),
-    Biased(Ident),
-    Lower(Ident),
-    Shard(Ident, u32),
+/// What a component encodes: a field, or the text that a function makes of the entity.
+pub enum Argument {
+    Field(Ident),
     With(Path),
 }
 
-impl NamedEncoder {
-    pub fn field(&self) -> Option<&Ident> {
-        match self {
-            Self::Descending(field)
-            | Self::Ascending(field)
-            | Self::Biased(field)
-            | Self::Lower(field)
-            | Self::Shard(field, _) => Some(field),
-            Self::With(_) => None,
-        }
-    }
+/// How a component is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoder {
+    Plain,
+    Padded(usize),
+    Ascending,
+    Descending,
+    DescendingPadded(usize),
+    Biased,
+    Lower,
+    Shard(u32),
 }
 
 /// A field and its `#[table(..)]`.
@@ -135,7 +135,7 @@ impl<'a> Entity<'a> {
     /// The entity, or `None` when it is not a struct with named fields.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
         let fields = named_fields(input, "an entity", errors)?;
-        let mut items = Items::of(&input.attrs, TABLE, ON_ENTITY, errors);
+        let mut items = Items::of(&input.attrs, ON_ENTITY, errors);
         // A malformed attribute has its own error already.
         let complete = errors.is_empty();
         let named = items.has(NAME);
@@ -150,26 +150,35 @@ impl<'a> Entity<'a> {
             mistake!(errors, input.ident => "the PartitionKey has no template",
                 help: "add `#[table(partition = \"{{field}}\")]`");
         }
-        let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
-        let rows = rows(input, items.text(ROW, errors), complete, errors);
+        let mut rows = rows(input, items.text(ROW, errors), complete, errors);
+        let keyed = partition.is_some() && !rows.is_empty();
+        if rows.is_empty() {
+            rows.push(Row::missing());
+        }
         let uniques = items.lists(UNIQUE, errors).into_iter();
-        let uniques = uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
+        let uniques: Vec<_> =
+            uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
         let case = rename_all(&mut items, errors);
         let (components, broken) = components(&input.attrs, errors);
         let mut entity = Self {
             input,
             krate: items.krate(errors),
             table,
-            partition,
+            partition: partition.map_or_else(Template::missing, |literal| {
+                Template::parse_or_guess(literal, errors)
+            }),
             encode: escape(&mut items, errors),
             allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
             rows,
-            uniques,
+            uniques: Vec::new(),
             components,
             broken,
-            fields: fields.iter().filter_map(|field| Field::parse(field, case, errors)).collect(),
+            fields: fields
+                .iter()
+                .filter_map(|field| Field::parse(field, ON_FIELD, case, errors))
+                .collect(),
+            keyed,
         };
-        let uniques = std::mem::take(&mut entity.uniques);
         entity.uniques =
             uniques.into_iter().filter(|unique| unique.is_known(&entity, errors)).collect();
         Some(entity)
@@ -235,8 +244,7 @@ fn rows(
     let mut declared = short.is_some();
     if let Some(literal) = short {
         let name = Ident::new(ROW, literal.span());
-        let template = Template::parse_or_guess(literal, errors);
-        rows.push(Row { name, template, copy: Copy::Full, when: None, canonical: None });
+        rows.push(Row::full(name, Template::parse_or_guess(literal, errors)));
     }
     for attr in input.attrs.iter().filter(|attr| attr.path().is_ident(ROW)) {
         declared = true;
@@ -252,6 +260,15 @@ fn rows(
 }
 
 impl Row {
+    fn full(name: Ident, template: Template) -> Self {
+        Self { name, template, copy: Copy::Full, when: None, canonical: None }
+    }
+
+    /// What is in the place of rows that the user did not write.
+    pub fn missing() -> Self {
+        Self::full(Ident::new(ROW, Span::call_site()), Template::missing())
+    }
+
     fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
         let elsewhere = given.iter().position(|item| item.name == PARTITION);
         if let Some(at) = elsewhere {
@@ -260,7 +277,7 @@ impl Row {
             given = given.into_iter().filter(|item| item.name != PARTITION).collect();
         }
         let mut items = Items::default();
-        items.extend(given, ROW, ON_ROW, errors);
+        items.extend(given, ON_ROW, errors);
         let include = items.names(INCLUDE, errors);
         let exclude = items.names(EXCLUDE, errors);
         let copy = match (include, exclude) {
@@ -299,7 +316,7 @@ impl Unique {
         let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
         let name = names.join("_");
         let mut items = Items::default();
-        items.extend(options, UNIQUE, &[KEY], errors);
+        items.extend(options, ON_UNIQUE, errors);
         let key = items.text(KEY, errors);
         let given = key.is_some();
         let literal = key.unwrap_or_else(|| {
@@ -335,7 +352,7 @@ impl Unique {
 }
 
 /// The components, and the names of those with errors.
-fn components(attrs: &[Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
+fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
     let mut components: Vec<Component> = Vec::new();
     let mut broken = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(COMPONENT)) {
@@ -364,35 +381,44 @@ impl Component {
                 help: "write `{name} = desc(field)`"));
         };
         let known = encoder.get_ident().map(ToString::to_string).unwrap_or_default();
-        let field = |make: fn(Ident) -> NamedEncoder| {
-            syn::parse::Parser::parse2(Ident::parse_any, argument.clone()).map(make).map_err(|_| {
-                mistake!(encoder => "`{known}` takes one field",
-                    help: "write `{known}(field)`")
+        let field = |by| {
+            let field = Ident::parse_any.parse2(argument.clone());
+            field.map(|field| (by, Argument::Field(field))).map_err(|_| {
+                mistake!(encoder => "`{known}` takes one field", help: "write `{known}(field)`")
             })
         };
-        let encoder = match known.as_str() {
-            "desc" => field(NamedEncoder::Descending),
-            "asc" => field(NamedEncoder::Ascending),
-            "biased" => field(NamedEncoder::Biased),
-            "lower" => field(NamedEncoder::Lower),
+        let parsed = match known.as_str() {
+            "desc" => field(Encoder::Descending),
+            "asc" => field(Encoder::Ascending),
+            "biased" => field(Encoder::Biased),
+            "lower" => field(Encoder::Lower),
             "shard" => shard(&encoder, argument),
-            "with" => syn::parse2(argument).map(NamedEncoder::With).map_err(|_| {
-                mistake!(encoder => "`with` takes a function from `&Entity` to `String`",
+            "with" => syn::parse2(argument)
+                .map(|path| (Encoder::Plain, Argument::With(path)))
+                .map_err(|_| {
+                    mistake!(encoder => "`with` takes a function from `&Entity` to `String`",
                     help: "write `with(path)`")
-            }),
+                }),
             _ => {
                 let path = encoder.to_token_stream();
                 let help = suggestion(&known, ENCODERS.iter().copied());
                 Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
             }
         };
-        Ok(Self { name, encoder: encoder? })
+        parsed.map(|(encoder, argument)| Self { name, encoder, argument })
+    }
+
+    pub fn field(&self) -> Option<&Ident> {
+        match &self.argument {
+            Argument::Field(field) => Some(field),
+            Argument::With(_) => None,
+        }
     }
 }
 
 /// `shard(field, N)`.
-fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<NamedEncoder> {
-    let parse = |input: syn::parse::ParseStream<'_>| {
+fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
+    let parse = |input: ParseStream<'_>| {
         let field = Ident::parse_any(input)?;
         input.parse::<Token![,]>()?;
         Ok((field, input.parse::<LitInt>()?))
@@ -401,19 +427,24 @@ fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<NamedEncoder> {
         mistake!(at => "`shard` takes a field and a number of partitions from 2 to 10000",
             help: "write `shard(field, N)`, such as `shard(id, 16)`")
     };
-    let (field, number) =
-        syn::parse::Parser::parse2(parse, argument).map_err(|_| wrong(encoder))?;
+    let (field, number) = parse.parse2(argument).map_err(|_| wrong(encoder))?;
     match number.base10_parse() {
-        Ok(shards @ 2..=10_000) => Ok(NamedEncoder::Shard(field, shards)),
+        Ok(shards @ 2..=10_000) => Ok((Encoder::Shard(shards), Argument::Field(field))),
         _ => Err(wrong(&number)),
     }
 }
 
 impl<'a> Field<'a> {
-    pub fn parse(field: &'a syn::Field, case: Case, errors: &mut Errors) -> Option<Self> {
+    /// A named field and its `attribute`.
+    pub fn parse(
+        field: &'a syn::Field,
+        attribute: Attribute,
+        case: Case,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let ident = field.ident.as_ref()?;
         let name = ident.unraw().to_string();
-        let mut items = Items::of(&field.attrs, TABLE, ON_FIELD, errors);
+        let mut items = Items::of(&field.attrs, attribute, errors);
         let roles = [
             (JSON, Role::Json),
             (SERIES, Role::Series),
@@ -423,12 +454,12 @@ impl<'a> Field<'a> {
             (TIMESTAMP, Role::Timestamp),
         ];
         let mut given: Option<(&str, Role)> = None;
-        for (attribute, role) in roles {
-            let Some(at) = items.flag(attribute, errors) else { continue };
+        for (flag, role) in roles {
+            let Some(at) = items.flag(flag, errors) else { continue };
             match given {
-                None => given = Some((attribute, role)),
+                None => given = Some((flag, role)),
                 Some((first, _)) => {
-                    mistake!(errors, Ident::new(attribute, at) => "field `{name}` cannot be both `{first}` and `{attribute}`",
+                    mistake!(errors, Ident::new(flag, at) => "field `{name}` cannot be both `{first}` and `{flag}`",
                         help: "keep one of them");
                 }
             }
@@ -448,25 +479,6 @@ impl<'a> Field<'a> {
             max_len: items.number(MAX_LEN, errors),
             max: items.number(MAX, errors),
             name,
-        })
-    }
-
-    /// A field of a projection, with its `#[projection(..)]`.
-    pub fn projected(field: &'a syn::Field, mut items: Items, errors: &mut Errors) -> Option<Self> {
-        let ident = field.ident.as_ref()?;
-        let role = if items.flag(JSON, errors).is_some() { Role::Json } else { Role::Property };
-        Some(Self {
-            ident,
-            vis: &field.vis,
-            ty: &field.ty,
-            name: ident.unraw().to_string(),
-            role,
-            property: String::new(),
-            property_at: ident.to_token_stream(),
-            default: items.flag_or_path(DEFAULT, errors),
-            key_only: None,
-            max_len: None,
-            max: None,
         })
     }
 

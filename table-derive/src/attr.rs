@@ -2,13 +2,13 @@
 
 use crate::errors::{Errors, error_at, mistake};
 use crate::nearest::suggestion;
-use crate::symbol::{CRATE, UNIQUE};
+use crate::symbol::{Attribute, CRATE, UNIQUE};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream};
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Ident, Lit, LitInt, LitStr, Path, Token, parenthesized, token};
+use syn::{Ident, Lit, LitInt, LitStr, Path, Token, parenthesized, token};
 
 /// One part of an attribute.
 pub struct Item {
@@ -91,12 +91,12 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
 pub struct Items(Vec<Item>);
 
 impl Items {
-    /// The parts of `#[attribute(..)]`, which takes the `known` names.
-    pub fn of(attrs: &[Attribute], attribute: &str, known: &[&str], errors: &mut Errors) -> Self {
+    /// The parts of one item's attributes of that name.
+    pub fn of(attrs: &[syn::Attribute], attribute: Attribute, errors: &mut Errors) -> Self {
         let mut items = Self::default();
-        for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute)) {
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute.0)) {
             let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
-            items.extend(errors.keep(parsed).into_iter().flatten(), attribute, known, errors);
+            items.extend(errors.keep(parsed).into_iter().flatten(), attribute, errors);
         }
         items
     }
@@ -105,8 +105,7 @@ impl Items {
     pub fn extend(
         &mut self,
         more: impl IntoIterator<Item = Item>,
-        attribute: &str,
-        known: &[&str],
+        (attribute, known): Attribute,
         errors: &mut Errors,
     ) {
         for item in more {
@@ -189,8 +188,8 @@ impl Items {
         let mut lists = Vec::new();
         while self.has(name) {
             let Some((at, tokens)) = self.list(name, errors) else { continue };
-            let parse = Punctuated::<Item, Token![,]>::parse_terminated;
-            let parsed = errors.keep(syn::parse::Parser::parse2(parse, tokens));
+            let parsed =
+                errors.keep(Punctuated::<Item, Token![,]>::parse_terminated.parse2(tokens));
             lists.extend(parsed.map(|items| (at, items.into_iter().collect())));
         }
         lists
@@ -230,11 +229,11 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     };
     let parse =
         |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, name);
-    syn::parse::Parser::parse2(parse, tokens).map(|names| names.into_iter().collect())
+    parse.parse2(tokens).map(|names| names.into_iter().collect())
 }
 
 /// `#[row(NAME, ..)]`: the name, which a method can have, and the other parts.
-pub fn named(attr: &Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
+pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {
         let name = ident(input, EXAMPLE)?;

@@ -28,10 +28,7 @@ impl Case {
             Self::Camel => {
                 let pascal = pascal(name);
                 let mut chars = pascal.chars();
-                chars
-                    .next()
-                    .map(|first| first.to_lowercase().chain(chars).collect())
-                    .unwrap_or_default()
+                chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
             }
             Self::Snake => name.to_owned(),
             Self::ScreamingSnake => name.to_uppercase(),

@@ -3,16 +3,14 @@
 
 use crate::ast::{Entity, Field, named_fields, rename_all};
 use crate::attr::Items;
+use crate::case::Case;
 use crate::errors::{Errors, mistake};
 use crate::expand::scope::anonymous;
-use crate::expand::{entity, key_part, projection, properties, union};
+use crate::expand::{key_part, projection, properties, union};
 use crate::model::Model;
-use crate::symbol::{
-    KEY, OF, ON_KEY_PART, ON_PROJECTED_FIELD, ON_PROJECTION, ON_PROPERTIES, ON_UNION, PROJECTION,
-    TABLE,
-};
+use crate::symbol::*;
 use crate::variants::{KeyPart, UnionMember};
-use crate::{check, fallback};
+use crate::{check, expand, fallback};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
@@ -22,22 +20,24 @@ pub fn table_entity(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
     let Some(parsed) = Entity::parse(input, &mut errors) else { return errors.into_tokens() };
     check::entity(&parsed, &mut errors);
-    let model = Model::resolve(&parsed, &mut errors);
-    if let Some(model) = &model {
-        check::model(model, &mut errors);
-    }
-    let code = match &model {
-        Some(model) if errors.is_empty() => entity::entity(model),
-        _ => fallback::entity(&parsed),
-    };
+    let code = resolved(&parsed, &mut errors).unwrap_or_else(|| fallback::entity(parsed));
     let errors = errors.into_tokens();
     quote!(#errors #code)
+}
+
+/// The code of the entity, or `None` after a mistake.
+fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
+    let model = Model::resolve(entity, errors);
+    if entity.keyed {
+        check::model(&model, errors);
+    }
+    errors.is_empty().then(|| expand::entity(&model))
 }
 
 /// `#[derive(KeyPart)]`.
 pub fn key_part(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let krate = Items::of(&input.attrs, KEY, ON_KEY_PART, &mut errors).krate(&mut errors);
+    let krate = Items::of(&input.attrs, ON_KEY_PART, &mut errors).krate(&mut errors);
     let parsed = KeyPart::parse(input, &mut errors);
     if let Some(KeyPart::Codes(codes)) = &parsed {
         check::codes(codes, &mut errors);
@@ -56,11 +56,13 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
     let Some(fields) = named_fields(input, "a group of properties", &mut errors) else {
         return errors.into_tokens();
     };
-    let mut items = Items::of(&input.attrs, TABLE, ON_PROPERTIES, &mut errors);
+    let mut items = Items::of(&input.attrs, ON_PROPERTIES, &mut errors);
     let krate = items.krate(&mut errors);
     let case = rename_all(&mut items, &mut errors);
-    let fields: Vec<_> =
-        fields.iter().filter_map(|field| Field::parse(field, case, &mut errors)).collect();
+    let fields: Vec<_> = fields
+        .iter()
+        .filter_map(|field| Field::parse(field, ON_FIELD, case, &mut errors))
+        .collect();
     check::properties(&fields, &mut errors);
     let impls = if errors.is_empty() {
         properties::impls(input, &fields)
@@ -73,7 +75,7 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
 /// `#[derive(TableUnion)]`.
 pub fn table_union(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let krate = Items::of(&input.attrs, TABLE, ON_UNION, &mut errors).krate(&mut errors);
+    let krate = Items::of(&input.attrs, ON_UNION, &mut errors).krate(&mut errors);
     let members = UnionMember::parse_all(input, &mut errors);
     if !input.generics.params.is_empty() {
         let ident = &input.ident;
@@ -95,7 +97,7 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
     let Some(fields) = named_fields(input, "a projection", &mut errors) else {
         return errors.into_tokens();
     };
-    let mut items = Items::of(&input.attrs, PROJECTION, ON_PROJECTION, &mut errors);
+    let mut items = Items::of(&input.attrs, ON_PROJECTION, &mut errors);
     let krate = items.krate(&mut errors);
     let of = items.path(OF, &mut errors);
     if of.is_none() && errors.is_empty() {
@@ -103,11 +105,11 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
         mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",
             help: "add `#[projection(of = Entity)]`");
     }
-    let fields = fields.iter().filter_map(|field| {
-        let items = Items::of(&field.attrs, PROJECTION, ON_PROJECTED_FIELD, &mut errors);
-        Field::projected(field, items, &mut errors)
-    });
-    let fields: Vec<_> = fields.collect();
+    let case = Case::Pascal;
+    let fields = fields.iter();
+    let fields: Vec<_> = fields
+        .filter_map(|field| Field::parse(field, ON_PROJECTED_FIELD, case, &mut errors))
+        .collect();
     check::projection(&fields, &mut errors);
     let impls = match of {
         Some(of) if errors.is_empty() => projection::impls(input, &of, &fields),

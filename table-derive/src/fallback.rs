@@ -1,192 +1,148 @@
 //! What a derive writes after a mistake, so that the mistake is the only error: every name that the
-//! rest of the app may use, with types that fit everywhere and bodies that never return. The
-//! signatures are those of `expand`.
+//! rest of the app may use, with types that fit everywhere and bodies that never return. It is the
+//! code that `expand` writes for an entity without anything in which the mistake could be, and
+//! methods that take whatever the app gives them.
 
-use crate::ast::{Entity, Field, NamedEncoder, Role, Row};
+use crate::ast::{Copy, Encoder, Entity, Role, Row};
+use crate::errors::Errors;
 use crate::expand::scope::anonymous;
-use crate::expand::signature::*;
-use crate::expand::types::EntityTypes;
+use crate::expand::types::Types;
+use crate::expand::{
+    columns, key_part, partition, patch, projected, projection, properties, read, row, union, write,
+};
+use crate::model::Model;
 use crate::names;
 use crate::template::Template;
 use crate::variants::UnionMember;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::quote;
 use std::collections::BTreeSet;
-use syn::DeriveInput;
 use syn::ext::IdentExt;
+use syn::{DeriveInput, LitStr};
 
-/// The body of every method.
-fn unreachable() -> TokenStream {
-    quote!(loop {})
-}
-
-/// The type of every argument.
-fn anything() -> TokenStream {
-    quote!(impl Sized)
-}
-
-pub fn entity(entity: &Entity<'_>) -> TokenStream {
-    let types = &EntityTypes::of(entity);
-    let rows = rows(entity);
-    let undocumented = || quote!(#[allow(missing_docs)]);
-    let at = |template: Option<&Template>| {
-        template.map_or_else(Span::call_site, |template| template.literal.span())
-    };
-    let partition = types.partition_type(undocumented(), at(entity.partition.as_ref()));
-    let row_types = rows
-        .iter()
-        .map(|(name, row)| types.row_type(undocumented(), name, at(row.map(|row| &row.template))));
-    let columns = columns(types, undocumented());
-    let patch = types.patch_type(undocumented());
-    let impls = [
-        partition_impls(types, &rows),
-        rows.iter().map(|(name, row)| row_impls(types, name, *row)).collect(),
-        patch_impls(types),
-        entity_impls(types, &rows),
+pub fn entity(mut entity: Entity<'_>) -> TokenStream {
+    distinct_rows(&mut entity);
+    let types = &Types::of(entity.input);
+    let methods = [
+        partition_methods(&entity, types),
+        row_methods(&entity, types),
+        patch_methods(&entity, types),
     ];
-    let impls = anonymous(entity.input, &entity.krate, quote!(#(#impls)*));
-    quote!(#partition #columns #patch #(#row_types)* #impls)
+    simplify(&mut entity);
+    let mut model = Model::resolve(&entity, &mut Errors::default());
+    let beside = [
+        columns::column_types(&model, types),
+        partition::ty(&model, types),
+        row::row_types(&model, types),
+        patch::ty(&model, types),
+    ];
+    let (params, every) =
+        (types.params_and(quote!(__T, const __ID: u64)), quote!(_orm::Field<__ID, __T>));
+    let property = quote!(
+        const PROPERTY: &'static str = "";
+    );
+    let field = types.implement_for(params, every, &types.ty, property);
+    let mut impls = vec![
+        partition::keys(&model, types),
+        row::impls(&model, types),
+        projected::stores(&model, types),
+        patch::traits(types),
+        read::impls(&model, types),
+        field,
+    ];
+    // Keys that another entity's could overlap with would be a second error in a union of the two.
+    model.rows.clear();
+    impls.push(write::impls(&model, types));
+    let impls = without_bodies(quote!(#(#methods)* #(#impls)*));
+    let impls = anonymous(entity.input, &entity.krate, impls);
+    quote!(#(#beside)* #impls)
 }
 
-/// The columns that any row may have.
-fn columns(types: &EntityTypes<'_>, docs: TokenStream) -> TokenStream {
-    let (krate, vis) = (&types.entity.krate, &types.entity.input.vis);
-    let fields = types.entity.fields.iter().filter(|field| field.role == Role::Property);
-    let fields = fields.map(|field| {
-        let (ident, ty) = (field.ident, field.value_type());
-        quote!(#docs #vis #ident: #krate::query::Column<#ty>,)
-    });
-    types.columns_type(docs.clone(), &names::columns(types.entity), fields.collect())
-}
-
-/// `E::partition(..)`, its methods and its query.
-fn partition_impls(types: &EntityTypes<'_>, rows: &[(Ident, Option<&Row>)]) -> TokenStream {
-    let (ty, where_clause) = (&types.ty, &types.where_clause);
-    let (params, partition) = (types.params(), types.partition());
-    let slots = || types.entity.partition.iter().flat_map(slots);
-    let parameters = |names: Vec<String>| {
-        let (names, ty) = (idents(names), anything());
-        quote!(#(#names: #ty),*)
-    };
-    let shards = shards(types.entity);
-    let made = types.partition_fn(parameters(slots().collect()), unreachable(), Span::call_site());
-    let others = slots().filter(|slot| !shards.contains(slot)).collect();
-    let all = (!shards.is_empty()).then(|| types.partitions_fn(parameters(others), unreachable()));
-    let methods = rows.iter().filter_map(|(name, row)| {
-        Some(types.row_fn(&(*row)?.name, types.with_args(name), unreachable()))
-    });
-    let canonical = canonical(types, rows);
-    let of = (params.clone(), &partition);
-    let query = types.query_impl(of, (canonical, quote!(_orm::class::Partition)), unreachable());
-    quote! {
-        impl #params #ty #where_clause { #made #all }
-        impl #params #partition #where_clause { #(#methods)* }
-        #query
-    }
-}
-
-/// The components that spread an entity's partitions.
-fn shards(entity: &Entity<'_>) -> BTreeSet<String> {
-    let components = entity.components.iter();
-    let shards =
-        components.filter(|component| matches!(component.encoder, NamedEncoder::Shard(..)));
-    shards.map(|component| component.name.unraw().to_string()).collect()
-}
-
-fn canonical(types: &EntityTypes<'_>, rows: &[(Ident, Option<&Row>)]) -> TokenStream {
-    rows.first().map(|(name, _)| types.with_args(name)).into_token_stream()
-}
-
-/// The methods and traits of a row in every state.
-fn row_impls(types: &EntityTypes<'_>, name: &Ident, row: Option<&Row>) -> TokenStream {
-    let (where_clause, any) = (&types.where_clause, types.params_and(quote!(__S)));
-    let this = &types.row_in(name, quote!(__S));
-    let components = components(types.entity, row);
-    let equal = idents(components.clone());
-    let ranges = components
-        .iter()
-        .flat_map(|name| ["_in", "_starts_with"].map(|ending| format!("{name}{ending}")));
-    let ranges = idents(ranges).into_iter().filter(|name| !equal.contains(name));
-    let ranges =
-        ranges.map(|name| types.last_component_fn(&name, ("_", anything()), unreachable()));
-    let equal = equal
-        .iter()
-        .map(|name| types.component_fn(name, (anything(), quote!(Self)), unreachable()));
-    let first = types.with_args(name);
-    let class = quote!(_orm::class::Point);
-    let query = types.query_impl((any.clone(), this), (first, class), unreachable());
-    let columns = types.with_args(names::columns(types.entity));
-    let row = types.row_impl(this, columns, (quote!(0), unreachable()));
-    let stores = types.stores_all_impl(this);
-    quote! {
-        impl #any #this #where_clause { #(#equal)* #(#ranges)* }
-        #query
-        #row
-        #stores
-    }
-}
-
-/// A patch that sets every field.
-fn patch_impls(types: &EntityTypes<'_>) -> TokenStream {
-    let (params, patch, where_clause) = (types.params(), types.patch(), &types.where_clause);
-    let fields = &types.entity.fields;
-    let setters = idents(fields.iter().map(|field| field.name.clone()));
-    let slots = idents(fields.iter().map(|field: &Field<'_>| format!("{}_at", field.name)));
-    let slots = slots.iter().filter(|name| !setters.contains(name));
-    let slots = slots.map(|name| types.slot_setter_fn(name, anything(), unreachable()));
-    let setters =
-        setters.iter().map(|name| types.setter_fn(name, (name, anything()), unreachable()));
-    let default = types.patch_default(unreachable());
-    let entity_patch = types.entity_patch_impl(unreachable());
-    quote! {
-        impl #params #patch #where_clause { #(#setters)* #(#slots)* }
-        #default
-        #entity_patch
-    }
-}
-
-/// The traits of the entity itself.
-fn entity_impls(types: &EntityTypes<'_>, rows: &[(Ident, Option<&Row>)]) -> TokenStream {
-    let EntityTypes { ty, where_clause, .. } = types;
-    let row_params = types.params_and(quote!(__R: _orm::Row));
-    let from_row = types.full_row_impl(row_params, quote!(__R));
-    let field_params = types.params_and(quote!(__T, const __ID: u64));
-    let field = types.field_impl(field_params, (quote!(__ID), quote!(__T)), "", None);
-    let read_row = read_row_impl((types.params(), ty, where_clause), ("", None), unreachable());
-    let parts = TableEntityParts {
-        table: quote!(""),
-        partition: quote!(""),
-        canonical: canonical(types, rows),
-        encode_partition_key: unreachable(),
-        encode_row_key: unreachable(),
-        encode_properties: unreachable(),
-        ..TableEntityParts::default()
-    };
-    let table_entity = types.table_entity_impl(parts);
-    quote!(#from_row #field #read_row #table_entity)
-}
-
-/// The rows of different names, or one in their place.
-fn rows<'e>(entity: &'e Entity<'_>) -> Vec<(Ident, Option<&'e Row>)> {
+/// Leaves one row of each name, and at least one row.
+fn distinct_rows(entity: &mut Entity<'_>) {
+    let input = entity.input;
     let mut taken =
-        BTreeSet::from([names::partition(entity), names::columns(entity), names::patch(entity)]);
-    let mut rows: Vec<_> = entity
-        .rows
-        .iter()
-        .map(|row| (names::row(entity, row), Some(row)))
-        .filter(|(name, _)| taken.insert(name.clone()))
-        .collect();
-    if rows.is_empty() {
-        rows.push((format_ident!("{}Row", entity.input.ident), None));
+        BTreeSet::from([names::partition(input), names::columns(input), names::patch(input)]);
+    entity.rows.retain(|row| taken.insert(names::row(input, row)));
+    if entity.rows.is_empty() {
+        entity.rows.push(Row::missing());
     }
-    rows
 }
 
-/// The components that the app may give to a row's key: the names in its template, and every name
-/// that could be the right one.
-fn components(entity: &Entity<'_>, row: Option<&Row>) -> Vec<String> {
-    let slots = row.into_iter().flat_map(|row| slots(&row.template));
-    slots.chain(entity.names()).collect()
+/// Takes from the entity what a mistake could be in: rows are full copies whose keys have no
+/// components, and fields are properties.
+fn simplify(entity: &mut Entity<'_>) {
+    entity.table = Some(LitStr::new("", Span::call_site()));
+    entity.partition.broken = true;
+    for row in &mut entity.rows {
+        row.template.broken = true;
+        row.copy = Copy::Full;
+    }
+    entity.uniques.clear();
+    entity.components.clear();
+    entity.fields.retain(|field| field.role == Role::Property);
+    for field in &mut entity.fields {
+        field.key_only = None;
+    }
+}
+
+/// `E::partition(..)`, and `E::partitions(..)` where a component spreads the partitions.
+fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
+    let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
+    let (vis, partition) = (&types.input.vis, types.partition());
+    let shards = entity.components.iter();
+    let shards = shards.filter(|own| matches!(own.encoder, Encoder::Shard(..)));
+    let shards: BTreeSet<_> = shards.map(|own| own.name.unraw().to_string()).collect();
+    let all = idents(slots(&entity.partition));
+    let others = idents(slots(&entity.partition).filter(|slot| !shards.contains(slot)));
+    let partitions = (!shards.is_empty())
+        .then(|| quote!(#vis fn partitions(#(#others: impl Sized),*) -> _orm::Vec<#partition> {}));
+    quote! {
+        impl #params #ty #where_clause {
+            #vis fn partition(#(#all: impl Sized),*) -> #partition {}
+            #partitions
+        }
+    }
+}
+
+/// The methods of components: the names in a row's template, and every name that could be the right
+/// one.
+fn row_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
+    let (vis, params, where_clause) = (&types.input.vis, types.params(), &types.where_clause);
+    let rows = entity.rows.iter().map(|row| {
+        let this = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
+        let names: Vec<_> = slots(&row.template).chain(entity.names()).collect();
+        let (equal, ranges) = methods(&names, &["_in", "_starts_with"]);
+        quote! {
+            impl #params #this #where_clause {
+                #(#vis fn #equal(self, #equal: impl Sized) -> Self {})*
+                #(#vis fn #ranges(self, _: impl Sized) -> _orm::Range<Self> {})*
+            }
+        }
+    });
+    rows.collect()
+}
+
+/// A patch's setters of every field and slot.
+fn patch_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
+    let (vis, params, where_clause) = (&types.input.vis, types.params(), &types.where_clause);
+    let patch = types.patch();
+    let names: Vec<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
+    let (setters, slots) = methods(&names, &["_at"]);
+    quote! {
+        impl #params #patch #where_clause {
+            #(#vis fn #setters(self, #setters: impl Sized) -> Self {})*
+            #(#vis fn #slots(self, slot: usize, value: impl Sized) -> Self {})*
+        }
+    }
+}
+
+/// Methods of those names, and of those names with the endings.
+fn methods(names: &[String], endings: &[&str]) -> (Vec<Ident>, Vec<Ident>) {
+    let plain = idents(names.iter().cloned());
+    let ended = names.iter().flat_map(|name| endings.iter().map(move |end| format!("{name}{end}")));
+    let ended = idents(ended).into_iter().filter(|name| !plain.contains(name)).collect();
+    (plain, ended)
 }
 
 fn slots(template: &Template) -> impl Iterator<Item = String> {
@@ -207,45 +163,48 @@ fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
 }
 
 pub fn key_part(input: &DeriveInput) -> TokenStream {
-    let key_part = code_key_part_impl(input, quote!(Fixed(1)), unreachable(), unreachable());
-    let sorted = sorted_impls(input);
-    let property = property_impl(
-        input,
-        PropertyParts {
-            predicates: input.generics.where_clause.to_token_stream(),
-            write: unreachable(),
-            read: unreachable(),
-            absent: None,
-            edm: unreachable(),
-        },
-    );
-    quote!(#key_part #sorted #property)
+    without_bodies(key_part::codes_impls(input, &[]))
 }
 
 pub fn properties(input: &DeriveInput) -> TokenStream {
-    let parts = PropertiesParts {
-        properties: quote!(&[]),
-        slots: quote!(()),
-        write: unreachable(),
-        read: unreachable(),
-        finish: unreachable(),
-    };
-    properties_impl(input, parts)
+    without_bodies(properties::impls(input, &[]))
 }
 
+/// Without members in the union itself, nothing of theirs is checked.
 pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
-    let parts = UnionParts { table: quote!(""), read: unreachable(), ..UnionParts::default() };
-    let members = members.iter().map(|member| member_impl(input, member));
-    let union = union_impl(input, parts);
-    quote!(#union #(#members)*)
+    let (union, members) = (union::union(input, &[]), union::member_of(input, members));
+    without_bodies(quote!(#union #members))
 }
 
 pub fn projection(input: &DeriveInput) -> TokenStream {
-    let ident = &input.ident;
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let (ty, where_clause) = (quote!(#ident #ty_generics), where_clause.to_token_stream());
-    let read_row = read_row_impl((impl_generics, &ty, &where_clause), ("", None), unreachable());
-    let row = quote!(_orm::Row);
-    let from_row = projected_from_row_impl(input, row, TokenStream::new());
-    quote!(#read_row #from_row)
+    let types = &Types::of(input);
+    let read_row = read::read_row_impl(types, None, TokenStream::new());
+    let from_row = projection::from_row(types, quote!(_orm::Row), &[]);
+    without_bodies(quote!(#read_row #from_row))
+}
+
+/// The items, with functions that never return.
+fn without_bodies(items: TokenStream) -> TokenStream {
+    let (mut after_fn, mut in_signature) = (false, false);
+    let blank = |token| {
+        // A `fn` without a name is a type.
+        let named =
+            std::mem::replace(&mut after_fn, is_fn(&token)) && matches!(token, TokenTree::Ident(_));
+        in_signature |= named;
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                let body = match std::mem::take(&mut in_signature) {
+                    true => quote!(loop {}),
+                    false => without_bodies(group.stream()),
+                };
+                Group::new(Delimiter::Brace, body).into()
+            }
+            token => token,
+        }
+    };
+    items.into_iter().map(blank).collect()
+}
+
+fn is_fn(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Ident(ident) if ident == "fn")
 }

@@ -53,18 +53,8 @@ pub fn kind(ty: &Type) -> Kind {
 impl Kind {
     /// Whether no type of the user's own has that name.
     pub fn is_sure(self) -> bool {
-        match self {
-            Self::Unsigned(_)
-            | Self::Signed(_)
-            | Self::Float
-            | Self::Text
-            | Self::Bytes
-            | Self::Bool
-            | Self::Char => true,
-            Self::Instant | Self::Date | Self::Time | Self::Uuid | Self::Ulid | Self::Other => {
-                false
-            }
-        }
+        use Kind::{Date, Instant, Other, Time, Ulid, Uuid};
+        !matches!(self, Instant | Date | Time | Uuid | Ulid | Other)
     }
 
     /// Whether it may be text, so that queries can ask for a prefix.
@@ -75,7 +65,7 @@ impl Kind {
 
 /// The `T` of an `Option<T>`.
 pub fn option(ty: &Type) -> Option<&Type> {
-    last_segment(ty).filter(|segment| segment.ident == "Option").and_then(argument)
+    argument_of("Option", ty)
 }
 
 /// Whether the type is a map, which takes every property.
@@ -90,7 +80,7 @@ pub fn is_any(ty: &Type) -> bool {
 
 /// The `T` of a `Vec<T>`.
 pub fn vec(ty: &Type) -> Option<&Type> {
-    last_segment(ty).filter(|segment| segment.ident == "Vec").and_then(argument)
+    argument_of("Vec", ty)
 }
 
 /// The slots of a series `[Option<T>; N]` with a literal `N`.
@@ -134,6 +124,10 @@ fn ungrouped(ty: &Type) -> &Type {
         Type::Paren(paren) => ungrouped(&paren.elem),
         _ => ty,
     }
+}
+
+fn argument_of<'t>(name: &str, ty: &'t Type) -> Option<&'t Type> {
+    last_segment(ty).filter(|segment| segment.ident == name).and_then(argument)
 }
 
 /// The last type argument.

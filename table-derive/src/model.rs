@@ -1,6 +1,6 @@
 //! An entity whose key templates are resolved: each placeholder is a field or a component.
 
-use crate::ast::{Copy, Entity, Field, NamedEncoder, Role, Row};
+use crate::ast::{Argument, Copy, Encoder, Entity, Field, Role, Row};
 use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::nearest::{nearest, suggestion};
@@ -49,18 +49,6 @@ pub enum Source<'a> {
     With(&'a Path),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoder {
-    Plain,
-    Padded(usize),
-    Ascending,
-    Descending,
-    DescendingPadded(usize),
-    Biased,
-    Lower,
-    Shard(u32),
-}
-
 /// How long a component's text is, as far as the derive knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
@@ -72,19 +60,13 @@ pub enum Width {
 }
 
 impl Encoder {
-    /// The encoder of a placeholder. `None` for a width where the component takes none.
-    fn resolve(named: Option<&NamedEncoder>, width: Option<usize>) -> Option<Self> {
-        Some(match (named, width) {
-            (None | Some(NamedEncoder::With(_)), None) => Self::Plain,
-            (None | Some(NamedEncoder::Ascending(_)), Some(digits)) => Self::Padded(digits),
-            (Some(NamedEncoder::Ascending(_)), None) => Self::Ascending,
-            (Some(NamedEncoder::Descending(_)), None) => Self::Descending,
-            (Some(NamedEncoder::Descending(_)), Some(digits)) => Self::DescendingPadded(digits),
-            (Some(NamedEncoder::Biased(_)), None) => Self::Biased,
-            (Some(NamedEncoder::Lower(_)), None) => Self::Lower,
-            (Some(NamedEncoder::Shard(_, shards)), None) => Self::Shard(*shards),
-            (Some(_), Some(_)) => return None,
-        })
+    /// With the width of a placeholder. `None` where the encoder takes none.
+    fn padded(self, digits: usize) -> Option<Self> {
+        match self {
+            Self::Plain | Self::Ascending => Some(Self::Padded(digits)),
+            Self::Descending => Some(Self::DescendingPadded(digits)),
+            _ => None,
+        }
     }
 
     /// Whether its purpose is the order: `asc` or `desc`.
@@ -129,6 +111,11 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Whether it spreads an entity's partitions.
+    pub fn is_shard(&self) -> bool {
+        matches!(self.encoder, Encoder::Shard(_))
+    }
+
     /// Its type and encoder as generated code names them.
     pub fn tokens(&self) -> TokenStream {
         let (ty, encoder) = (self.value_type(), self.encoder.tokens());
@@ -156,22 +143,17 @@ impl<'a> Part<'a> {
 
     /// The number of ASCII digits that its text always starts with.
     pub fn digits(&self) -> usize {
-        match (self.encoder, self.kind()) {
-            (Encoder::Plain, Kind::Unsigned(_)) => 1,
-            (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Kind::Unsigned(_)) => {
-                digits
-            }
-            (
-                Encoder::Ascending | Encoder::Descending | Encoder::Biased,
-                Kind::Unsigned(digits) | Kind::Signed(digits),
-            ) => digits,
+        match (self.width(false), self.kind()) {
+            _ if self.is_shard() => 0,
+            (Width::Fixed(digits), _) => digits,
+            (Width::UpTo(_), Kind::Unsigned(_)) => 1,
             _ => 0,
         }
     }
 
     /// Whether the value can be read back from a stored key.
     pub fn is_recoverable(&self) -> bool {
-        self.field().is_some() && !matches!(self.encoder, Encoder::Lower | Encoder::Shard(_))
+        self.field().is_some() && self.encoder != Encoder::Lower && !self.is_shard()
     }
 
     /// The field's `max_len`.
@@ -211,19 +193,15 @@ pub fn digits_of(number: u64) -> usize {
 }
 
 impl<'a> Model<'a> {
-    /// Resolves every template. `None` if the partition or all rows are missing. A placeholder of
-    /// unknown name is an error, and is left out.
-    pub fn resolve(entity: &'a Entity<'a>, errors: &mut Errors) -> Option<Self> {
-        let partition = Key::resolve(entity.partition.as_ref()?, entity, false, errors);
-        let rows = entity.rows.iter();
-        let rows: Vec<_> =
-            rows.map(|row| Key::resolve(&row.template, entity, false, errors)).collect();
+    /// Resolves every template. A placeholder of unknown name is an error, and is left out.
+    pub fn resolve(entity: &'a Entity<'a>, errors: &mut Errors) -> Self {
+        let mut key = |template, sortable| Key::resolve(template, entity, sortable, errors);
+        let partition = key(&entity.partition, false);
+        let rows = entity.rows.iter().map(|row| key(&row.template, false)).collect();
         let guards = entity.uniques.iter();
-        let guards =
-            guards.map(|unique| Key::resolve(&unique.template, entity, !unique.given, errors));
-        let guards = guards.collect();
+        let guards = guards.map(|unique| key(&unique.template, !unique.given)).collect();
         let canonical = entity.rows.iter().position(|row| row.canonical.is_some()).unwrap_or(0);
-        (!rows.is_empty()).then_some(Self { entity, partition, rows, guards, canonical })
+        Self { entity, partition, rows, guards, canonical }
     }
 
     /// Every row with its key.
@@ -234,6 +212,11 @@ impl<'a> Model<'a> {
     /// All templates.
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards)
+    }
+
+    /// The components of all templates.
+    pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
+        self.keys().flat_map(|key| &key.parts)
     }
 
     /// Whether the canonical row's key determines every other row's key, and each of those the
@@ -253,7 +236,7 @@ impl<'a> Model<'a> {
     pub fn patch_is_one_row(&self) -> bool {
         let computed = |part: &Part<'_>| matches!(part.source, Source::With(_));
         let rows = self.rows.len() + self.guards.len();
-        rows == 1 && !self.keys().flat_map(|key| &key.parts).any(computed)
+        rows == 1 && !self.parts().any(computed)
     }
 
     /// The fields that a patch can set: of one property or of slots, and in no key.
@@ -263,9 +246,8 @@ impl<'a> Model<'a> {
             Role::Series => field.is_stored() && kind::slots(field.ty).is_some(),
             Role::Flatten | Role::Skip | Role::ETag | Role::Timestamp => false,
         };
-        let parts = || self.keys().flat_map(|key| &key.parts);
         let in_key =
-            move |name: &str| parts().filter_map(Part::field).any(|field| field.name == name);
+            |name: &str| self.parts().filter_map(Part::field).any(|field| field.name == name);
         self.entity.fields.iter().filter(move |field| has_setter(field) && !in_key(&field.name))
     }
 
@@ -307,20 +289,13 @@ impl Row {
 fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.names();
     let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
-    let mut unknown = template
-        .slots
-        .iter()
-        .map(|slot| slot.name.as_str())
-        .filter(|name| {
-            !template.broken
-                && !known.contains(name)
-                && !entity.broken.iter().any(|own| own == name)
-        })
-        .peekable();
-    if unknown.peek().is_none() {
-        return;
-    }
-    if unknown.clone().all(|name| nearest(name, known.iter().copied()).is_some()) {
+    let given = template.slots.iter().map(|slot| slot.name.as_str());
+    let unknown = given.filter(|name| {
+        !template.broken && !known.contains(name) && !entity.broken.iter().any(|own| own == name)
+    });
+    let unknown: Vec<_> = unknown.collect();
+    let is_near = |name: &&str| nearest(name, known.iter().copied()).is_some();
+    if !unknown.is_empty() && unknown.iter().all(is_near) {
         return errors.misspelled(&template.literal, &known);
     }
     for name in unknown {
@@ -344,9 +319,7 @@ impl<'a> Key<'a> {
 
     /// The most UTF-16 units of a key, as far as the derive knows its components.
     pub fn known_units(&self, encode: bool) -> usize {
-        let literals = std::iter::once(&self.template.start)
-            .chain(self.template.slots.iter().map(|slot| &slot.separator))
-            .map(|literal| literal.encode_utf16().count());
+        let literals = self.template.literals().map(|literal| literal.encode_utf16().count());
         let parts = self.parts.iter().map(|part| match part.width(encode) {
             Width::Fixed(units) | Width::UpTo(units) => units,
             Width::Unbounded | Width::Unknown => 0,
@@ -362,19 +335,14 @@ impl<'a> Key<'a> {
         errors: &mut Errors,
     ) -> Self {
         unknown(template, entity, errors);
-        let count = template.slots.len();
-        let parts = template
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|_| !template.broken)
-            .filter_map(|(at, slot)| {
-                let last = at + 1 == count && slot.separator.is_empty();
-                Part::resolve(template, slot, last, entity, errors)
-            })
-            .map(|part| if sortable { part.sortable() } else { part })
-            .collect();
-        Self { template, parts }
+        // The placeholders of a malformed template are a guess.
+        let slots = if template.broken { &[] } else { &template.slots[..] };
+        let parts = slots.iter().enumerate().filter_map(|(at, slot)| {
+            let last = at + 1 == slots.len() && slot.separator.is_empty();
+            let part = Part::resolve(template, slot, last, entity, errors)?;
+            Some(if sortable { part.sortable() } else { part })
+        });
+        Self { template, parts: parts.collect() }
     }
 }
 
@@ -388,19 +356,25 @@ impl<'a> Part<'a> {
     ) -> Option<Self> {
         let name = slot.name.clone();
         let component = entity.components.iter().find(|other| other.name.unraw() == name);
-        let named = component.map(|component| &component.encoder);
-        let source = match named {
-            Some(NamedEncoder::With(path)) => Source::With(path),
-            Some(named) => Source::Field(entity.field(&named.field()?.unraw().to_string())?),
-            None => Source::Field(entity.field(&name)?),
+        let encoder = component.map_or(Encoder::Plain, |component| component.encoder);
+        let field = |name: &str| entity.field(name).map(Source::Field);
+        let source = match component.map(|component| &component.argument) {
+            Some(Argument::With(path)) => Source::With(path),
+            Some(Argument::Field(own)) => field(&own.unraw().to_string())?,
+            None => field(&name)?,
         };
-        let Some(encoder) = Encoder::resolve(named, slot.digits) else {
+        let padded = match (slot.digits, source) {
+            (None, _) => Some(encoder),
+            (Some(digits), Source::Field(_)) => encoder.padded(digits),
+            (Some(_), Source::With(_)) => None,
+        };
+        let Some(encoder) = padded else {
             mistake!(errors, template.literal => "component `{name}` takes no width", help: "write `{{{name}}}`");
             return None;
         };
         let ident = match (component, source) {
             (None, Source::Field(field)) => field.ident.clone(),
-            (component, _) => component.map(|component| component.name.clone())?,
+            (component, _) => component?.name.clone(),
         };
         Some(Self { ident, name, source, encoder, separator: &slot.separator, last })
     }

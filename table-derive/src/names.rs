@@ -1,36 +1,37 @@
 //! The names of generated types and methods.
 
-use crate::ast::{Entity, Field, Role, Row};
+use crate::ast::{Field, Role, Row};
 use crate::case::pascal;
 use proc_macro2::Ident;
 use quote::format_ident;
+use syn::DeriveInput;
 use syn::ext::IdentExt;
 
-pub fn partition(entity: &Entity<'_>) -> Ident {
-    format_ident!("{}Partition", entity.input.ident)
+pub fn partition(input: &DeriveInput) -> Ident {
+    format_ident!("{}Partition", input.ident)
 }
 
 /// The columns of full rows.
-pub fn columns(entity: &Entity<'_>) -> Ident {
-    format_ident!("{}Columns", entity.input.ident)
+pub fn columns(input: &DeriveInput) -> Ident {
+    format_ident!("{}Columns", input.ident)
 }
 
-pub fn patch(entity: &Entity<'_>) -> Ident {
-    format_ident!("{}Patch", entity.input.ident)
+pub fn patch(input: &DeriveInput) -> Ident {
+    format_ident!("{}Patch", input.ident)
 }
 
-pub fn row(entity: &Entity<'_>, row: &Row) -> Ident {
-    format_ident!("{}{}", entity.input.ident, pascal(&row.name.unraw().to_string()))
+pub fn row(input: &DeriveInput, row: &Row) -> Ident {
+    format_ident!("{}{}", input.ident, pascal(&row.name.unraw().to_string()))
 }
 
 /// The module of the components' types.
-pub fn components(entity: &Entity<'_>) -> Ident {
-    format_ident!("{}Components", entity.input.ident)
+pub fn components(input: &DeriveInput) -> Ident {
+    format_ident!("{}Components", input.ident)
 }
 
 /// The columns of a row.
-pub fn row_columns(entity: &Entity<'_>, row: &Row) -> Ident {
-    if row.is_full() { columns(entity) } else { format_ident!("{}Columns", self::row(entity, row)) }
+pub fn row_columns(input: &DeriveInput, row: &Row) -> Ident {
+    if row.is_full() { columns(input) } else { format_ident!("{}Columns", self::row(input, row)) }
 }
 
 /// A patch's method for a field.

@@ -30,24 +30,31 @@ pub const TIMESTAMP: &str = "timestamp";
 pub const UNIQUE: &str = "unique";
 pub const WHEN: &str = "when";
 
-/// In `#[table(..)]` on an entity.
-pub const ON_ENTITY: &[&str] =
-    &[NAME, PARTITION, ROW, UNIQUE, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY];
-/// In `#[row(..)]`, after its name.
-pub const ON_ROW: &[&str] = &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL];
-/// In `#[table(..)]` on a field.
-pub const ON_FIELD: &[&str] =
-    &[RENAME, SKIP, DEFAULT, JSON, SERIES, FLATTEN, KEY_ONLY, MAX_LEN, MAX, ETAG, TIMESTAMP];
-/// In `#[table(..)]` on a struct of properties.
-pub const ON_PROPERTIES: &[&str] = &[CRATE, RENAME_ALL];
-/// In `#[key(..)]` on an enum or a newtype.
-pub const ON_KEY_PART: &[&str] = &[CRATE];
-/// In `#[table(..)]` on a union.
-pub const ON_UNION: &[&str] = &[CRATE];
-/// In `#[projection(..)]` on a struct.
-pub const ON_PROJECTION: &[&str] = &[OF, CRATE];
-/// In `#[projection(..)]` on a field.
-pub const ON_PROJECTED_FIELD: &[&str] = &[DEFAULT, JSON];
+/// The name of an attribute, and what it takes in one place.
+pub type Attribute = (&'static str, &'static [&'static str]);
+
+/// On an entity.
+pub const ON_ENTITY: Attribute =
+    (TABLE, &[NAME, PARTITION, ROW, UNIQUE, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY]);
+/// After the name of a row.
+pub const ON_ROW: Attribute = (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL]);
+/// After the names in `unique(..)`.
+pub const ON_UNIQUE: Attribute = (UNIQUE, &[KEY]);
+/// On a field of an entity or of a group of properties.
+pub const ON_FIELD: Attribute = (
+    TABLE,
+    &[RENAME, SKIP, DEFAULT, JSON, SERIES, FLATTEN, KEY_ONLY, MAX_LEN, MAX, ETAG, TIMESTAMP],
+);
+/// On a struct of properties.
+pub const ON_PROPERTIES: Attribute = (TABLE, &[CRATE, RENAME_ALL]);
+/// On an enum or a newtype.
+pub const ON_KEY_PART: Attribute = (KEY, &[CRATE]);
+/// On a union.
+pub const ON_UNION: Attribute = (TABLE, &[CRATE]);
+/// On a projection.
+pub const ON_PROJECTION: Attribute = (PROJECTION, &[OF, CRATE]);
+/// On a field of a projection.
+pub const ON_PROJECTED_FIELD: Attribute = (PROJECTION, &[DEFAULT, JSON]);
 
 /// Encoders of `#[component(..)]`.
 pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with"];

@@ -1,6 +1,7 @@
 //! Key templates: `BIB:{bib:05}__{name}`, the syntax of format strings.
 
 use crate::errors::{Errors, mistake};
+use proc_macro2::Span;
 use syn::LitStr;
 
 /// A key template, as written and as parsed.
@@ -53,10 +54,21 @@ impl Template {
         Ok(Self { literal, text, start, slots, broken: false })
     }
 
+    /// The literals before, between and after the placeholders.
+    pub fn literals(&self) -> impl Iterator<Item = &str> {
+        let separators = self.slots.iter().map(|slot| slot.separator.as_str());
+        std::iter::once(self.start.as_str()).chain(separators)
+    }
+
     /// The template, or a guess after an error.
     pub fn parse_or_guess(literal: LitStr, errors: &mut Errors) -> Self {
         let parsed = Self::parse(literal.clone());
         errors.keep(parsed).unwrap_or_else(|| Self::guess(literal))
+    }
+
+    /// What is in the place of a template that the user did not write.
+    pub fn missing() -> Self {
+        Self::guess(LitStr::new("", Span::call_site()))
     }
 
     /// A template of the names after each `{`, for the fallback.

@@ -5,7 +5,7 @@ use crate::symbol::KEY;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, LitStr, Member, Type, Variant};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, LitStr, Member, Type, Variant};
 
 /// A type with `#[derive(KeyPart)]`.
 pub enum KeyPart<'a> {
@@ -27,7 +27,9 @@ impl<'a> KeyPart<'a> {
         if let Data::Enum(data) = &input.data
             && !data.variants.is_empty()
         {
-            return Some(Self::Codes(Code::parse_all(data, errors)));
+            let codes = data.variants.iter();
+            let codes = codes.filter_map(|variant| Code::parse(variant, errors)).collect();
+            return Some(Self::Codes(codes));
         }
         if let Data::Struct(data) = &input.data
             && let (Some(field), Some(member)) =
@@ -57,10 +59,6 @@ fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 }
 
 impl<'a> Code<'a> {
-    fn parse_all(data: &'a DataEnum, errors: &mut Errors) -> Vec<Self> {
-        data.variants.iter().filter_map(|variant| Self::parse(variant, errors)).collect()
-    }
-
     fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
         let ident = &variant.ident;
         if !matches!(variant.fields, Fields::Unit) {

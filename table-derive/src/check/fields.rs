@@ -49,9 +49,8 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
 
 /// A `key_only` field has no property that another attribute could describe.
 /// Refuses `#[table(key_only, json)]`.
-fn key_only_role(field: &Field<'_>, errors: &mut Errors) {
-    let Field { ident, name, .. } = field;
-    if field.key_only.is_some() && field.role != Role::Property {
+fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &mut Errors) {
+    if key_only.is_some() && *role != Role::Property {
         mistake!(errors, ident => "field `{name}` is `key_only`, so no property stores it",
             help: "keep one of the two attributes");
     }
@@ -59,10 +58,12 @@ fn key_only_role(field: &Field<'_>, errors: &mut Errors) {
 
 /// A default replaces one property that a row lacks.
 /// Refuses `#[table(series, default)]`.
-fn default_of_property(field: &Field<'_>, errors: &mut Errors) {
-    let Field { ident, name, .. } = field;
-    let column = matches!(field.role, Role::Property | Role::Json);
-    if field.default.is_some() && (!column || field.key_only.is_some()) {
+fn default_of_property(
+    Field { ident, name, role, default, key_only, .. }: &Field<'_>,
+    errors: &mut Errors,
+) {
+    let column = matches!(role, Role::Property | Role::Json);
+    if default.is_some() && (!column || key_only.is_some()) {
         mistake!(errors, ident => "field `{name}` has a `default`, but is not stored as one property",
             help: "remove `default`");
     }
@@ -162,9 +163,8 @@ fn one_limit(field: &Field<'_>, errors: &mut Errors) {
 
 /// Keys and versions belong to a row, and a group has none of its own.
 /// Refuses `#[table(etag)]` in a struct with `#[derive(Properties)]`.
-fn no_row_field(field: &Field<'_>, errors: &mut Errors) {
-    let Field { ident, name, .. } = field;
-    if field.key_only.is_some() || matches!(field.role, Role::ETag | Role::Timestamp) {
+fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &mut Errors) {
+    if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
         mistake!(errors, ident => "field `{name}` belongs to a row, not to a group of properties",
             help: "move it to the entity");
     }
@@ -172,13 +172,12 @@ fn no_row_field(field: &Field<'_>, errors: &mut Errors) {
 
 /// The service stores no property of another name.
 /// Refuses `#[table(rename = "first-name")]`.
-fn property_name(field: &Field<'_>, errors: &mut Errors) {
-    let Field { property, property_at, .. } = field;
+fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
     let mut chars = property.chars();
     let valid = chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && chars.all(|c| c.is_alphanumeric() || c == '_')
         && property.encode_utf16().count() <= 255;
-    if field.role != Role::Flatten && !valid {
+    if *role != Role::Flatten && !valid {
         mistake!(errors, property_at => "`{property}` is not a valid property name",
             help: "use at most 255 letters, digits and `_`, and do not start with a digit");
     }
@@ -186,9 +185,8 @@ fn property_name(field: &Field<'_>, errors: &mut Errors) {
 
 /// The service writes these itself.
 /// Refuses `timestamp: DateTime` without a rename.
-fn system_property(field: &Field<'_>, errors: &mut Errors) {
-    let Field { property, property_at, .. } = field;
-    if SYSTEM_PROPERTIES.contains(&property.as_str()) && field.role != Role::Flatten {
+fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
+    if SYSTEM_PROPERTIES.contains(&property.as_str()) && *role != Role::Flatten {
         mistake!(errors, property_at => "`{property}` is a property that the service writes itself",
             help: "store the field under another name: `#[table(rename = \"..\")]`");
     }

@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 pub fn types(model: &Model<'_>, errors: &mut Errors) {
     let entity = model.entity;
     let mut taken = vec![
-        names::partition(entity),
-        names::columns(entity),
-        names::components(entity),
-        names::patch(entity),
+        names::partition(entity.input),
+        names::columns(entity.input),
+        names::components(entity.input),
+        names::patch(entity.input),
     ];
     for (at, row) in entity.rows.iter().enumerate() {
         // Two rows of one name are an error already.
         if entity.rows[..at].iter().any(|other| other.name == row.name) {
             continue;
         }
-        let columns = (!row.is_full()).then(|| names::row_columns(entity, row));
-        let own: Vec<_> = [names::row(entity, row)].into_iter().chain(columns).collect();
+        let columns = (!row.is_full()).then(|| names::row_columns(entity.input, row));
+        let own: Vec<_> = [names::row(entity.input, row)].into_iter().chain(columns).collect();
         if let Some(ty) = own.iter().find(|name| taken.contains(name)) {
             let name = &row.name;
             mistake!(errors, name => "type `{ty}` would be generated twice", help: "rename row `{name}`");
@@ -39,7 +39,8 @@ pub fn setters(model: &Model<'_>, errors: &mut Errors) {
     for field in model.settable() {
         let method = names::setter(field);
         if let Some(Field { name: other, .. }) = taken.get(&method) {
-            let (patch, Field { ident, name, property, .. }) = (names::patch(model.entity), field);
+            let (patch, Field { ident, name, property, .. }) =
+                (names::patch(model.entity.input), field);
             mistake!(errors, ident => "`{patch}::{method}` would set both `{other}` and `{name}`",
                 help: "rename one of the fields; `#[table(rename = \"{property}\")]` keeps the property of `{name}`");
         }

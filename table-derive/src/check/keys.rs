@@ -1,9 +1,9 @@
 //! Rules over key templates and their components.
 
-use crate::ast::{Entity, Field, Role};
+use crate::ast::{Encoder, Entity, Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
-use crate::model::{Encoder, Key, Model, Part, Width, digits_of};
+use crate::model::{Key, Model, Part, Width, digits_of};
 use crate::nearest::suggestion;
 use crate::symbol::KEY_ONLY;
 use proc_macro2::Ident;
@@ -28,7 +28,7 @@ pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
 /// Refuses `component(newest = desc(registerd_at))`.
 pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
     let known: Vec<_> = entity.fields.iter().map(|field| field.name.as_str()).collect();
-    for field in entity.components.iter().filter_map(|component| component.encoder.field()) {
+    for field in entity.components.iter().filter_map(|component| component.field()) {
         let name = field.unraw().to_string();
         if entity.field(&name).is_none() {
             mistake!(errors, field => "no field is called `{name}`", help = suggestion(&name, known.clone()));
@@ -36,16 +36,11 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
     }
 }
 
-fn literals_of<'k>(key: &'k Key<'_>) -> impl Iterator<Item = &'k String> {
-    std::iter::once(&key.template.start)
-        .chain(key.template.slots.iter().map(|slot| &slot.separator))
-}
-
 /// The service refuses a key with such a character.
 /// Refuses `row = "{a}/{b}"`.
 pub fn literals(key: &Key<'_>, errors: &mut Errors) {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
-    if let Some(c) = literals_of(key).flat_map(|literal| literal.chars()).find(forbidden) {
+    if let Some(c) = key.template.literals().flat_map(str::chars).find(forbidden) {
         mistake!(errors, key.template.literal => "the service forbids {c:?} in keys",
             help: "use another separator, such as `__` or `:`");
     }
@@ -200,7 +195,7 @@ pub fn defaults(model: &Model<'_>, errors: &mut Errors) {
     for Field { name, default, .. } in &model.entity.fields {
         let Some(Some(path)) = default else { continue };
         let sparse = |part: &Part<'_>| part.sparse().is_some_and(|own| own.name == *name);
-        if model.keys().flat_map(|key| &key.parts).any(sparse) {
+        if model.parts().any(sparse) {
             mistake!(errors, path => "`{name}` is part of a key, and its `default` would read `None` back as a value that no row is stored under",
                 help: "remove `default`, or make `{name}` a plain value");
         }

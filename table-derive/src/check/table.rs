@@ -1,9 +1,9 @@
 //! Rules over an entity's table: its name, and how its partitions and transactions spread the load.
 
-use crate::ast::Entity;
+use crate::ast::{Encoder, Entity};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
-use crate::model::{Encoder, Model, Part};
+use crate::model::{Model, Part};
 use syn::LitStr;
 
 /// The most operations of one transaction (service documentation).
@@ -51,7 +51,7 @@ pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
 /// What a component counts, as far as its type and encoder show. An integer in its plain form or with
 /// a width may be an id, but one with `asc` or `desc` is a sequence.
 fn grows(part: &Part<'_>) -> Option<&'static str> {
-    let field = part.field().filter(|_| !matches!(part.encoder, Encoder::Shard(_)))?;
+    let field = part.field().filter(|_| !part.is_shard())?;
     let ordered = part.encoder.is_ordered() || part.name != field.name;
     match part.kind() {
         Kind::Instant => Some("clock"),
@@ -63,15 +63,11 @@ fn grows(part: &Part<'_>) -> Option<&'static str> {
     }
 }
 
-fn is_shard(part: &&Part<'_>) -> bool {
-    matches!(part.encoder, Encoder::Shard(_))
-}
-
 /// Rows of one partition share one server, whatever their RowKeys are.
 /// Refuses `row = "{bucket}__{id}"` with `component(bucket = shard(id, 16))`.
 pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
     for key in model.rows.iter().chain(&model.guards) {
-        if let Some(Part { name, .. }) = key.parts.iter().find(is_shard) {
+        if let Some(Part { name, .. }) = key.parts.iter().find(|part| part.is_shard()) {
             mistake!(errors, key.template.literal => "shard `{name}` in a RowKey does not spread the load",
                 help: "write `{{{name}}}` in `partition`");
         }
@@ -81,7 +77,9 @@ pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
 /// A second shard only multiplies the partitions, as a larger number of shards does.
 /// Refuses `partition = "{a}__{b}"` where both are shards.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
-    if let Some(Part { name, .. }) = model.partition.parts.iter().filter(is_shard).nth(1) {
+    if let Some(Part { name, .. }) =
+        model.partition.parts.iter().filter(|part| part.is_shard()).nth(1)
+    {
         mistake!(errors, model.partition.template.literal => "`{name}` is a second shard in one PartitionKey",
             help: "remove one of them, and give the other more shards");
     }

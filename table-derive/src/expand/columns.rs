@@ -1,8 +1,8 @@
 //! A row's columns as a type: its properties, to be named in filters.
 
 use crate::ast::{Entity, Field, Role, Row};
-use crate::expand::scope::doc;
-use crate::expand::types::EntityTypes;
+use crate::expand::scope::{doc, lints};
+use crate::expand::types::Types;
 use crate::model::Model;
 use crate::names;
 use proc_macro2::TokenStream;
@@ -14,15 +14,15 @@ fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e
 }
 
 /// The type of full rows' columns, and one for each partial row.
-pub fn column_types(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+pub fn column_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.entity.rows.iter().enumerate();
     rows.filter(|(index, row)| *index == model.canonical || !row.is_full())
-        .map(|(_, row)| column_type(types, row))
+        .map(|(_, row)| column_type(model, types, row))
         .collect()
 }
 
-fn column_type(types: &EntityTypes<'_>, row: &Row) -> TokenStream {
-    let (entity, krate) = (types.entity, &types.entity.krate);
+fn column_type(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
+    let (entity, krate) = (model.entity, &model.entity.krate);
     let rows = if row.is_full() { "full rows".to_owned() } else { format!("`{}`", row.name) };
     let docs = doc(format!(
         "The properties that {rows} can be filtered by. A filter saves transfer: the store reads \
@@ -33,18 +33,28 @@ fn column_type(types: &EntityTypes<'_>, row: &Row) -> TokenStream {
         let docs = doc(format!("`{property}`."));
         quote!(#docs #vis #ident: #krate::query::Column<#ty>,)
     });
-    types.columns_type(docs, &names::row_columns(entity, row), fields.collect())
+    let (vis, lints, name) =
+        (&entity.input.vis, lints(entity.input), names::row_columns(entity.input, row));
+    let (params, where_clause) = (types.params(), &types.where_clause);
+    let phantom = types.phantom().map(|phantom| quote!(__entity: #phantom,));
+    quote! {
+        #docs
+        #lints
+        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
+        #[allow(dead_code, deprecated, non_snake_case)]
+        #vis struct #name #params #where_clause { #(#fields)* #phantom }
+    }
 }
 
 /// The value of a row's columns. A full row has those of the canonical row.
-pub fn value(model: &Model<'_>, types: &EntityTypes<'_>, row: &Row) -> TokenStream {
+pub fn value(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
     let entity = model.entity;
     let canonical = &entity.rows[model.canonical];
     if row.is_full() && row.name != canonical.name {
         let canonical = types.row(canonical);
         return quote!(<#canonical as _orm::Row>::COLUMNS);
     }
-    let name = names::row_columns(entity, row);
+    let name = names::row_columns(entity.input, row);
     let fields = columns(entity, row)
         .map(|Field { ident, property, .. }| quote!(#ident: _orm::Column::new(#property),));
     let phantom = types.is_generic().then(|| quote!(__entity: _orm::PhantomData,));

@@ -3,7 +3,7 @@
 use crate::ast::Field;
 use crate::expand::property::slot;
 use crate::expand::scope::{hygienic, located};
-use crate::model::{Encoder, Key, Model, Part, Source, Width};
+use crate::model::{Key, Model, Part, Source, Width};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Path;
@@ -45,7 +45,7 @@ fn write_part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
-        Source::Field(field) if matches!(part.encoder, Encoder::Shard(_)) => {
+        Source::Field(field) if part.is_shard() => {
             let Field { ident, .. } = field;
             let shard = shard_of(field, &hygienic!(&self.#ident));
             write(hygienic!(&#shard))

@@ -1,37 +1,50 @@
 //! `KeyPart` and `Property` for an enum with codes, or for a newtype.
 
-use crate::expand::signature::{PropertyParts, code_key_part_impl, property_impl, sorted_impls};
+use crate::expand::types::Types;
 use crate::kind::{Kind, kind};
 use crate::variants::{Code, KeyPart};
 use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::quote;
 use syn::{DeriveInput, Field, Member, Type};
 
 pub fn impls(input: &DeriveInput, parsed: &KeyPart<'_>) -> TokenStream {
     match parsed {
         KeyPart::Codes(codes) => codes_impls(input, codes),
-        KeyPart::Newtype(field, member) => newtype_impls(input, field, member),
+        KeyPart::Newtype(field, member) => newtype_impls(&Types::of(input), field, member),
     }
 }
 
-fn codes_impls(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
-    let code_fn = code_fn(input, codes);
-    let key_part = code_key_part(input, codes);
+pub fn codes_impls(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
+    let types = &Types::of(input);
+    let code_fn = code_fn(types, codes);
+    let key_part = types.implement(quote!(_orm::KeyPart<_orm::Plain>), code_key_part(codes));
     let ascending =
         codes.is_sorted_by(|left, right| left.code.encode_utf16().lt(right.code.encode_utf16()));
-    let sorted = ascending.then(|| sorted_impls(input));
-    let property = code_property(input);
-    quote!(#code_fn #key_part #sorted #property)
+    // The traits that let ranges of variants be asked for.
+    let sorted = [quote!(SortedLast<_orm::Plain>), quote!(Sorted<_orm::Plain>), quote!(Ordered)];
+    let sorted = sorted
+        .into_iter()
+        .filter(|_| ascending)
+        .map(|name| types.implement(quote!(_orm::#name), TokenStream::new()));
+    let property = types.implement(quote!(_orm::Property), code_property());
+    quote! {
+        #code_fn
+        #[automatically_derived]
+        #key_part
+        #(#sorted)*
+        #[automatically_derived]
+        #property
+    }
 }
 
 /// The function from a variant to its code.
-fn code_fn(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
-    let ident = &input.ident;
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+fn code_fn(types: &Types<'_>, codes: &[Code<'_>]) -> TokenStream {
+    let (ident, ty) = (&types.input.ident, &types.ty);
+    let (params, where_clause) = (types.params(), &types.where_clause);
     let variants = codes.iter().map(|code| code.variant);
     let texts = codes.iter().map(|code| &code.code);
     quote! {
-        const fn __code #impl_generics (value: &#ident #ty_generics) -> &'static str #where_clause {
+        const fn __code #params (value: &#ty) -> &'static str #where_clause {
             match value {
                 #(#ident::#variants => #texts,)*
             }
@@ -39,8 +52,8 @@ fn code_fn(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
     }
 }
 
-/// `KeyPart` of an enum: the codes as they are.
-fn code_key_part(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
+/// The items of `KeyPart` of an enum: the codes as they are.
+fn code_key_part(codes: &[Code<'_>]) -> TokenStream {
     let units = |code: &Code<'_>| code.code.encode_utf16().count();
     let longest = codes.iter().map(units).max().unwrap_or_default();
     let fixed = codes.iter().all(|code| code.code.is_ascii() && units(code) == longest);
@@ -48,57 +61,80 @@ fn code_key_part(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
     let width = if fixed { quote!(Fixed(#longest)) } else { quote!(UpTo(#longest)) };
     let arms =
         codes.iter().map(|Code { variant, code, .. }| quote!(#code => _orm::Ok(Self::#variant),));
-    let decode = quote! {
-        match text {
-            #(#arms)*
-            _ => _orm::Err(_orm::KeyFault::Malformed),
+    quote! {
+        const WIDTH: _orm::Width = _orm::Width::#width;
+        const PREFIX_FREE: bool = true;
+        fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
+            key.literal(__code(self));
+            _orm::Ok(())
         }
-    };
-    code_key_part_impl(input, width, quote!(key.literal(__code(self)); _orm::Ok(())), decode)
+        fn decode(text: &str) -> _orm::Result<Self, _orm::KeyFault> {
+            match text {
+                #(#arms)*
+                _ => _orm::Err(_orm::KeyFault::Malformed),
+            }
+        }
+    }
 }
 
-/// `Property` of an enum: its code as text.
-fn code_property(input: &DeriveInput) -> TokenStream {
-    let parts = PropertyParts {
-        predicates: input.generics.where_clause.to_token_stream(),
-        write: quote!(out.string(__code(self))),
-        read: quote!(_orm::read_code(value, <Self as _orm::KeyPart<_orm::Plain>>::decode)),
-        absent: None,
-        edm: quote!(_orm::Ok(_orm::Some(_orm::Edm::from(__code(self))))),
-    };
-    property_impl(input, parts)
+/// The items of `Property` of an enum: its code as text.
+fn code_property() -> TokenStream {
+    property(
+        quote!(out.string(__code(self))),
+        quote!(_orm::read_code(value, <Self as _orm::KeyPart<_orm::Plain>>::decode)),
+        quote!(_orm::Ok(_orm::Some(_orm::Edm::from(__code(self))))),
+    )
+}
+
+/// The items of `Property` with these bodies.
+fn property(write: TokenStream, read: TokenStream, edm: TokenStream) -> TokenStream {
+    quote! {
+        fn write(&self, out: _orm::PropertyWriter<'_>) -> _orm::Result<(), _orm::PropertyFault> {
+            #write
+        }
+        fn read<'__de, __D: _orm::Deserializer<'__de>>(
+            value: __D,
+        ) -> _orm::Result<Self, __D::Error> {
+            #read
+        }
+        fn edm(&self) -> _orm::Result<_orm::Option<_orm::Edm>, _orm::PropertyFault> {
+            #edm
+        }
+    }
 }
 
 /// The traits of a newtype, which are those of its field.
-fn newtype_impls(input: &DeriveInput, field: &Field, member: &Member) -> TokenStream {
+fn newtype_impls(types: &Types<'_>, field: &Field, member: &Member) -> TokenStream {
     let inner = &field.ty;
-    let key_part = by_encoder(input, inner, "KeyPart", key_part_body(inner, member));
-    let sorted_last = by_encoder(input, inner, "SortedLast", TokenStream::new());
-    let sorted = by_encoder(input, inner, "Sorted", TokenStream::new());
-    let text_part = by_encoder(input, inner, "TextPart", text_part_body(inner));
-    let from_text = newtype_from_text(input, inner, member);
-    let property = newtype_property(input, inner, member);
-    let ordered = newtype_ordered(input, inner, member);
-    quote!(#key_part #sorted_last #sorted #text_part #from_text #property #ordered)
+    // By every encoder by which the field has it.
+    let keys = (quote!(__X), quote!(#inner));
+    // The higher-ranked bound makes it a condition: a newtype of a type that is no property can still
+    // be in keys.
+    let values = (TokenStream::new(), quote!(for<'__any> #inner));
+    let none = TokenStream::new;
+    let impls = [
+        if_field(types, &keys, quote!(KeyPart<__X>), key_part_body(inner, member)),
+        if_field(types, &keys, quote!(SortedLast<__X>), none()),
+        if_field(types, &keys, quote!(Sorted<__X>), none()),
+        if_field(types, &keys, quote!(TextPart<__X>), text_part_body(inner)),
+        if_field(types, &values, quote!(Property), newtype_property(inner, member)),
+        if_field(types, &values, quote!(Ordered), ordered_body(inner, member)),
+    ];
+    let from_text = newtype_from_text(types, inner, member);
+    quote!(#(#impls)* #from_text)
 }
 
-/// A trait of keys, by every encoder by which the field has it.
-fn by_encoder(input: &DeriveInput, inner: &Type, name: &str, body: TokenStream) -> TokenStream {
-    let (ident, name) = (&input.ident, format_ident!("{name}"));
-    let mut generics = input.generics.clone();
-    generics.params.push(syn::parse_quote!(__X));
-    let (impl_generics, _, _) = generics.split_for_impl();
-    let (_, ty_generics, where_clause) = input.generics.split_for_impl();
-    let predicates = where_clause.iter().flat_map(|clause| &clause.predicates);
+/// A trait of a newtype whose field has it.
+fn if_field(
+    types: &Types<'_>,
+    (param, field): &(TokenStream, TokenStream),
+    name: TokenStream,
+    body: TokenStream,
+) -> TokenStream {
+    let (ty, params, predicates) = (&types.ty, types.params_and(param.clone()), types.predicates());
     quote! {
         #[automatically_derived]
-        impl #impl_generics _orm::#name<__X> for #ident #ty_generics
-        where
-            #inner: _orm::#name<__X>,
-            #(#predicates,)*
-        {
-            #body
-        }
+        impl #params _orm::#name for #ty where #field: _orm::#name, #predicates { #body }
     }
 }
 
@@ -129,9 +165,9 @@ fn text_part_body(inner: &Type) -> TokenStream {
 }
 
 /// A newtype of text is given to a key as a literal.
-fn newtype_from_text(input: &DeriveInput, inner: &Type, member: &Member) -> Option<TokenStream> {
-    let ident = &input.ident;
-    (kind(inner) == Kind::Text && input.generics.params.is_empty()).then(|| {
+fn newtype_from_text(types: &Types<'_>, inner: &Type, member: &Member) -> Option<TokenStream> {
+    let ident = &types.input.ident;
+    (kind(inner) == Kind::Text && !types.is_generic()).then(|| {
         quote! {
             impl _orm::Value<#ident> for &str {
                 fn into_value(self) -> #ident {
@@ -142,41 +178,25 @@ fn newtype_from_text(input: &DeriveInput, inner: &Type, member: &Member) -> Opti
     })
 }
 
-/// The type's `where` clause with a bound on the field. The higher-ranked bound makes it a condition:
-/// a newtype of a type that is no property can still be in keys.
-fn where_field(input: &DeriveInput, inner: &Type, name: &str) -> TokenStream {
-    let name = format_ident!("{name}");
-    let predicates = input.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
-    quote!(where for<'__any> #inner: _orm::#name, #(#predicates,)*)
-}
-
-fn newtype_property(input: &DeriveInput, inner: &Type, member: &Member) -> TokenStream {
+fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
     let of = quote!(<#inner as _orm::Property>);
-    let absent = quote! {
+    let property = property(
+        quote!(#of::write(&self.#member, out)),
+        quote!(_orm::Ok(Self { #member: #of::read(value)? })),
+        quote!(#of::edm(&self.#member)),
+    );
+    quote! {
+        #property
         fn absent() -> _orm::Option<Self> {
             #of::absent().map(|value| Self { #member: value })
         }
-    };
-    let parts = PropertyParts {
-        predicates: where_field(input, inner, "Property"),
-        write: quote!(#of::write(&self.#member, out)),
-        read: quote!(_orm::Ok(Self { #member: #of::read(value)? })),
-        absent: Some(absent),
-        edm: quote!(#of::edm(&self.#member)),
-    };
-    property_impl(input, parts)
+    }
 }
 
-fn newtype_ordered(input: &DeriveInput, inner: &Type, member: &Member) -> TokenStream {
-    let ident = &input.ident;
-    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
-    let predicates = where_field(input, inner, "Ordered");
+fn ordered_body(inner: &Type, member: &Member) -> TokenStream {
     quote! {
-        #[automatically_derived]
-        impl #impl_generics _orm::Ordered for #ident #ty_generics #predicates {
-            fn is_rounded(&self) -> bool {
-                <#inner as _orm::Ordered>::is_rounded(&self.#member)
-            }
+        fn is_rounded(&self) -> bool {
+            <#inner as _orm::Ordered>::is_rounded(&self.#member)
         }
     }
 }

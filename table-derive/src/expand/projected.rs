@@ -3,18 +3,20 @@
 
 use crate::ast::{Entity, Field, Role};
 use crate::expand::property::read_type;
-use crate::expand::types::EntityTypes;
+use crate::expand::types::Types;
 use crate::kind;
 use crate::model::{Key, Model};
 use crate::names;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
         let property = if field.is_stored() { &*field.property } else { "" };
         let from_keys = from_keys(model, field);
-        types.field_impl(types.params(), (id(field), read_type(field)), property, from_keys)
+        let (id, ty) = (id(field), read_type(field));
+        let body = quote!(const PROPERTY: &'static str = #property; #from_keys);
+        types.implement(quote!(_orm::Field<#id, #ty>), body)
     });
     let stores = stores(model, types);
     quote!(#(#fields)* #stores)
@@ -30,22 +32,29 @@ fn id(field: &Field<'_>) -> Literal {
 }
 
 /// `Stores` of each row: every field for a full row, some for a partial one.
-fn stores(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
-        let this = &types.row_in(names::row(model.entity, row), quote!(__S));
+        let this = types.row_in(names::row(types.input, row), quote!(__S));
+        let implement = |params, what| {
+            types.implement_for(types.params_and(params), what, &this, TokenStream::new())
+        };
         if row.is_full() {
-            return types.stores_all_impl(this);
+            return implement(quote!(__S, const _ID: u64), quote!(_orm::Stores<_ID>));
         }
         let holds = |field: &&Field<'_>| {
             row.has_property(field) || model.partition.recovers(field) || key.recovers(field)
         };
         let fields = projected(model.entity).filter(holds);
-        fields.map(|field| types.stores_impl(this, id(field))).collect()
+        let stores = fields.map(|field| {
+            let id = id(field);
+            implement(quote!(__S), quote!(_orm::Stores<#id>))
+        });
+        stores.collect()
     });
     rows.collect()
 }
 
-/// `Field::told`, where rows do not store the field but their keys hold it.
+/// `Field::from_keys`, where rows do not store the field but their keys hold it.
 fn from_keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let ty = read_type(field);
     let value = from_partition(model, field).or_else(|| from_rows(model, field))?;

@@ -2,22 +2,19 @@
 
 use crate::ast::Field;
 use crate::expand::property::{finish, read_type, slot};
+use crate::expand::read::read_row_impl;
 use crate::expand::scope::{hygienic, located, located_tokens};
-use crate::expand::signature::{projected_from_row_impl, read_row_impl};
+use crate::expand::types::Types;
 use crate::names::field_id;
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::ext::IdentExt;
+use quote::{format_ident, quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
 pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
+    let types = &Types::of(input);
     let traits = fields.iter().map(|field| traits(input, field));
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let (ident, name) = (&input.ident, input.ident.unraw().to_string());
-    let (ty, where_clause) = (quote!(#ident #ty_generics), where_clause.to_token_stream());
-    let (consts, body) = (select(of, fields), read_row(of, fields));
-    let read_row = read_row_impl((impl_generics, ty, where_clause), (&name, Some(consts)), body);
-    let from_row = from_row(input, of, fields);
+    let read_row = read_row_impl(types, Some(select(of, fields)), read_row(of, fields));
+    let from_row = from_row(types, quote!(_orm::Row<Entity = #of>), fields);
     quote!(#(#traits)* #read_row #from_row)
 }
 
@@ -71,13 +68,15 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     }
 }
 
-/// `FromRow` of the entity's rows that hold every field.
-fn from_row(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
+/// `FromRow` of the rows of which `row` is a bound and that hold every field.
+pub fn from_row(types: &Types<'_>, row: TokenStream, fields: &[Field<'_>]) -> TokenStream {
     let stores = fields.iter().map(|field| {
         let stores = stores(field);
         quote_spanned!(located(field.ident)=> __R: #stores,)
     });
-    projected_from_row_impl(input, quote!(_orm::Row<Entity = #of>), stores.collect())
+    let (ty, params) = (&types.ty, types.params_and(quote!(__R: #row)));
+    let predicates = types.predicates();
+    quote!(impl #params _orm::FromRow<__R> for #ty where #(#stores)* #predicates {})
 }
 
 fn has(field: &Field<'_>) -> Ident {

@@ -3,32 +3,49 @@
 use crate::ast::{Field, Role};
 use crate::expand::property::{self, declared, group_trait, groups, read_type, slot};
 use crate::expand::scope::hygienic;
-use crate::expand::signature::{PropertiesParts, properties_impl};
+use crate::expand::types::Types;
 use proc_macro2::TokenStream;
 use syn::DeriveInput;
 
 pub fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
-    let (_, ty_generics, _) = input.generics.split_for_impl();
-    let writes = fields.iter().filter_map(property::write);
+    let types = &Types::of(input);
+    let (properties, slots_type) = (declared(fields), slots_type(types, fields));
+    let (writes, read) = (fields.iter().filter_map(property::write), read(fields));
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, value) = (field.ident, finish(index, field));
         hygienic!(#ident: #value)
     });
-    let parts = PropertiesParts {
-        properties: declared(fields),
-        slots: hygienic!(__Slots #ty_generics),
-        write: hygienic!(#(#writes)* _orm::Ok(())),
-        read: read(fields),
-        finish: hygienic!(_orm::Ok(Self { #(#values),* })),
+    let slots = types.with_args(hygienic!(__Slots));
+    let body = hygienic! {
+        const PROPERTIES: &'static [_orm::Declared] = #properties;
+        type Slots = #slots;
+        fn write(
+            &self,
+            name: &str,
+            out: &mut _orm::PropertiesWriter,
+        ) -> _orm::Result<(), _orm::PropertyError> {
+            #(#writes)*
+            _orm::Ok(())
+        }
+        fn read(
+            slots: &mut Self::Slots,
+            name: &str,
+            property: &str,
+            members: &mut _orm::Members<'_, '_>,
+        ) -> _orm::Read<bool> {
+            #read
+        }
+        fn finish(slots: Self::Slots, name: &str) -> _orm::Read<Self> {
+            _orm::Ok(Self { #(#values),* })
+        }
     };
-    let (slots, properties) = (slots_type(input, fields), properties_impl(input, parts));
-    hygienic!(#slots #properties)
+    let implement = types.implement(hygienic!(_orm::Properties), body);
+    hygienic!(#slots_type #[automatically_derived] #[diagnostic::do_not_recommend] #implement)
 }
 
 /// The type that holds what was read so far, and its empty value.
-fn slots_type(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
-    let ident = &input.ident;
-    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+fn slots_type(of: &Types<'_>, fields: &[Field<'_>]) -> TokenStream {
+    let (ty, params, where_clause) = (&of.ty, of.params(), &of.where_clause);
     let stored = fields.iter().enumerate().filter(|(_, field)| field.is_stored());
     let slots: Vec<_> = stored.clone().map(|(index, _)| slot(index)).collect();
     let types = stored.map(|(_, field)| {
@@ -39,14 +56,17 @@ fn slots_type(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
             hygienic!(<#ty as _orm::#group>::Slots)
         }
     });
+    let default = hygienic! {
+        fn default() -> Self {
+            Self { #(#slots: _orm::Default::default(),)* __of: _orm::PhantomData }
+        }
+    };
+    let this = of.with_args(hygienic!(__Slots));
+    let default = of.implement_for(of.params(), hygienic!(_orm::Default), this, default);
     hygienic! {
         #[doc(hidden)]
-        pub struct __Slots #impl_generics #where_clause { #(#slots: #types,)* __of: _orm::PhantomData<fn() -> #ident #ty_generics> }
-        impl #impl_generics _orm::Default for __Slots #ty_generics #where_clause {
-            fn default() -> Self {
-                Self { #(#slots: _orm::Default::default(),)* __of: _orm::PhantomData }
-            }
-        }
+        pub struct __Slots #params #where_clause { #(#slots: #types,)* __of: _orm::PhantomData<fn() -> #ty> }
+        #default
     }
 }
 

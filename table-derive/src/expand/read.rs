@@ -4,18 +4,32 @@ use crate::ast::{Field, Role};
 use crate::expand::key::read_keys;
 use crate::expand::property::{self, group_call, groups, read_type, slot, version};
 use crate::expand::scope::hygienic;
-use crate::expand::signature::read_row_impl;
-use crate::expand::types::EntityTypes;
+use crate::expand::types::Types;
 use crate::kind;
 use crate::model::Model;
 use proc_macro2::{Literal, TokenStream};
-use syn::ext::IdentExt;
+use quote::quote;
 
-pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
-    let name = model.entity.input.ident.unraw().to_string();
-    let consts = metadata(&model.entity.fields);
-    let body = read_row(model);
-    read_row_impl((types.params(), &types.ty, &types.where_clause), (&name, consts), body)
+pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+    read_row_impl(types, metadata(&model.entity.fields), read_row(model))
+}
+
+/// `ReadRow`. `consts` are the constants that differ from the trait's defaults.
+pub fn read_row_impl(
+    types: &Types<'_>,
+    consts: Option<TokenStream>,
+    body: TokenStream,
+) -> TokenStream {
+    let name = types.name();
+    let body = hygienic! {
+        const NAME: &'static str = #name;
+        #consts
+        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
+            #body
+        }
+    };
+    let implement = types.implement(quote!(_orm::ReadRow), body);
+    quote!(#[automatically_derived] #implement)
 }
 
 /// The constant that asks for the types of properties, where a flattened group needs them.

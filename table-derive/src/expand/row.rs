@@ -1,11 +1,11 @@
 //! Each row as a type: a key that is given from left to right, with methods for each component.
 
-use crate::ast::Row;
+use crate::ast::{Encoder, Row};
 use crate::expand::columns;
 use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
 use crate::expand::scope::doc;
-use crate::expand::types::EntityTypes;
-use crate::model::{Encoder, Key, Model, Part};
+use crate::expand::types::Types;
+use crate::model::{Key, Model, Part};
 use crate::names;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 
 /// The type of each row.
-pub fn row_types(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
@@ -21,14 +21,17 @@ pub fn row_types(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
             row.name,
             described(key)
         ));
-        types.row_type(docs, &names::row(model.entity, row), key.template.literal.span())
+        let (krate, name) = (&model.entity.krate, names::row(types.input, row));
+        let (params, inner) =
+            (types.params_and(quote!(__S = ())), quote!(#krate::query::RowKey<__S>));
+        types.key_type(docs, &name, params, inner, key.template.literal.span())
     });
     rows.collect()
 }
 
 /// A type for each component. The type of an incomplete key names the component it needs next.
 pub fn component_types(model: &Model<'_>) -> Option<TokenStream> {
-    let (vis, module) = (&model.entity.input.vis, names::components(model.entity));
+    let (vis, module) = (&model.entity.input.vis, names::components(model.entity.input));
     let components: BTreeSet<_> =
         model.rows.iter().flat_map(|key| &key.parts).map(|part| &part.ident).collect();
     (!components.is_empty()).then(|| {
@@ -45,7 +48,7 @@ pub fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     match key.parts.get(given) {
         None => quote!(_orm::Complete),
         Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
-            let module = names::components(model.entity);
+            let module = names::components(model.entity.input);
             quote!(_orm::Open<#module::#ident>)
         }
         Some(Part { ident, .. }) => needs(ident).into_token_stream(),
@@ -61,7 +64,7 @@ fn needs(component: &Ident) -> Ident {
 /// Those short names. An import of the components' module would be ambiguous next to a glob import of
 /// another module of that name.
 pub fn states(model: &Model<'_>) -> TokenStream {
-    let module = names::components(model.entity);
+    let module = names::components(model.entity.input);
     let needed: BTreeSet<_> = model
         .rows
         .iter()
@@ -75,7 +78,7 @@ pub fn states(model: &Model<'_>) -> TokenStream {
     needed.into_iter().map(state).collect()
 }
 
-pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().enumerate().map(|(index, (row, key))| {
         let components = components(model, types, row, key);
         let traits = traits(model, types, index, row);
@@ -85,26 +88,48 @@ pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
 }
 
 /// `Query` and `Row` of one row.
-fn traits(model: &Model<'_>, types: &EntityTypes<'_>, index: usize, row: &Row) -> TokenStream {
-    let this = types.row_in(names::row(model.entity, row), quote!(__S));
+fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> TokenStream {
+    let this = types.row_in(names::row(types.input, row), quote!(__S));
     let of = (types.params_and(quote!(__S: _orm::KeyState)), &this);
-    let query =
-        types.query_impl(of, (types.row(row), quote!(__S::Class)), quote!(__S::keys(self.0)));
-    let columns = types.with_args(names::row_columns(model.entity, row));
-    let index = Literal::usize_unsuffixed(index);
-    let row = types.row_impl(&this, columns, (index, columns::value(model, types, row)));
+    let query = query(types, of, (types.row(row), quote!(__S::Class)), quote!(__S::keys(self.0)));
+    let columns = types.with_args(names::row_columns(types.input, row));
+    let (index, value) = (Literal::usize_unsuffixed(index), columns::value(model, types, row));
+    let ty = &types.ty;
+    let body = quote! {
+        type Entity = #ty;
+        type Columns = #columns;
+        const INDEX: usize = #index;
+        const COLUMNS: Self::Columns = #value;
+    };
+    let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);
     quote!(#query #row)
 }
 
+/// `Query` for the type `this`.
+pub fn query(
+    types: &Types<'_>,
+    (params, this): (TokenStream, &TokenStream),
+    (row, class): (TokenStream, TokenStream),
+    body: TokenStream,
+) -> TokenStream {
+    let body = quote! {
+        type Row = #row;
+        type Class = #class;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { #body }
+    };
+    let query = types.implement_for(params, quote!(_orm::Query), this, body);
+    quote!(#[diagnostic::do_not_recommend] #query)
+}
+
 /// The methods of each component, in the state in which it comes next.
-fn components(model: &Model<'_>, types: &EntityTypes<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
+fn components(model: &Model<'_>, types: &Types<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
     let (params, where_clause) = (types.params(), &types.where_clause);
-    let name = names::row(model.entity, row);
+    let name = names::row(types.input, row);
     let impls = key.parts.iter().enumerate().map(|(given, part)| {
         let this = types.row_in(&name, state(model, key, given));
         let next = types.row_in(&name, state(model, key, given + 1));
         let give = give(types, &name, key, given, next);
-        let range = range(types, key, given);
+        let range = range(types, key, given, model.entity.encode);
         let prefix = part.kind().may_be_text().then(|| prefix(types, key, given));
         quote!(impl #params #this #where_clause { #give #range #prefix })
     });
@@ -119,7 +144,7 @@ fn about(key: &Key<'_>, part: &Part<'_>, gives: &str, sample: String, class: &st
 
 /// `component(value)`.
 fn give(
-    types: &EntityTypes<'_>,
+    types: &Types<'_>,
     row: &Ident,
     key: &Key<'_>,
     given: usize,
@@ -130,42 +155,53 @@ fn give(
     let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
     let docs = about(key, part, "the", sample::given(key, given + 1), class(key, given + 1));
     let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
-    let body = quote!(#row(#part_of::push(self.0, #name, #ident, #separator) #phantom));
-    let method = types.component_fn(ident, (value, next), body);
-    quote!(#docs #method)
+    let vis = &types.input.vis;
+    quote! {
+        #docs
+        #vis fn #ident(self, #ident: #value) -> #next {
+            #row(#part_of::push(self.0, #name, #ident, #separator) #phantom)
+        }
+    }
 }
 
 /// `component_in(range)`.
-fn range(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
+fn range(types: &Types<'_>, key: &Key<'_>, given: usize, encode: bool) -> TokenStream {
     let part = &key.parts[given];
     let (name, part_of) = (&part.name, part.tokens());
     // Text sorts at the end of a key, unless escapes change its order.
-    let sorts_last = part.last && !types.entity.encode;
+    let sorts_last = part.last && !encode;
     let bound = if sorts_last { quote!(LastRangeOf) } else { quote!(RangeOf) };
-    let values = values(part, bound);
-    let docs = about(key, part, "a range of", sample::through(key, given), ROW_RANGE_QUERY);
-    let method = format_ident!("{}_in", part.ident.unraw());
     let body = quote!(#part_of::range(self.0, #name, range));
-    let method = types.last_component_fn(&method, ("range", values), body);
-    quote!(#docs #method)
+    last(types, key, given, ("in", "range", "a range of"), bound, body)
 }
 
 /// `component_starts_with(prefix)`.
-fn prefix(types: &EntityTypes<'_>, key: &Key<'_>, given: usize) -> TokenStream {
+fn prefix(types: &Types<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     let part = &key.parts[given];
     let Part { name, separator, .. } = part;
     let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-    let values = values(part, quote!(PrefixOf));
-    let docs = about(key, part, "the start of", sample::through(key, given), ROW_RANGE_QUERY);
-    let method = format_ident!("{}_starts_with", part.ident.unraw());
     let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #separator));
-    let method = types.last_component_fn(&method, ("prefix", values), body);
-    quote!(#docs #method)
+    last(types, key, given, ("starts_with", "prefix", "the start of"), quote!(PrefixOf), body)
 }
 
-/// The type of a range or prefix of a component, whose encoder is `Plain` where none is named.
-fn values(part: &Part<'_>, bound: TokenStream) -> TokenStream {
+/// A method that ends a key. Its argument names the component's encoder, if that is not `Plain`.
+fn last(
+    types: &Types<'_>,
+    key: &Key<'_>,
+    given: usize,
+    (ending, parameter, gives): (&str, &str, &str),
+    bound: TokenStream,
+    body: TokenStream,
+) -> TokenStream {
+    let part = &key.parts[given];
     let (ty, encoder) = (part.value_type(), part.encoder.tokens());
     let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
-    quote_spanned!(part.ident.span()=> impl _orm::#bound<#ty #by>)
+    let values = quote_spanned!(part.ident.span()=> impl _orm::#bound<#ty #by>);
+    let docs = about(key, part, gives, sample::through(key, given), ROW_RANGE_QUERY);
+    let (vis, parameter) = (&types.input.vis, format_ident!("{parameter}"));
+    let method = format_ident!("{}_{ending}", part.ident.unraw());
+    quote! {
+        #docs
+        #vis fn #method(self, #parameter: #values) -> _orm::Range<Self> { #body }
+    }
 }

@@ -2,8 +2,9 @@
 //! for them costs. What the derive cannot know, such as the codes of an enum, is a placeholder like
 //! `<sex>`.
 
+use crate::ast::Encoder;
 use crate::kind::Kind;
-use crate::model::{Encoder, Key, Part};
+use crate::model::{Key, Part};
 
 pub const PARTITION_QUERY: &str = "partition query";
 pub const POINT_QUERY: &str = "point query";
@@ -54,7 +55,7 @@ fn component(part: &Part<'_>) -> String {
         if descends { descending.to_owned() } else { ascending.to_owned() }
     };
     match part.kind() {
-        _ if part.field().is_none() || matches!(part.encoder, Encoder::Shard(_)) => unknown,
+        _ if part.field().is_none() || part.is_shard() => unknown,
         Kind::Unsigned(digits) => unsigned(part, digits),
         Kind::Signed(digits) => signed(part, digits),
         Kind::Text => text(part),

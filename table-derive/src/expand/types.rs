@@ -1,25 +1,27 @@
-//! An entity's type and the types generated for it, as generated code names them.
+//! A type and the types generated for it, as generated code names them.
 
-use crate::ast::{Entity, Row};
+use crate::ast::Row;
+use crate::expand::scope::{lints, relocated};
 use crate::names;
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::{DeriveInput, GenericParam};
 
-/// The entity's generics in every form that generated code needs.
-pub struct EntityTypes<'a> {
-    pub entity: &'a Entity<'a>,
+/// A type's generics in every form that generated code needs.
+pub struct Types<'a> {
+    pub input: &'a DeriveInput,
     /// Parameters with their bounds, without their defaults.
     params: Vec<TokenStream>,
     args: Vec<TokenStream>,
-    /// The entity's own type.
+    /// The type itself.
     pub ty: TokenStream,
     pub where_clause: TokenStream,
 }
 
-impl<'a> EntityTypes<'a> {
-    pub fn of(entity: &'a Entity<'a>) -> Self {
-        let DeriveInput { ident, generics, .. } = entity.input;
+impl<'a> Types<'a> {
+    pub fn of(input: &'a DeriveInput) -> Self {
+        let DeriveInput { ident, generics, .. } = input;
         let params = generics.params.iter().map(|param| {
             let mut param = param.clone();
             match &mut param {
@@ -36,7 +38,7 @@ impl<'a> EntityTypes<'a> {
         });
         let (_, ty_generics, where_clause) = generics.split_for_impl();
         Self {
-            entity,
+            input,
             params: params.collect(),
             args: args.collect(),
             ty: quote!(#ident #ty_generics),
@@ -44,51 +46,50 @@ impl<'a> EntityTypes<'a> {
         }
     }
 
+    /// The type's name, as runtime errors show it.
+    pub fn name(&self) -> String {
+        self.input.ident.unraw().to_string()
+    }
+
     pub fn is_generic(&self) -> bool {
         !self.params.is_empty()
     }
 
-    /// `<..>` after `impl` or in a declaration: the entity's parameters.
+    /// `<..>` after `impl` or in a declaration: the type's parameters.
     pub fn params(&self) -> TokenStream {
         self.params_and(TokenStream::new())
     }
 
-    /// The entity's parameters, then `more`.
+    /// The type's parameters, then `more`.
     pub fn params_and(&self, more: TokenStream) -> TokenStream {
         list(&self.params, more)
     }
 
-    /// The entity's arguments, then `more`.
-    fn args_and(&self, more: TokenStream) -> TokenStream {
-        list(&self.args, more)
-    }
-
-    /// A generated type with the entity's arguments.
+    /// A generated type with the type's arguments.
     pub fn with_args(&self, name: impl ToTokens) -> TokenStream {
-        let args = self.args_and(TokenStream::new());
-        quote!(#name #args)
+        self.row_in(name, TokenStream::new())
     }
 
     pub fn partition(&self) -> TokenStream {
-        self.with_args(names::partition(self.entity))
+        self.with_args(names::partition(self.input))
     }
 
     pub fn patch(&self) -> TokenStream {
-        self.with_args(names::patch(self.entity))
+        self.with_args(names::patch(self.input))
     }
 
     /// A row's type in its first state.
     pub fn row(&self, row: &Row) -> TokenStream {
-        self.with_args(names::row(self.entity, row))
+        self.with_args(names::row(self.input, row))
     }
 
     /// A row's type in that state.
     pub fn row_in(&self, name: impl ToTokens, state: TokenStream) -> TokenStream {
-        let args = self.args_and(state);
+        let args = list(&self.args, state);
         quote!(#name #args)
     }
 
-    /// A field that mentions the entity's parameters, for types in which no other field does.
+    /// A field that mentions the type's parameters, for types in which no other field does.
     pub fn phantom(&self) -> Option<TokenStream> {
         let ty = &self.ty;
         self.is_generic().then(|| quote!(::core::marker::PhantomData<fn() -> #ty>))
@@ -97,6 +98,51 @@ impl<'a> EntityTypes<'a> {
     /// The value of that field.
     pub fn phantom_value(&self) -> Option<TokenStream> {
         self.is_generic().then(|| quote!(, _orm::PhantomData))
+    }
+
+    /// The bounds of the `where` clause.
+    pub fn predicates(&self) -> TokenStream {
+        let predicates = self.input.generics.where_clause.iter();
+        let predicates = predicates.flat_map(|clause| &clause.predicates);
+        quote!(#(#predicates,)*)
+    }
+
+    /// An implementation for the type.
+    pub fn implement(&self, what: TokenStream, body: TokenStream) -> TokenStream {
+        self.implement_for(self.params(), what, &self.ty, body)
+    }
+
+    /// An implementation for `this` with these parameters and the type's bounds.
+    pub fn implement_for(
+        &self,
+        params: TokenStream,
+        what: TokenStream,
+        this: impl ToTokens,
+        body: TokenStream,
+    ) -> TokenStream {
+        let where_clause = &self.where_clause;
+        quote!(impl #params #what for #this #where_clause { #body })
+    }
+
+    /// A type that holds a key, shown where the key's template is.
+    pub fn key_type(
+        &self,
+        docs: TokenStream,
+        name: &Ident,
+        params: TokenStream,
+        key: TokenStream,
+        at: Span,
+    ) -> TokenStream {
+        let (vis, name) = (relocated(&self.input.vis, at), relocated(name, at));
+        let (lints, where_clause) = (lints(self.input), &self.where_clause);
+        let phantom = self.phantom().map(|phantom| quote!(, #phantom));
+        quote_spanned! {at=>
+            #docs
+            #lints
+            #[must_use]
+            #[derive(::core::fmt::Debug, ::core::clone::Clone)]
+            #vis struct #name #params (#key #phantom) #where_clause;
+        }
     }
 }
 

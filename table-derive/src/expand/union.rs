@@ -1,6 +1,5 @@
 //! `TableUnion`: an enum that a partition of several entity types is read into.
 
-use crate::expand::signature::{UnionParts, member_impl, union_impl};
 use crate::variants::UnionMember;
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -9,17 +8,42 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 pub fn impls(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
+    let (assertions, union) = (assertions(members), union(input, members));
+    let members = member_of(input, members);
+    quote!(#(#assertions)* #union #members)
+}
+
+/// `TableUnion`. Without members it reads no table.
+pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
+    let (ident, name) = (&input.ident, input.ident.unraw().to_string());
     let types = members.iter().map(|member| member.ty);
-    let first = types.clone().next();
-    let parts = UnionParts {
-        name: input.ident.unraw().to_string(),
-        table: quote!(<#first as _orm::Variant>::MEMBER.table),
-        members: types.map(|ty| quote!(<#ty as _orm::Variant>::MEMBER)).collect(),
-        read: read_member(members),
-    };
-    let (assertions, union) = (assertions(members), union_impl(input, parts));
-    let members = members.iter().map(|member| member_impl(input, member));
-    quote!(#(#assertions)* #union #(#members)*)
+    let table = types.clone().next();
+    let table =
+        table.map_or_else(|| quote!(""), |first| quote!(<#first as _orm::Variant>::MEMBER.table));
+    let read = read_member(members);
+    quote! {
+        #[automatically_derived]
+        impl _orm::TableUnion for #ident {
+            const NAME: &'static str = #name;
+            const TABLE: &'static str = #table;
+            const MEMBERS: &'static [_orm::UnionMember] = &[#(<#types as _orm::Variant>::MEMBER),*];
+            fn read_member(
+                member: usize,
+                row: &[u8],
+            ) -> _orm::Result<Self, _orm::PropertyError> {
+                #read
+            }
+        }
+    }
+}
+
+/// `MemberOf` of each member: the union reads this entity type.
+pub fn member_of(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
+    let ident = &input.ident;
+    let types = members.iter().map(|member| member.ty);
+    quote! {
+        #(#[diagnostic::do_not_recommend] impl _orm::MemberOf<#ident> for #types {})*
+    }
 }
 
 /// The body of `read_member`, by the number of the variant.

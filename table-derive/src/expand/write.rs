@@ -6,55 +6,77 @@ use crate::expand::key::{
 };
 use crate::expand::property;
 use crate::expand::scope::hygienic;
-use crate::expand::signature::TableEntityParts;
-use crate::expand::types::EntityTypes;
+use crate::expand::types::Types;
 use crate::model::{Key, Model, Part};
 use crate::names;
 use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
-pub fn impls(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (constants, longest_keys) = longest_keys(model, types.is_generic());
     let assertions = assertions(model);
     // Assertions about a type parameter run where a key of that type is written.
     let (outside, inside) =
         if types.is_generic() { (vec![], Some(deferred(&assertions))) } else { (assertions, None) };
-    let partition_key = write_partition_key(model);
-    let row_key = write_row_key(model);
-    let properties = write_properties(model);
-    let parts = TableEntityParts {
-        table: model.entity.table.to_token_stream(),
-        partition: model.partition.template.text.to_token_stream(),
-        escape: escape(model),
-        rows: row_templates(model),
-        guards: guards(model),
-        longest_keys,
-        flags: flags(model),
-        canonical: types.row(&model.entity.rows[model.canonical]),
-        encode_partition_key: hygienic!(#inside #partition_key _orm::Ok(())),
-        encode_row_key: hygienic!(#row_key _orm::Ok(true)),
-        encode_properties: hygienic!(#properties _orm::Ok(())),
-        set_version: set_version(&model.entity.fields),
-    };
-    let table_entity = types.table_entity_impl(parts);
+    let body = table_entity(model, types, &longest_keys, inside);
+    let table_entity = types.implement(quote!(_orm::TableEntity), body);
     let full_rows = full_rows(model, types);
     quote! {
         #(const _: () = #outside)*
         #constants
+        #[automatically_derived]
+        #[diagnostic::do_not_recommend]
         #table_entity
         #full_rows
     }
 }
 
+/// The items of `TableEntity`.
+fn table_entity(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    longest_keys: &[TokenStream],
+    assertions: Option<TokenStream>,
+) -> TokenStream {
+    let (table, partition) = (&model.entity.table, &model.partition.template.text);
+    let (escape, rows, guards) = (escape(model), row_templates(model), guards(model));
+    let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
+    let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
+    let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
+    hygienic! {
+        const TABLE: &'static str = #table;
+        const PARTITION: &'static str = #partition;
+        #escape
+        const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
+        #guards
+        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[#(#longest_keys),*];
+        #flags
+        type Canonical = #canonical;
+        fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
+            #assertions
+            #partition_key
+            _orm::Ok(())
+        }
+        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+            #row_key
+            _orm::Ok(true)
+        }
+        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+            #properties
+            _orm::Ok(())
+        }
+        #set_version
+    }
+}
+
 /// The constant that lets keys hold all text.
 fn escape(model: &Model<'_>) -> Option<TokenStream> {
-    model.entity.encode.then(|| {
-        quote!(
-            const ESCAPE: _orm::Escape = _orm::Escape::Encode;
-        )
-    })
+    let encode = quote!(
+        const ESCAPE: _orm::Escape = _orm::Escape::Encode;
+    );
+    model.entity.encode.then_some(encode)
 }
 
 /// The values of `ROWS`.
@@ -155,9 +177,7 @@ fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
     for key in model.keys() {
         let span = key.template.literal.span();
         for part in of_unknown_width(model, key) {
-            if part.separator.is_empty()
-                && key.parts.last().is_some_and(|last| last.name != part.name)
-            {
+            if part.separator.is_empty() && !part.last {
                 let width = width(part);
                 assertions.push(quote_spanned!(span=> _orm::assert_fixed_width(#width);));
             }
@@ -181,11 +201,13 @@ fn deferred(assertions: &[TokenStream]) -> TokenStream {
 }
 
 /// `FromRow` of each row that stores the whole entity.
-fn full_rows(model: &Model<'_>, types: &EntityTypes<'_>) -> TokenStream {
+fn full_rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let full = model.entity.rows.iter().filter(|row| row.is_full());
     full.map(|row| {
-        let row = types.row_in(names::row(model.entity, row), quote!(__S));
-        types.full_row_impl(types.params_and(quote!(__S)), row)
+        let row = types.row_in(names::row(types.input, row), quote!(__S));
+        let (params, from) = (types.params_and(quote!(__S)), quote!(_orm::FromRow<#row>));
+        let implement = types.implement_for(params, from, &types.ty, TokenStream::new());
+        quote!(#[diagnostic::do_not_recommend] #implement)
     })
     .collect()
 }
