@@ -5,6 +5,7 @@ mod key_mismatch;
 mod loaded;
 mod query;
 mod read;
+mod row_head;
 mod row_templates;
 mod rows;
 mod skip;
@@ -22,12 +23,13 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
 #[doc(hidden)]
 pub use query::{Field, Stores};
 pub use read::{FromRow, ReadRow};
+pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use key_mismatch::{ReadBackError, read_entity};
 pub(crate) use query::{canonical_rows, keys_of};
-pub(crate) use read::{AnyRow, read_etag, read_page, read_row, split_page};
+pub(crate) use read::{read_etag, read_page, read_row, read_row_in_context, split_page};
 pub(crate) use row_templates::{canonical, name_of, rows_of, template_of};
 pub(crate) use rows::{body, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};

@@ -1,10 +1,12 @@
 //! The error of a call: what was refused, and what to do.
 
+#[cfg(feature = "distributed")]
 mod distributed_scan;
 mod rejection;
 mod scan;
 mod transaction;
 
+#[cfg(feature = "distributed")]
 pub use distributed_scan::DistributedScanError;
 pub use rejection::Rejection;
 pub use scan::ScanError;
@@ -16,6 +18,7 @@ use crate::layer::LayerError;
 use crate::model::TableNameError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
+#[cfg(feature = "distributed")]
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoreError};
 use rejection::{absent_text, taken_text};
@@ -36,10 +39,12 @@ pub enum Error {
     /// A scan that cannot be run as it was asked for.
     #[error(transparent)]
     Scan(#[from] ScanError),
-    /// A scan by many machines that cannot be started or worked on as it was asked for.
+    /// A scan by many machines that cannot be started, or worked on, with its options.
+    #[cfg(feature = "distributed")]
     #[error(transparent)]
     DistributedScan(#[from] DistributedScanError),
-    /// What a queue has refused.
+    /// The refusal of a queue.
+    #[cfg(feature = "distributed")]
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// Text that cannot name a table.

@@ -2,7 +2,7 @@
 
 use super::get::asking_for;
 use super::pages::{Pages, RowStream};
-use crate::entity::{AnyRow, FromRow, Invalid, Row, SkipUnreadable};
+use crate::entity::{FromRow, Invalid, Row, RowHead, SkipUnreadable};
 use crate::error::{Error, Result, RowCount};
 use crate::plan::{Plan, Step, TableClient};
 use crate::property::PropertyError;
@@ -156,7 +156,7 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         R: 'static,
     {
-        let mut pages = self.cast::<C, AnyRow>().ask(None);
+        let mut pages = self.cast::<C, RowHead>().ask(None);
         let mut rows = 0;
         while let Some(page) = pages.next().await? {
             rows += page.len();

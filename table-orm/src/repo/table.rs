@@ -1,9 +1,8 @@
 //! The untyped calls on one table, for tools.
 
-use super::Repo;
 use super::bulk::{BatchPolicy, Bulk};
 use super::pages::{Pages, RowStream};
-use crate::entity::{DynamicEntity, SkipUnreadable, TableEntity, read_row};
+use crate::entity::{DynamicEntity, SkipUnreadable, read_row};
 use crate::error::Result;
 use crate::model::{ETag, Metadata, TableName};
 use crate::plan::{CanonicalKey, Connection, Plan, Step, TableClient};
@@ -26,12 +25,6 @@ pub struct Table {
 impl Table {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
         Self { client: TableClient::untyped(connection, table, "DynamicEntity") }
-    }
-
-    /// The entities of type `E` in this table.
-    pub(crate) fn repo<E: TableEntity>(&self) -> Repo<E> {
-        let TableClient { connection, table, .. } = self.client.clone();
-        Repo::new(connection, table)
     }
 
     /// Point query.

@@ -56,38 +56,16 @@
 //! }
 //! ```
 
-mod answer;
-mod builder;
+mod api;
 mod checkpoint;
-mod commit;
+#[cfg(feature = "distributed")]
 pub mod distributed;
-mod estimate;
-mod key_model;
-mod limiter;
-mod pacer;
-mod page_keys;
-mod pages;
-mod place;
-mod prefix;
-mod range;
-mod read;
-mod report;
-mod run;
-mod skip;
-mod splitter;
-mod start;
-mod state;
-mod steal;
-mod stream;
+mod engine;
+mod pace;
 #[cfg(test)]
 mod tests;
-mod worker;
 
 pub use crate::error::ScanError;
-pub(crate) use builder::Serial;
-pub use builder::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
+pub use api::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, ScanPage, ScanStream, Untyped};
 pub use checkpoint::Checkpoint;
-pub use place::ScanKey;
-pub use report::ScanReport;
-pub use splitter::Splitter;
-pub use stream::{ScanPage, ScanStream};
+pub use engine::{ScanReport, Splitter};

@@ -1,7 +1,14 @@
 //! Waiting and chance: what calls that run at once share.
 
+mod backoff;
 mod keyed_lock;
 mod random;
+#[allow(dead_code, reason = "layers use what scans do not")]
+mod token_bucket;
 
+pub(crate) use backoff::Backoff;
 pub(crate) use keyed_lock::{KeyedLock, Permit};
 pub(crate) use random::Random;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use random::SplitMix64;
+pub(crate) use token_bucket::TokenBucket;

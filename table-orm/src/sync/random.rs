@@ -1,17 +1,41 @@
-//! A small generator of random numbers, the same in every version: a seed replays.
+//! Random numbers that replay: a seed gives the same numbers in every version.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state, every state a good start. Shared by
-/// the calls of a layer.
+/// SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state, every state a good start.
+#[derive(Debug, Clone)]
+pub(crate) struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// The sequence of a seed.
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// 64 random bits.
+    pub(crate) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to, not including, 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        // The upper 53 bits: as many as a double holds.
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// A generator that calls which run at once share.
 #[derive(Debug)]
-pub(crate) struct Random(Mutex<u64>);
+pub(crate) struct Random(Mutex<SplitMix64>);
 
 impl Random {
     /// The sequence of a seed.
     pub(crate) const fn seeded(seed: u64) -> Self {
-        Self(Mutex::new(seed))
+        Self(Mutex::new(SplitMix64::new(seed)))
     }
 
     /// A sequence that differs from run to run: the hasher's keys come from the system.
@@ -19,25 +43,24 @@ impl Random {
         Self::seeded(RandomState::new().hash_one(0))
     }
 
-    /// Any number.
+    /// 64 random bits.
     pub(crate) fn next(&self) -> u64 {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.state().next()
     }
 
     /// A number from 0 up to, not including, 1.
     pub(crate) fn unit(&self) -> f64 {
-        // The upper 53 bits: as many as a double holds.
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        self.state().unit()
     }
 
     /// A whole number below `bound`, 0 when that is 0.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn below(&self, bound: u64) -> u64 {
         self.next().checked_rem(bound).unwrap_or_default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, SplitMix64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

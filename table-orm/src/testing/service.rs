@@ -1,6 +1,6 @@
 //! The fake service: pages, latencies, partition servers, targets.
 
-use super::bucket::Bucket;
+use super::bucket::EntityBucket;
 use super::keys::KeySet;
 use super::random::Random;
 use crate::codec::write_string;
@@ -126,8 +126,8 @@ struct Inner {
 struct State {
     started: Option<Instant>,
     random: Random,
-    account: Option<Bucket>,
-    partitions: HashMap<usize, Bucket>,
+    account: Option<EntityBucket>,
+    partitions: HashMap<usize, EntityBucket>,
     figures: ServiceFigures,
     under_way: u64,
     queries: Vec<RowQuery>,
@@ -146,7 +146,7 @@ impl FakeService {
         let state = State {
             started: None,
             random: Random::new(settings.seed),
-            account: settings.account_target.map(Bucket::new),
+            account: settings.account_target.map(EntityBucket::new),
             partitions: HashMap::new(),
             figures: ServiceFigures::default(),
             under_way: 0,
@@ -215,7 +215,7 @@ impl FakeService {
         if let Some(target) = settings.partition_target {
             for (partition, rows) in &hot {
                 let bucket =
-                    state.partitions.entry(*partition).or_insert_with(|| Bucket::new(target));
+                    state.partitions.entry(*partition).or_insert_with(|| EntityBucket::new(target));
                 granted = granted && bucket.holds(now, *rows);
             }
         }

@@ -1,6 +1,6 @@
 //! A checkpoint in a file.
 
-use super::super::ScanError;
+use crate::error::ScanError;
 use crate::sync::Random;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ mod file;
 mod format;
 mod row;
 
-use super::worker::Shared;
+use super::engine::Shared;
 use crate::error::Result;
 use crate::repo::Table;
 use file::CheckpointFile;

@@ -3,9 +3,8 @@
 //! Invariant: every save is guarded by the ETag of what was loaded or saved before, so no scan
 //! overwrites another's progress.
 
-use super::super::ScanError;
 use crate::entity::DynamicEntity;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ScanError};
 use crate::model::{ETag, Edm, order};
 use crate::repo::Table;
 

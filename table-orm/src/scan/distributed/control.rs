@@ -3,9 +3,9 @@
 //! Invariant: rows first, messages second. A message only says where to look; one that is lost
 //! costs a lease, one that comes twice a look at its row.
 
-use super::backoff::{Tries, passes, patiently};
+use super::range_message::RangeMessage;
+use super::retry::{Tries, passes, patiently};
 use super::rows::{RangeRow, RangeState, ScanRow};
-use super::ticket::Ticket;
 use super::{LEASE, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
@@ -83,14 +83,19 @@ impl Control {
     pub async fn send(&self, range: &str, delay: Duration) -> Result<bool> {
         self.send_to(
             &self.queue,
-            Ticket { scan: self.scan.clone(), range: range.to_owned() },
+            RangeMessage { scan: self.scan.clone(), range: range.to_owned() },
             delay,
         )
         .await
     }
 
-    pub async fn send_to(&self, queue: &str, ticket: Ticket, delay: Duration) -> Result<bool> {
-        Ok(survivable(self.queues.send(queue, &ticket.text(), delay).await)?.is_some())
+    pub async fn send_to(
+        &self,
+        queue: &str,
+        target: RangeMessage,
+        delay: Duration,
+    ) -> Result<bool> {
+        Ok(survivable(self.queues.send(queue, &target.text(), delay).await)?.is_some())
     }
 
     /// Deletes a message that there is nothing to do for.
@@ -162,8 +167,8 @@ impl Control {
             });
             let messages = messages.await?;
             for message in &messages {
-                let own =
-                    Ticket::read(&message.text).is_some_and(|ticket| ticket.scan == self.scan);
+                let own = RangeMessage::read(&message.text)
+                    .is_some_and(|target| target.scan == self.scan);
                 if own {
                     survivable(self.queues.remove(&self.poison_queue, &message.receipt).await)?;
                 }

@@ -4,15 +4,15 @@
 //! shows. So whoever has lost a range never moves its cursor, whatever the clocks say; they only
 //! decide when another may try.
 
-use super::backoff::Tries;
 use super::control::{Control, may_have_changed, survivable};
+use super::range_message::RangeMessage;
+use super::retry::Tries;
 use super::rows::{RangeRow, RangeState, pair};
-use super::ticket::Ticket;
 use super::{LEASE, MOST_STALLS, SUSPICIOUS_STALLS, clock};
-use crate::entity::Loaded;
+use crate::entity::{Loaded, RowHead};
 use crate::error::{Error, Result};
 use crate::queue::{MAX_MESSAGE_BYTES, Message, QueueError, QueueErrorKind, Receipt};
-use crate::scan::place::{Place, ScanKey};
+use crate::scan::engine::Position;
 use futures_util::future::try_join_all;
 use std::pin::pin;
 use std::time::Duration;
@@ -33,13 +33,13 @@ pub(super) struct Lease<'a> {
 
 /// Why a worker no longer has a range.
 #[derive(Debug)]
-pub(super) enum Gone {
+pub(super) enum LeaseLost {
     /// Another has claimed it, or it was removed.
     Lost,
     Failed(Error),
 }
 
-impl From<Error> for Gone {
+impl From<Error> for LeaseLost {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
@@ -61,7 +61,7 @@ pub(super) enum Claim<'a> {
 impl Control {
     /// Takes on the range of a message, unless somebody else has it.
     pub async fn claim(&self, message: Message) -> Result<Claim<'_>> {
-        let Some(ticket) = Ticket::read(&message.text) else {
+        let Some(target) = RangeMessage::read(&message.text) else {
             // Another program's may be longer than what can be sent: its start tells whose it is,
             // and refusing it would end every worker that receives it.
             let text = cut(&message.text, MAX_MESSAGE_BYTES);
@@ -76,7 +76,7 @@ impl Control {
         let mut tries = Tries::new(&self.random);
         let mut counted = true;
         loop {
-            let row = self.load(&ticket.scan, RangeState::Open, &ticket.range).await?;
+            let row = self.load(&target.scan, RangeState::Open, &target.range).await?;
             let Some(mut row) = row else {
                 self.forget(&message.receipt).await?;
                 return Ok(Claim::Duplicate);
@@ -89,7 +89,7 @@ impl Control {
             if !left.is_zero() {
                 return self.turn_away(&message.receipt, left).await;
             }
-            if ticket.scan != self.scan {
+            if target.scan != self.scan {
                 // It comes back after its time-out, for a worker of that scan.
                 return Ok(Claim::Foreign);
             }
@@ -106,7 +106,7 @@ impl Control {
             }
             match self.ranges.save(&mut row).await {
                 Ok(_) if poisoned => {
-                    self.send_to(&self.poison_queue, ticket, Duration::ZERO).await?;
+                    self.send_to(&self.poison_queue, target, Duration::ZERO).await?;
                     self.forget(&message.receipt).await?;
                     return Ok(Claim::Poisoned);
                 }
@@ -154,7 +154,7 @@ impl<'a> Lease<'a> {
 
     /// Counts the claim of a suspicious range as a stall, before anything is done that may end the
     /// process.
-    pub async fn count_stall(&mut self) -> Result<(), Gone> {
+    pub async fn count_stall(&mut self) -> Result<(), LeaseLost> {
         let row = self.row.clone().into_inner();
         let (stalls, due) = (row.stalls + 1, clock::after(LEASE));
         self.write(RangeRow { stalls, due, ..row }, &[]).await?;
@@ -163,7 +163,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Does some work, while the lease is renewed. Once it is lost, the work is given up.
-    pub async fn keep<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
+    pub async fn keep<F: Future>(&mut self, work: F) -> Result<F::Output, LeaseLost> {
         let mut work = pin!(work);
         loop {
             match timeout_at(self.renewal, work.as_mut()).await {
@@ -174,11 +174,11 @@ impl<'a> Lease<'a> {
     }
 
     /// Renews the lease, if its time is over: as where the machine was asleep.
-    pub async fn check(&mut self) -> Result<(), Gone> {
+    pub async fn check(&mut self) -> Result<(), LeaseLost> {
         if self.row.lease_left().is_zero() { self.renew().await } else { Ok(()) }
     }
 
-    async fn renew(&mut self) -> Result<(), Gone> {
+    async fn renew(&mut self) -> Result<(), LeaseLost> {
         if let Some(receipt) = &mut self.receipt {
             let renewed = self.control.queues.renew(&self.control.queue, receipt, LEASE).await;
             let lost = |error: &QueueError| error.kind == QueueErrorKind::MessageLost;
@@ -195,7 +195,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Notes that a page was handled, up to that key.
-    pub async fn advance(&mut self, last: &ScanKey, rows: usize) -> Result<(), Gone> {
+    pub async fn advance(&mut self, last: &RowHead, rows: usize) -> Result<(), LeaseLost> {
         let row = self.handled(Some((last, rows)));
         self.write(row, &[]).await?;
         self.fresh = false;
@@ -203,7 +203,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Notes that the range is read to its end, after a last page perhaps.
-    pub async fn finish(mut self, page: Option<(&ScanKey, usize)>) -> Result<(), Gone> {
+    pub async fn finish(mut self, page: Option<(&RowHead, usize)>) -> Result<(), LeaseLost> {
         let row = RangeRow { state: RangeState::Done, owner: None, ..self.handled(page) };
         self.write(row, &[]).await?;
         if let Some(receipt) = &self.receipt {
@@ -214,7 +214,7 @@ impl<'a> Lease<'a> {
 
     /// Gives away parts of the range, which follow one another up to its end, or to where nothing
     /// is any more.
-    pub async fn split(&mut self, parts: &[(Place, Option<Place>)]) -> Result<(), Gone> {
+    pub async fn split(&mut self, parts: &[(Position, Option<Position>)]) -> Result<(), LeaseLost> {
         let Some((first, _)) = parts.first() else { return Ok(()) };
         let due = clock::after(LEASE);
         let row = self.row.clone().into_inner();
@@ -231,14 +231,19 @@ impl<'a> Lease<'a> {
     }
 
     /// Gives the range back, to be taken on at once: its worker was told to stop.
-    pub async fn give_back(mut self) -> Result<(), Gone> {
+    pub async fn give_back(mut self) -> Result<(), LeaseLost> {
         self.forgive();
         self.release(Duration::ZERO).await
     }
 
     /// Gives the range back after that error, to be taken on after a delay. Whether that counts
     /// against the range.
-    pub async fn fail(mut self, error: String, counts: bool, delay: Duration) -> Result<(), Gone> {
+    pub async fn fail(
+        mut self,
+        error: String,
+        counts: bool,
+        delay: Duration,
+    ) -> Result<(), LeaseLost> {
         if !counts {
             self.forgive();
         }
@@ -251,7 +256,7 @@ impl<'a> Lease<'a> {
         self.row.stalls -= i32::from(self.fresh && self.counted);
     }
 
-    async fn release(mut self, delay: Duration) -> Result<(), Gone> {
+    async fn release(mut self, delay: Duration) -> Result<(), LeaseLost> {
         let row = self.row.clone().into_inner();
         let due = clock::after(LEASE + delay);
         self.write(RangeRow { owner: None, due, ..row }, &[]).await?;
@@ -268,7 +273,7 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    fn handled(&self, page: Option<(&ScanKey, usize)>) -> RangeRow {
+    fn handled(&self, page: Option<(&RowHead, usize)>) -> RangeRow {
         let mut row = self.row.clone().into_inner();
         row.due = clock::after(LEASE);
         row.error = None;
@@ -282,7 +287,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Makes the row what it is to be, and inserts the parts split off, whatever becomes of answers.
-    async fn write(&mut self, wanted: RangeRow, parts: &[RangeRow]) -> Result<(), Gone> {
+    async fn write(&mut self, wanted: RangeRow, parts: &[RangeRow]) -> Result<(), LeaseLost> {
         let control = self.control;
         let mut tries = Tries::new(&control.random);
         loop {
@@ -298,7 +303,7 @@ impl<'a> Lease<'a> {
             }
             self.row = match found {
                 Some(row) if row.generation == wanted.generation => row,
-                _ => return Err(Gone::Lost),
+                _ => return Err(LeaseLost::Lost),
             };
             if *self.row == wanted || self.row.state != RangeState::Open {
                 return Ok(());

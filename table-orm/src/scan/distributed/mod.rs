@@ -29,22 +29,22 @@
 //! partition carry hundreds of workers (service documentation, "Scalability and performance
 //! targets").
 
-mod backoff;
 mod clock;
 mod config;
 mod control;
-mod hunger;
 mod lease;
 mod page;
 mod polling;
+mod range_message;
 mod reader;
 mod report;
+mod retry;
 mod rows;
 mod rows_left;
 mod scan;
+mod split_policy;
 #[cfg(test)]
 mod tests;
-mod ticket;
 mod worker;
 
 pub use crate::error::DistributedScanError;

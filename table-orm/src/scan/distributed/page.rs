@@ -1,6 +1,6 @@
 //! A page, as its handler gets it.
 
-use super::super::place::ScanKey;
+use crate::entity::RowHead;
 
 /// Which page it is: the same when it comes again.
 ///
@@ -18,7 +18,7 @@ pub struct PageId {
     /// The range's id. Ranges never overlap.
     pub range: String,
     /// The key of the page's first row.
-    pub first: ScanKey,
+    pub first: RowHead,
 }
 
 /// Rows of one range, in key order; none only where
@@ -31,5 +31,5 @@ pub struct WorkPage<T> {
     /// The rows.
     pub rows: Vec<T>,
     /// The key of the last one.
-    pub last: ScanKey,
+    pub last: RowHead,
 }

@@ -1,6 +1,6 @@
 //! What a worker has done, and how far a scan is.
 
-use super::super::place::ScanKey;
+use crate::entity::RowHead;
 
 /// What one worker has done for a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,12 +47,12 @@ pub struct PoisonedRange {
     /// The range's id, as in [`PageId`](super::PageId): its row in the control table is `p:<range>`.
     pub range: String,
     /// Where it begins.
-    pub from: ScanKey,
+    pub from: RowHead,
     /// Where it ends; `None` is the end of the table.
-    pub to: Option<ScanKey>,
+    pub to: Option<RowHead>,
     /// The last row that was handled: the page that failed lies behind it. `None` where that is the
     /// range's first.
-    pub last: Option<ScanKey>,
+    pub last: Option<RowHead>,
     /// The text of the last error, its first 500 characters; `None` where its workers ended without
     /// one.
     pub error: Option<String>,

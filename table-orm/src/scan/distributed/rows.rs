@@ -3,9 +3,10 @@
 //! Invariant: the open ranges never overlap, and hold all that is not delivered. Every change of a range is one
 //! entity group transaction, guarded by its row's ETag.
 
-use super::super::place::{Place, ScanKey};
 use super::{LEASE, PoisonedRange, clock};
+use crate::entity::RowHead;
 use crate::model::DateTime;
+use crate::scan::engine::Position;
 use std::fmt::Display;
 use std::time::Duration;
 use table_derive::{KeyPart, TableEntity};
@@ -83,7 +84,13 @@ pub(super) struct RangeRow {
 
 impl RangeRow {
     /// A range that nobody works on yet.
-    pub fn new(scan: &str, range: String, from: &Place, to: Option<&Place>, due: DateTime) -> Self {
+    pub fn new(
+        scan: &str,
+        range: String,
+        from: &Position,
+        to: Option<&Position>,
+        due: DateTime,
+    ) -> Self {
         Self {
             scan: scan.to_owned(),
             state: RangeState::Open,
@@ -102,19 +109,19 @@ impl RangeRow {
     }
 
     /// Where the rows begin that are not handled.
-    pub fn start(&self) -> Place {
+    pub fn start(&self) -> Position {
         match &self.cursor {
-            Some(cursor) => Place::after(&key(cursor)),
+            Some(cursor) => Position::after(&key(cursor)),
             None => self.begin(),
         }
     }
 
-    pub fn begin(&self) -> Place {
-        Place::new(&self.from.0, &self.from.1)
+    pub fn begin(&self) -> Position {
+        Position::new(&self.from.0, &self.from.1)
     }
 
-    pub fn end(&self) -> Option<Place> {
-        self.to.as_ref().map(|(pk, rk)| Place::new(pk, rk))
+    pub fn end(&self) -> Option<Position> {
+        self.to.as_ref().map(|(pk, rk)| Position::new(pk, rk))
     }
 
     /// What its status tells, where it was put aside.
@@ -145,11 +152,11 @@ pub(super) fn error_text(error: &impl Display) -> String {
     }
 }
 
-fn key((partition_key, row_key): &Pair) -> ScanKey {
-    ScanKey { partition_key: partition_key.clone(), row_key: row_key.clone() }
+fn key((partition_key, row_key): &Pair) -> RowHead {
+    RowHead { partition_key: partition_key.clone(), row_key: row_key.clone() }
 }
 
-pub(super) fn pair(place: &Place) -> Pair {
+pub(super) fn pair(place: &Position) -> Pair {
     (place.pk.clone(), place.rk.clone())
 }
 

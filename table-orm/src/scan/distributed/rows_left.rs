@@ -4,8 +4,8 @@
 //! one that nobody has begun is as dense as the one before it. Neither is taken to be longer than
 //! all that lies before it, since lines may go on where keys do not.
 
-use super::super::key_model::KeyModels;
 use super::rows::{Pair, RangeRow, RangeState};
+use crate::scan::engine::KeyModels;
 
 /// The rows left in these ranges, which are all of a scan; `None` where they do not tell.
 pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {

@@ -1,19 +1,19 @@
 //! A scan by many machines as it is asked for, and the calls of whoever looks after it.
 
-use super::super::builder::Scan;
-use super::super::splitter::Splitter;
-use super::super::state::Rules;
-use super::backoff::{Tries, passes, patiently};
 use super::config::first_ranges;
 use super::control::{Control, may_have_changed};
+use super::range_message::is_id;
+use super::retry::{Tries, passes, patiently};
 use super::rows::{RangeRow, RangeState, ScanRow, VERSION};
 use super::rows_left::rows_left;
-use super::ticket::is_id;
 use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
-use crate::entity::ReadRow;
+use crate::entity::{ReadRow, TableEntity};
 use crate::error::{Error, Result};
+use crate::plan::TableClient;
 use crate::queue::{QueueError, QueueErrorKind, Queues, check_name};
-use crate::repo::Table;
+use crate::repo::{Repo, Table};
+use crate::scan::api::Scan;
+use crate::scan::engine::{Rules, Splitter};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -320,5 +320,13 @@ impl Control {
             }
             Some(row) => Ok(row),
         }
+    }
+}
+
+impl Table {
+    /// The entities of type `E` in this table.
+    fn repo<E: TableEntity>(&self) -> Repo<E> {
+        let TableClient { connection, table, .. } = self.client.clone();
+        Repo::new(connection, table)
     }
 }

@@ -3,30 +3,26 @@
 //! Invariant: a page is noted as done after its handler has returned, and before the next of its
 //! range is read.
 
-use super::super::place::ScanKey;
-use super::super::skip::Skipping;
-use super::super::state::State;
-use super::super::worker::Shared;
-use super::backoff::passes;
 use super::control::Control;
-use super::hunger::{Hunger, Looks};
-use super::lease::{Gone, Lease};
+use super::lease::{Lease, LeaseLost};
 use super::page::{PageId, WorkPage};
 use super::polling::{Polled, Polling};
 use super::reader::{RangeReader, ReadPage};
 use super::report::WorkerReport;
+use super::retry::passes;
 use super::rows::error_text;
 use super::scan::DistributedScan;
-use crate::entity::ReadRow;
+use super::split_policy::{Looks, SplitPolicy};
+use crate::entity::{ReadRow, RowHead};
 use crate::error::{Error, Result};
-use crate::scan::read;
+use crate::scan::engine::{Shared, SkipRows, typed_rows};
 use crate::sync::Random;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, RwLock, watch};
 
@@ -88,20 +84,12 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
             .map_err(Error::from)?;
         let concurrency = rules.workers;
         let random = Random::seeded(control.random.next());
-        let shared = Shared {
-            store: Arc::clone(&self.scan.store),
-            entity: self.scan.entity,
-            row: self.scan.row,
-            read: read::rows::<T>,
-            skip: self.scan.skip.clone().map(Skipping::new),
-            state: Mutex::new(State::new(rules, random)),
-            work: Notify::new(),
-            pages: Notify::new(),
-        };
+        let skip = self.scan.skip.clone().map(SkipRows::new);
+        let shared = Shared::new(self.scan.source(), rules, typed_rows::<T>, skip, random);
         let worker = Worker {
             shared,
             splits: row.splits,
-            hunger: Hunger::default(),
+            split_policy: SplitPolicy::default(),
             continues: self.continues,
             handle: Mutex::new(handle),
             report: Mutex::default(),
@@ -114,37 +102,37 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     }
 }
 
-pub(super) struct Worker<T, H> {
-    pub control: Control,
+struct Worker<T, H> {
+    control: Control,
     shared: Shared<T>,
     splits: bool,
-    hunger: Hunger,
+    split_policy: SplitPolicy,
     continues: bool,
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
-    pub stopping: watch::Sender<bool>,
+    stopping: watch::Sender<bool>,
     /// Pages of ranges side by side, or the first page of one that others died of.
     turns: RwLock<()>,
     /// A message was sent that this worker, too, may receive.
-    pub split_off: Notify,
+    split_off: Notify,
 }
 
-/// What one of a worker's tasks has come to.
-pub(super) enum Event<'a, E> {
+/// What one of a worker's tasks has done.
+enum Event<'a, E> {
     Polled(Polling, Result<Polled<'a>>),
     /// A range was finished, lost or given back, or failed.
     Ended(Result<(), E>),
 }
 
 /// Why a range is given up.
-enum Trouble<E> {
-    Gone(Gone),
+enum RangeFailure<E> {
+    LeaseLost(LeaseLost),
     /// Its page: it may go better next time. Whether that counts against the range.
     Page(E, bool),
     Stopped,
 }
 
-impl<E: From<Error>> Trouble<E> {
+impl<E: From<Error>> RangeFailure<E> {
     /// A table that cannot be reached is no fault of the range.
     fn reading(error: Error) -> Self {
         let counts = !passes(&error);
@@ -152,9 +140,9 @@ impl<E: From<Error>> Trouble<E> {
     }
 }
 
-impl<E> From<Gone> for Trouble<E> {
-    fn from(gone: Gone) -> Self {
-        Self::Gone(gone)
+impl<E> From<LeaseLost> for RangeFailure<E> {
+    fn from(gone: LeaseLost) -> Self {
+        Self::LeaseLost(gone)
     }
 }
 
@@ -198,8 +186,17 @@ where
                 None => break,
                 Some(Event::Polled(polling, Ok(Polled::Leased(lease)))) => {
                     idle = Some(polling);
+                    self.report().claims += 1;
                     leases += 1;
                     tasks.push(Either::Right(self.range(*lease)));
+                }
+                Some(Event::Polled(polling, Ok(Polled::Duplicate))) => {
+                    idle = Some(polling);
+                    self.report().duplicates += 1;
+                }
+                Some(Event::Polled(polling, Ok(Polled::Poisoned))) => {
+                    idle = Some(polling);
+                    self.report().poisoned += 1;
                 }
                 Some(Event::Polled(polling, Ok(Polled::Nothing))) => idle = Some(polling),
                 Some(Event::Polled(_, Ok(Polled::Complete))) => self.report().complete = true,
@@ -227,6 +224,19 @@ where
         }
     }
 
+    /// Waits, then looks for a range to read.
+    async fn poll(&self, mut polling: Polling) -> Event<'_, E> {
+        let mut stopping = self.stopping.subscribe();
+        let stopped = pin!(stopping.wait_for(|stopping| *stopping));
+        polling.wait(select(stopped, pin!(self.split_off.notified()))).await;
+        let polled = if *self.stopping.borrow() {
+            Ok(Polled::Nothing)
+        } else {
+            polling.look(&self.control).await
+        };
+        Event::Polled(polling, polled)
+    }
+
     /// Reads a range to its end.
     async fn range(&self, mut lease: Lease<'_>) -> Event<'_, E> {
         let ended = match self.pages(&mut lease).await {
@@ -239,9 +249,9 @@ where
                     }
                 })
             }
-            Err(Trouble::Gone(gone)) => Err(gone),
-            Err(Trouble::Stopped) => lease.give_back().await,
-            Err(Trouble::Page(error, counts)) => {
+            Err(RangeFailure::LeaseLost(gone)) => Err(gone),
+            Err(RangeFailure::Stopped) => lease.give_back().await,
+            Err(RangeFailure::Page(error, counts)) => {
                 self.report().failures += 1;
                 let delay = FIRST_RETRY * (1 << lease.row.stalls.clamp(0, 5));
                 let released = lease.fail(error_text(&error), counts, delay).await;
@@ -253,17 +263,20 @@ where
         };
         Event::Ended(match ended {
             Ok(()) => Ok(()),
-            Err(Gone::Lost) => {
+            Err(LeaseLost::Lost) => {
                 self.report().lost += 1;
                 Ok(())
             }
-            Err(Gone::Failed(error)) => Err(error.into()),
+            Err(LeaseLost::Failed(error)) => Err(error.into()),
         })
     }
 
     /// Handles a range's pages. Returns the last key and the rows of the last page, which is
     /// handled, and not noted yet.
-    async fn pages(&self, lease: &mut Lease<'_>) -> Result<Option<(ScanKey, usize)>, Trouble<E>> {
+    async fn pages(
+        &self,
+        lease: &mut Lease<'_>,
+    ) -> Result<Option<(RowHead, usize)>, RangeFailure<E>> {
         let mut reader = RangeReader::new(
             &self.shared,
             &self.control.random,
@@ -274,7 +287,7 @@ where
         if lease.is_suspicious() {
             alone = Some(lease.keep(self.turns.write()).await?);
             if *self.stopping.borrow() {
-                return Err(Trouble::Stopped);
+                return Err(RangeFailure::Stopped);
             }
             lease.count_stall().await?;
         }
@@ -285,7 +298,7 @@ where
                 None => Some(lease.keep(self.turns.read()).await?),
             };
             let read = self.unless_stopped(lease.keep(reader.next())).await??;
-            let read = read.map_err(Trouble::reading)?;
+            let read = read.map_err(RangeFailure::reading)?;
             let Some(ReadPage { rows, first, last, is_last }) = read else { break };
             // Behind a page that others came to nothing at, the range stays as it is until it is done.
             let is_first_try = lease.row.stalls <= 1;
@@ -300,7 +313,7 @@ where
                 let page = WorkPage { id, rows, last: last.clone() };
                 (self.handle.lock().unwrap_or_else(PoisonError::into_inner))(page)
             };
-            lease.keep(handled).await?.map_err(|error| Trouble::Page(error, true))?;
+            lease.keep(handled).await?.map_err(|error| RangeFailure::Page(error, true))?;
             if is_last {
                 return Ok(Some((last, count)));
             }
@@ -317,10 +330,10 @@ where
         &self,
         lease: &mut Lease<'_>,
         reader: &mut RangeReader<'_, T>,
-    ) -> Result<bool, Trouble<E>> {
-        let waiting = self.control.has_waiting().await.map_err(Gone::from)?;
-        let split = lease.keep(reader.split(self.hunger.parts(waiting)));
-        let parts = self.unless_stopped(split).await??.map_err(Trouble::reading)?;
+    ) -> Result<bool, RangeFailure<E>> {
+        let waiting = self.control.has_waiting().await.map_err(LeaseLost::from)?;
+        let split = lease.keep(reader.split(self.split_policy.parts(waiting)));
+        let parts = self.unless_stopped(split).await??.map_err(RangeFailure::reading)?;
         if parts.is_empty() {
             return Ok(false);
         }
@@ -331,11 +344,11 @@ where
     }
 
     /// Does some work, or gives it up when the worker is told to stop.
-    async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, Trouble<E>> {
+    async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, RangeFailure<E>> {
         let mut stopping = self.stopping.subscribe();
         let stopped = pin!(stopping.wait_for(|stopping| *stopping));
         match select(stopped, pin!(work)).await {
-            Either::Left(_) => Err(Trouble::Stopped),
+            Either::Left(_) => Err(RangeFailure::Stopped),
             Either::Right((done, _)) => Ok(done),
         }
     }
@@ -350,10 +363,8 @@ where
     fn stop(&self) {
         self.stopping.send_replace(true);
     }
-}
 
-impl<T, H> Worker<T, H> {
-    pub fn report(&self) -> MutexGuard<'_, WorkerReport> {
+    fn report(&self) -> MutexGuard<'_, WorkerReport> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

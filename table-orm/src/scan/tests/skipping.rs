@@ -2,11 +2,9 @@
 
 use super::*;
 use crate::codec::Members;
-use crate::embedded::EmbeddedStore;
 use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::property::{PropertyFault, RowFault};
-use crate::queue::MemoryQueues;
 use std::sync::{Arc, Mutex};
 
 /// The key of a row, unless it is one of those that cannot be read.
@@ -179,16 +177,18 @@ fn pages_are_resumed_behind_what_was_left_out() {
     assert_eq!((rows, told.keys()), split(&service));
 }
 
+#[cfg(feature = "distributed")]
 #[test]
 fn machines_that_share_a_scan_are_not_held_up_by_what_cannot_be_read() {
     let (service, told) = (table(), Told::default());
     let rows = Mutex::new(Vec::new());
     run(async {
-        let control = Tables::new(EmbeddedStore::in_memory().unwrap());
+        let control = Tables::in_memory().unwrap();
         let name = TableName::new("scans").unwrap();
         control.create(&name).await.unwrap();
         let scan = told.by(scan(&service).cast::<Picky>());
-        let scan = scan.distributed("test", &control.table(name), MemoryQueues::new(), "copies");
+        let queues = crate::queue::MemoryQueues::new();
+        let scan = scan.distributed("test", &control.table(name), queues, "copies");
         scan.start().await.unwrap();
         let work = || {
             scan.work(|page| {

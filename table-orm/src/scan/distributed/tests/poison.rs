@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::embedded::EmbeddedStore;
+use crate::entity::RowHead;
 use crate::layer::Faults;
 use crate::queue::Queues as _;
+use crate::scan::Splitter;
 use crate::scan::distributed::rows::{RangeRow, RangeState};
 use crate::scan::distributed::{LEASE, MOST_LISTED, WorkerReport, clock};
-use crate::scan::place::Place;
+use crate::scan::engine::Position;
 use crate::scan::tests::run;
-use crate::scan::{ScanKey, Splitter};
 use crate::testing::{FakeService, KeySet, ServiceSettings};
 use crate::{Error, Tables};
 use std::sync::Arc;
@@ -213,7 +214,7 @@ fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
         assert_eq!(status.poisoned, 1);
         let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
         assert_eq!(range.error.as_deref(), Some("the runner 000242 has no name"));
-        let key = |pk: &str| ScanKey { partition_key: pk.to_owned(), row_key: String::new() };
+        let key = |pk: &str| RowHead { partition_key: pk.to_owned(), row_key: String::new() };
         assert!(range.from <= key("000242") && range.to.as_ref() > Some(&key("000242")));
         // It was handled up to the page that fails.
         assert_eq!(range.last, Some(key("000239")), "{range:?}");
@@ -239,7 +240,7 @@ fn a_range_that_workers_died_of_has_no_error_to_tell() {
         while timeout(seconds(100), world.work_on(&scan, seconds(3600))).await.is_err() {}
         let status = scan.status().await.unwrap();
         let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
-        assert_eq!((&range.from, &range.to), (&ScanKey::default(), &None));
+        assert_eq!((&range.from, &range.to), (&RowHead::default(), &None));
         assert_eq!((&range.last, &range.error), (&None, &None));
     });
 }
@@ -315,7 +316,7 @@ fn status_lists_a_hundred_ranges_and_counts_all() {
         world.scan().start().await.unwrap();
         let control = world.scan().control().unwrap();
         for at in (0..120).rev() {
-            let from = Place::partition(format!("{at:03}"));
+            let from = Position::partition(format!("{at:03}"));
             let row = RangeRow::new("test", format!("{at}"), &from, None, clock::now());
             control.ranges.insert(&RangeRow { state: RangeState::Poisoned, ..row }).await.unwrap();
         }

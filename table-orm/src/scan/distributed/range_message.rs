@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 pub(super) const MAX_ID: usize = 80;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ticket {
+pub(super) struct RangeMessage {
     pub scan: String,
     pub range: String,
 }
 
-impl Ticket {
+impl RangeMessage {
     pub fn text(&self) -> String {
         let Self { scan, range } = self;
         format!(r#"{{"scan":"{scan}","range":"{range}"}}"#)
     }
 
-    /// The ticket in a message; `None` where it holds something else.
+    /// The target in a message; `None` where it holds something else.
     pub fn read(text: &str) -> Option<Self> {
-        let ticket: Self = serde_json::from_str(text).ok()?;
-        (is_id(&ticket.scan) && is_id(&ticket.range)).then_some(ticket)
+        let target: Self = serde_json::from_str(text).ok()?;
+        (is_id(&target.scan) && is_id(&target.range)).then_some(target)
     }
 }
 
@@ -39,12 +39,12 @@ mod tests {
 
     #[test]
     fn a_message_stays_under_200_bytes_and_comes_back() {
-        let ticket = Ticket { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
-        let in_base64 = ticket.text().len().div_ceil(3) * 4;
+        let target = RangeMessage { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
+        let in_base64 = target.text().len().div_ceil(3) * 4;
         assert!(in_base64 < 200, "{in_base64}");
-        assert_eq!(Ticket::read(&ticket.text()), Some(ticket));
+        assert_eq!(RangeMessage::read(&target.text()), Some(target));
         for text in ["", "{}", "hello", r#"{"scan":"a/b","range":"1"}"#] {
-            assert_eq!(Ticket::read(text), None, "{text}");
+            assert_eq!(RangeMessage::read(text), None, "{text}");
         }
     }
 }

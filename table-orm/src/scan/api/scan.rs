@@ -1,21 +1,13 @@
 //! A scan as it is asked for.
 
-use super::checkpoint::Checkpoint;
-use super::key_model::splits;
-use super::place::{bounds, max, min, span};
-use super::splitter::Splitter;
-use super::state::Rules;
-use crate::entity::{
-    DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadable, TableEntity, canonical_rows,
-};
-use crate::error::{Error, Result, ScanError};
-use crate::key::forbidden_in;
-use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, TableName, order};
-use crate::plan::{Plan, Step};
+use crate::entity::{DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadable};
+use crate::error::Result;
+use crate::model::TableName;
 use crate::property::PropertyError;
 use crate::query::{Condition, Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
+use crate::scan::checkpoint::Checkpoint;
+use crate::scan::engine::Splitter;
 use crate::store::Store;
-use crate::sync::Random;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -87,37 +79,26 @@ pub enum Untyped {}
 #[must_use = "nothing is sent until `stream`, `on_page`, `collect` or another last method"]
 #[derive(Debug)]
 pub struct Scan<T, R = Untyped> {
-    pub(super) store: Arc<dyn Store>,
-    table: TableName,
-    pub(super) entity: &'static str,
-    pub(super) row: usize,
+    pub(in crate::scan) store: Arc<dyn Store>,
+    pub(in crate::scan) table: TableName,
+    pub(in crate::scan) entity: &'static str,
+    pub(in crate::scan) row: usize,
     /// Its partition span is the range asked for, without the prefix.
-    pub(super) query: Result<RowQuery, Invalid>,
-    prefix: String,
-    page_size: Option<usize>,
-    pub(super) splitter: Splitter,
-    rounds: (u32, u32),
-    workers: usize,
-    pub(super) handlers: usize,
-    pub(super) ordered: bool,
-    pub(super) limit: Option<usize>,
-    pub(super) skip: Option<SkipUnreadable>,
-    pub(super) checkpoint: Option<Checkpoint>,
+    pub(in crate::scan) query: Result<RowQuery, Invalid>,
+    pub(in crate::scan) prefix: String,
+    pub(in crate::scan) page_size: Option<usize>,
+    pub(in crate::scan) splitter: Splitter,
+    pub(in crate::scan) rounds: (u32, u32),
+    pub(in crate::scan) workers: usize,
+    pub(in crate::scan) handlers: usize,
+    pub(in crate::scan) ordered: bool,
+    pub(in crate::scan) limit: Option<usize>,
+    pub(in crate::scan) skip: Option<SkipUnreadable>,
+    pub(in crate::scan) checkpoint: Option<Checkpoint>,
     /// Of the waits; `None` draws them from the system.
-    seed: Option<u64>,
-    reason: String,
-    read: PhantomData<fn() -> (T, R)>,
-}
-
-/// A scan as one query, with what it takes to send it and to read its rows.
-pub(crate) struct Serial {
-    pub store: Arc<dyn Store>,
-    pub table: TableName,
-    pub entity: &'static str,
-    pub row: usize,
-    pub query: Result<RowQuery>,
-    pub limit: Option<usize>,
-    pub skip: Option<SkipUnreadable>,
+    pub(in crate::scan) seed: Option<u64>,
+    pub(in crate::scan) reason: String,
+    pub(in crate::scan) read: PhantomData<fn() -> (T, R)>,
 }
 
 impl<T, R> Clone for Scan<T, R> {
@@ -137,7 +118,7 @@ impl<T, R> Clone for Scan<T, R> {
 }
 
 impl<T: ReadRow, R> Scan<T, R> {
-    fn with(
+    pub(super) fn with(
         store: Arc<dyn Store>,
         table: TableName,
         (entity, row): (&'static str, usize),
@@ -330,131 +311,6 @@ impl<T, R> Scan<T, R> {
         self.seed = Some(seed);
         self
     }
-
-    /// What waits are drawn from, so that scans throttled at a time do not come back at a time.
-    pub(super) fn random(&self) -> Random {
-        self.seed.map_or_else(Random::from_system, Random::seeded)
-    }
-
-    /// The scan as its workers carry it out, once all of it was checked.
-    pub(super) fn rules(self, select: Option<Names>, keys_only: bool) -> Result<Rules> {
-        let mut query = self.query?;
-        if self.workers == 0 {
-            return Err(ScanError::NoWorkers.into());
-        }
-        if self.workers > MAX_CONCURRENCY {
-            return Err(
-                ScanError::TooManyWorkers { given: self.workers, most: MAX_CONCURRENCY }.into()
-            );
-        }
-        if self.rounds.0 == 0 || self.rounds.1 == 0 {
-            return Err(ScanError::NoPagesPerPrefix.into());
-        }
-        query.top = match self.page_size.map(u16::try_from) {
-            None => None,
-            Some(Ok(rows @ 1..=MAX_PAGE_ROWS)) => Some(rows),
-            Some(_) => return Err(Error::PageSize(self.page_size.unwrap_or_default())),
-        };
-        let page = query.top.unwrap_or(MAX_PAGE_ROWS);
-        // Not where rows are left out: they would be read by as few.
-        if let Some(rows @ 1..) = self.limit.and_then(|limit| u16::try_from(limit).ok())
-            && rows < page
-            && self.skip.is_none()
-        {
-            query.top = Some(rows);
-        }
-        if let Some(character) = forbidden_in(&self.prefix) {
-            return Err(ScanError::PrefixCharacter { prefix: self.prefix, character }.into());
-        }
-        if let Splitter::Keys(keys) = &self.splitter
-            && let Some(key) = keys.iter().find(|key| !key.chars().all(splits))
-        {
-            return Err(ScanError::SplitKey(key.clone()).into());
-        }
-        let (lo, hi) = bounds(&query.keys.partition);
-        let lo = max(lo, self.prefix.clone());
-        let hi = min(hi, order::successor(&self.prefix));
-        if hi.as_ref().is_some_and(|hi| order::compare(&lo, hi).is_ge()) {
-            return Err(ScanError::EmptyRange { lower: lo, upper: hi }.into());
-        }
-        let rows = bounds(&query.keys.row);
-        query.keys.partition = span(&lo, hi.as_deref());
-        query.select = select;
-        // A range of partitions takes two comparisons beside those of the rows, a range of rows in
-        // one partition three in all.
-        let of_rows = usize::from(!rows.0.is_empty()) + usize::from(rows.1.is_some());
-        let comparisons = query.filter.as_ref().map_or(0, Filter::comparisons) + 3.max(2 + of_rows);
-        if comparisons > MAX_COMPARISONS {
-            return Err(Error::FilterTooLong(comparisons));
-        }
-        // The first rows in key order are found soonest one page after the other; so are a few of
-        // any, where each page holds some.
-        let in_turn = self.ordered && self.limit.is_some();
-        let splitter = if in_turn { Splitter::Serial } else { self.splitter };
-        let most = match self.limit {
-            _ if splitter == Splitter::Serial => 1,
-            Some(limit) if query.filter.is_none() => limit.div_ceil(page.into()).max(1),
-            _ => usize::MAX,
-        };
-        Ok(Rules {
-            query,
-            partitions: (lo, hi),
-            rows,
-            prefix: self.prefix,
-            splitter,
-            rounds: self.rounds,
-            workers: self.workers.min(most),
-            ordered: self.ordered,
-            keys_only,
-            limit: self.limit,
-        })
-    }
-}
-
-impl<T: ReadRow, R> Scan<T, R> {
-    /// The first request; those that follow depend on the keys it finds.
-    ///
-    /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for.
-    pub fn plan(&self) -> Result<Plan> {
-        let query = self.clone().rules(self.selected(), false)?.query;
-        let (limit, reason) = (self.limit, Some(self.reason.clone()));
-        Ok(Plan { steps: vec![Step::Read { query, limit, reason }] })
-    }
-
-    /// The properties to ask for: those `T` is made of, or those selected, and the keys.
-    pub(super) fn selected(&self) -> Option<Names> {
-        // The error is reported with the others.
-        let given = self.query.as_ref().ok().and_then(|query| query.select.clone());
-        let of_type =
-            || T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect::<Vec<_>>());
-        given.or_else(of_type).map(|mut names| {
-            for key in ["PartitionKey", "RowKey"] {
-                if !names.iter().any(|name| name == key) {
-                    names.push(Cow::Borrowed(key));
-                }
-            }
-            names
-        })
-    }
-}
-
-impl<T: ReadRow, R> Scan<T, R> {
-    /// The scan as one query.
-    pub(crate) fn serial(self) -> Serial {
-        let (store, table) = (Arc::clone(&self.store), self.table.clone());
-        let (entity, row, limit, select) = (self.entity, self.row, self.limit, self.selected());
-        let skip = self.skip.clone();
-        let query = self.rules(select, false).map(|rules| rules.query);
-        Serial { store, table, entity, row, query, limit, skip }
-    }
-}
-
-impl<E: TableEntity> Scan<E, E::Canonical> {
-    pub(crate) fn typed(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
-        let row = (E::NAME, <E::Canonical as Row>::INDEX);
-        Self::with(store, table, row, canonical_rows::<E>(), permit)
-    }
 }
 
 impl<T, R: Row> Scan<T, R> {
@@ -486,10 +342,6 @@ impl<T, R: Row> Scan<T, R> {
 }
 
 impl Scan<DynamicEntity> {
-    pub(crate) fn untyped(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
-        Self::with(store, table, (DynamicEntity::NAME, 0), Span::All, permit)
-    }
-
     /// Keeps the rows that meet a condition. The service evaluates it on every row it passes, so a
     /// filter saves transfer, not reading. Two filters must both hold. It may hold 12 comparisons.
     pub fn filter(self, filter: Filter) -> Self {

@@ -1,10 +1,12 @@
 //! Where a scan starts: at the typed or the untyped calls on one table.
 
-use super::Scan;
-use crate::entity::{DynamicEntity, TableEntity};
+use super::scan::Scan;
+use crate::entity::{DynamicEntity, ReadRow, Row, TableEntity, canonical_rows};
+use crate::model::TableName;
 use crate::plan::TableClient;
-use crate::query::ScanPermit;
+use crate::query::{ScanPermit, Span};
 use crate::repo::{Repo, Table, sent_by_last_method};
+use crate::store::Store;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
@@ -26,3 +28,16 @@ impl Table {
 }
 
 sent_by_last_method!(Scan<T, R>);
+
+impl<E: TableEntity> Scan<E, E::Canonical> {
+    pub(crate) fn typed(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
+        let row = (E::NAME, <E::Canonical as Row>::INDEX);
+        Self::with(store, table, row, canonical_rows::<E>(), permit)
+    }
+}
+
+impl Scan<DynamicEntity> {
+    pub(crate) fn untyped(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
+        Self::with(store, table, (DynamicEntity::NAME, 0), Span::All, permit)
+    }
+}

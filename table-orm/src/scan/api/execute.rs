@@ -1,24 +1,21 @@
 //! The methods that run a scan.
 
-use super::builder::{Names, Scan};
-use super::checkpoint::Saver;
-use super::read;
-use super::report::ScanReport;
-use super::run::Run;
-use super::skip::Skipping;
-use super::state::State;
+use super::run::ScanRun;
+use super::scan::{Names, Scan};
 use super::stream::{ScanPage, ScanStream};
-use super::worker::{ReadRows, Shared};
 use crate::entity::ReadRow;
 use crate::error::{Error, Result, RowCount};
 use crate::model::Metadata;
 use crate::query::{RowQuery, fingerprint};
+use crate::scan::checkpoint::Saver;
+use crate::scan::engine::{
+    ReadRows, ScanReport, ScanSource, Shared, SkipRows, no_rows, partition_keys, typed_rows,
+};
 use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesOrdered;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
-use tokio::sync::Notify;
+use std::sync::Arc;
 
 impl<T, R> Scan<T, R> {
     /// Reads all rows without their properties. Their number is `rows` of the report.
@@ -30,7 +27,7 @@ impl<T, R> Scan<T, R> {
     /// [`Error::Scan`] for a scan that cannot be run as asked for, or the store's refusal.
     pub async fn count(self) -> Result<ScanReport> {
         let select = vec!["PartitionKey".into(), "RowKey".into()];
-        let mut run = self.bare().run::<()>(Some(select), read::nothing, None, false)?;
+        let mut run = self.bare().run::<()>(Some(select), no_rows, None, false)?;
         while run.next().await?.is_some() {}
         Ok(run.shared.report())
     }
@@ -72,7 +69,7 @@ impl<T, R> Scan<T, R> {
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
         let select = vec!["PartitionKey".into()];
-        ScanStream::rows(self.bare().run(Some(select), read::partition_keys, None, true))
+        ScanStream::rows(self.bare().run(Some(select), partition_keys, None, true))
     }
 
     /// Without the types of properties, of which none are read.
@@ -81,38 +78,34 @@ impl<T, R> Scan<T, R> {
         self
     }
 
+    /// The rows that it reads.
+    pub(in crate::scan) fn source(&self) -> ScanSource {
+        ScanSource { store: Arc::clone(&self.store), entity: self.entity, row: self.row }
+    }
+
     fn run<U: Send + 'static>(
         self,
         select: Option<Names>,
         read: ReadRows<U>,
-        skip: Option<Skipping<U>>,
+        skip: Option<SkipRows<U>>,
         keys_only: bool,
-    ) -> Result<Run<U>> {
-        let (store, entity, row) = (Arc::clone(&self.store), self.entity, self.row);
+    ) -> Result<ScanRun<U>> {
+        let source = self.source();
         let checkpoint = self.checkpoint.clone();
         let random = self.random();
         let rules = self.rules(select, keys_only)?;
         let saver = checkpoint.map(|checkpoint| {
             Saver::new(checkpoint, rules.query.table.as_str(), fingerprint(&rules.query))
         });
-        let shared = Shared {
-            store,
-            entity,
-            row,
-            read,
-            skip,
-            state: Mutex::new(State::new(rules, random)),
-            work: Notify::new(),
-            pages: Notify::new(),
-        };
-        Ok(Run::new(Arc::new(shared), saver))
+        let shared = Shared::new(source, rules, read, skip, random);
+        Ok(ScanRun::new(Arc::new(shared), saver))
     }
 }
 
 impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
-    fn run_rows(self) -> Result<Run<T>> {
-        let (select, skip) = (self.selected(), self.skip.clone().map(Skipping::new));
-        self.run(select, read::rows::<T>, skip, false)
+    fn run_rows(self) -> Result<ScanRun<T>> {
+        let (select, skip) = (self.selected(), self.skip.clone().map(SkipRows::new));
+        self.run(select, typed_rows::<T>, skip, false)
     }
 
     /// The rows one after another, while workers read ahead as far as a page or two each.

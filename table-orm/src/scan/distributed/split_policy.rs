@@ -17,17 +17,17 @@ const MOST_PARTS: usize = 16;
 
 /// How many parts a worker splits off next.
 #[derive(Debug)]
-pub(super) struct Hunger {
+pub(super) struct SplitPolicy {
     parts: AtomicUsize,
 }
 
-impl Default for Hunger {
+impl Default for SplitPolicy {
     fn default() -> Self {
         Self { parts: AtomicUsize::new(FIRST_PARTS) }
     }
 }
 
-impl Hunger {
+impl SplitPolicy {
     /// Takes note of whether a message waits; returns how many parts to split off.
     pub fn parts(&self, waiting: bool) -> usize {
         let parts = self.parts.load(Ordering::Relaxed);

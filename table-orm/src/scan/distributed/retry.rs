@@ -1,8 +1,8 @@
-//! Waits that double, each a little different from machine to machine, and requests tried again.
+//! Requests that are sent again after transient faults.
 
 use crate::error::{Error, Result};
 use crate::queue::QueueErrorKind;
-use crate::sync::Random;
+use crate::sync::{Backoff, Random};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -10,30 +10,6 @@ use tokio::time::sleep;
 const FIRST: Duration = Duration::from_millis(500);
 /// How often a request is tried in all: for some 15 seconds, well below a lease.
 const TRIES: u32 = 6;
-
-#[derive(Debug)]
-pub(super) struct Backoff {
-    first: Duration,
-    most: Duration,
-    doublings: u32,
-}
-
-impl Backoff {
-    pub const fn new(first: Duration, most: Duration) -> Self {
-        Self { first, most, doublings: 0 }
-    }
-
-    pub const fn reset(&mut self) {
-        self.doublings = 0;
-    }
-
-    /// The next wait, between 0.8 and 1.2 times what it is by count.
-    pub fn next(&mut self, random: &Random) -> Duration {
-        let wait = self.first.saturating_mul(1 << self.doublings.min(16)).min(self.most);
-        self.doublings += 1;
-        wait.mul_f64(0.4f64.mul_add(random.unit(), 0.8))
-    }
-}
 
 /// The tries of one request.
 #[derive(Debug)]
@@ -49,7 +25,7 @@ impl<'a> Tries<'a> {
 
     /// Waits, to try again after that error; gives it back where that is pointless.
     pub async fn again(&mut self, error: Error, passes: impl Fn(&Error) -> bool) -> Result<()> {
-        if !passes(&error) || self.backoff.doublings + 1 >= TRIES {
+        if !passes(&error) || self.backoff.waits() + 1 >= TRIES {
             return Err(error);
         }
         sleep(self.backoff.next(self.random)).await;

@@ -1,40 +1,37 @@
 //! A scan under way, as its consumer sees it: pages, then the end.
 
-use super::checkpoint::Saver;
-use super::place::{Place, ScanKey};
-use super::range::QueuedPage;
-use super::report::ScanReport;
-use super::worker::{Shared, work};
-use crate::error::Result;
+use crate::entity::RowHead;
+use crate::error::{Result, ScanError};
+use crate::scan::checkpoint::Saver;
+use crate::scan::engine::{Position, QueuedPage, Shared, work};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 /// Invariant: a page counts as delivered when its consumer says so, in the order they were taken.
 #[derive(Debug)]
-pub(super) struct Run<T> {
+pub(super) struct ScanRun<T> {
     pub shared: Arc<Shared<T>>,
     saver: Option<Saver>,
     /// Aborted when this is dropped.
     workers: JoinSet<()>,
-    phase: Phase,
+    phase: RunPhase,
     /// The ranges and last keys of the pages that the consumer is at work on, oldest first.
-    taken: VecDeque<(Place, ScanKey)>,
+    taken: VecDeque<(Position, RowHead)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Phase {
+enum RunPhase {
     New,
     Started,
     Ended,
 }
 
-impl<T: Send + 'static> Run<T> {
+impl<T: Send + 'static> ScanRun<T> {
     pub fn new(shared: Arc<Shared<T>>, saver: Option<Saver>) -> Self {
         let (workers, taken) = (JoinSet::new(), VecDeque::new());
-        Self { shared, saver, workers, phase: Phase::New, taken }
+        Self { shared, saver, workers, phase: RunPhase::New, taken }
     }
 
     /// The next page, for a consumer that is done with all before it.
@@ -53,21 +50,20 @@ impl<T: Send + 'static> Run<T> {
     /// The next page, for a consumer that may be at work on others.
     pub async fn take(&mut self) -> Result<Option<QueuedPage<T>>> {
         match self.phase {
-            Phase::New => self.start().await?,
-            Phase::Started => {}
-            Phase::Ended => return Ok(None),
+            RunPhase::New => self.start().await?,
+            RunPhase::Started => {}
+            RunPhase::Ended => return Ok(None),
         }
         loop {
             {
                 let mut state = self.shared.lock();
-                if let Some(batch) = state.take() {
-                    self.taken.push_back((batch.range.clone(), batch.last.clone()));
+                if let Some(page) = state.take() {
+                    self.taken.push_back((page.range.clone(), page.last.clone()));
                     drop(state);
                     self.shared.work.notify_waiters();
-                    return Ok(Some(batch));
+                    return Ok(Some(page));
                 }
-                if let Some(error) = state.failed.take() {
-                    state.stopped = true;
+                if let Some(error) = state.take_error() {
                     return Err(error);
                 }
                 if state.is_over() {
@@ -80,29 +76,18 @@ impl<T: Send + 'static> Run<T> {
 
     async fn start(&mut self) -> Result<()> {
         // Without one, nothing is sent, and the next call fails alike.
-        let runtime = Handle::try_current().map_err(|_| super::ScanError::NoRuntime)?;
-        let rules = self.shared.rules();
+        let runtime = Handle::try_current().map_err(|_| ScanError::NoRuntime)?;
         let saved = match &mut self.saver {
             Some(saver) => saver.load().await?,
             None => None,
         };
         let is_new = saved.is_none();
-        {
-            let mut state = self.shared.lock();
-            state.started = Instant::now();
-            match saved {
-                Some(ranges) => {
-                    state.report.already_complete = ranges.is_empty();
-                    ranges.into_iter().for_each(|(start, end)| state.seed(start, end));
-                }
-                None => state.begin(),
-            }
-        }
+        self.shared.lock().start(saved);
         if is_new && let Some(saver) = &mut self.saver {
             saver.save(&self.shared).await?;
         }
-        self.phase = Phase::Started;
-        for _ in 0..rules.workers {
+        self.phase = RunPhase::Started;
+        for _ in 0..self.shared.rules.workers {
             self.workers.spawn_on(work(Arc::clone(&self.shared)), &runtime);
         }
         Ok(())
@@ -110,18 +95,18 @@ impl<T: Send + 'static> Run<T> {
 
     /// The consumer is done with the oldest page it took.
     pub async fn settle(&mut self) -> Result<()> {
-        let Some((place, last)) = self.taken.pop_front() else { return Ok(()) };
-        self.shared.lock().settle(&place, last);
+        let Some((start, last)) = self.taken.pop_front() else { return Ok(()) };
+        self.shared.lock().settle(&start, last);
         let Some(saver) = &mut self.saver else { return Ok(()) };
         if saver.is_due() { saver.save(&self.shared).await } else { Ok(()) }
     }
 
     /// Stops the workers, and saves what is left to read.
     pub async fn end(&mut self) -> Result<()> {
-        if self.phase != Phase::Started {
+        if self.phase != RunPhase::Started {
             return Ok(());
         }
-        self.phase = Phase::Ended;
+        self.phase = RunPhase::Ended;
         self.stop();
         match &mut self.saver {
             Some(saver) => saver.save(&self.shared).await,
@@ -130,33 +115,18 @@ impl<T: Send + 'static> Run<T> {
     }
 }
 
-impl<T> Run<T> {
+impl<T> ScanRun<T> {
     fn stop(&mut self) {
         self.workers.abort_all();
-        let mut state = self.shared.lock();
-        state.report.elapsed = state.started.elapsed();
-        state.stopped = true;
-    }
-}
-
-impl<T> Shared<T> {
-    /// What the scan has done so far.
-    pub fn report(&self) -> ScanReport {
-        let state = self.lock();
-        let mut report = state.report.clone();
-        if !state.stopped {
-            report.elapsed = state.started.elapsed();
-        }
-        report.hot_partitions = state.limiter.hot();
-        report
+        self.shared.lock().stop();
     }
 }
 
 /// A scan given up leaves its checkpoint file, without the pages its consumer was at work on.
-impl<T> Drop for Run<T> {
+impl<T> Drop for ScanRun<T> {
     fn drop(&mut self) {
         self.workers.abort_all();
-        if self.phase == Phase::Started {
+        if self.phase == RunPhase::Started {
             self.stop();
             if let Some(saver) = &mut self.saver {
                 saver.give_up(&self.shared);

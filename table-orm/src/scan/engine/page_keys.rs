@@ -1,14 +1,12 @@
 //! The keys of a page's rows, read where they are needed: a few of each page.
 
-use super::place::ScanKey;
-use crate::codec::Members;
-use crate::entity::{ReadRow, read_row, split_page};
-use crate::property::{PropertyError, RowFault};
+use crate::entity::{RowHead, read_row, split_page};
+use crate::property::PropertyError;
 use serde_json::value::RawValue;
 
 /// The rows of a page, unread.
 #[derive(Debug)]
-pub(super) struct PageKeys<'a> {
+pub(in crate::scan) struct PageKeys<'a> {
     rows: Vec<&'a RawValue>,
     /// The places of rows that are left out, in order.
     left_out: Vec<usize>,
@@ -44,12 +42,12 @@ impl<'a> PageKeys<'a> {
     }
 
     /// The key of a row.
-    pub fn at(&self, index: usize) -> Result<ScanKey, PropertyError> {
-        self.rows.get(index).map_or_else(|| Ok(ScanKey::default()), |row| key(row))
+    pub fn at(&self, index: usize) -> Result<RowHead, PropertyError> {
+        self.rows.get(index).map_or_else(|| Ok(RowHead::default()), |row| key(row))
     }
 
     /// How many rows, from the first, meet a condition that no row behind them meets.
-    pub fn count(&self, mut before: impl FnMut(&ScanKey) -> bool) -> Result<usize, PropertyError> {
+    pub fn count(&self, mut before: impl FnMut(&RowHead) -> bool) -> Result<usize, PropertyError> {
         let (mut from, mut to) = (0, self.rows.len());
         while from < to {
             let middle = from.midpoint(to);
@@ -77,19 +75,6 @@ impl<'a> PageKeys<'a> {
 }
 
 /// The key of a row.
-pub(super) fn key(row: &RawValue) -> Result<ScanKey, PropertyError> {
-    read_row::<ScanKey>(0, row.get().as_bytes())
-}
-
-impl ReadRow for ScanKey {
-    const NAME: &'static str = "row";
-    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
-
-    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        members.skip()?;
-        Ok(Self {
-            partition_key: members.partition_key().into_owned(),
-            row_key: members.row_key().into_owned(),
-        })
-    }
+pub(super) fn key(row: &RawValue) -> Result<RowHead, PropertyError> {
+    read_row::<RowHead>(0, row.get().as_bytes())
 }

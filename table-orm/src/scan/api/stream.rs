@@ -1,10 +1,9 @@
 //! The rows of a scan as a stream, and its pages.
 
-use super::place::ScanKey;
-use super::range::QueuedPage;
-use super::report::ScanReport;
-use super::run::Run;
+use super::run::ScanRun;
+use crate::entity::RowHead;
 use crate::error::{Error, Result};
+use crate::scan::engine::{QueuedPage, ScanReport};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
@@ -14,7 +13,7 @@ use std::task::{Context, Poll};
 use std::{fmt, iter};
 
 /// Rows of one range, in key order; none only where
-/// [`skip_unreadable`](super::Scan::skip_unreadable) has left all of them out.
+/// [`skip_unreadable`](crate::scan::Scan::skip_unreadable) has left all of them out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanPage<T> {
@@ -22,9 +21,9 @@ pub struct ScanPage<T> {
     pub rows: Vec<T>,
     /// The key of the first one, left out or not: names the page, for handlers that must notice a
     /// repeated one.
-    pub first: ScanKey,
+    pub first: RowHead,
     /// The key of the last one.
-    pub last: ScanKey,
+    pub last: RowHead,
 }
 
 /// The rows of a scan, or its pages. Nothing is sent before it is polled; dropping it cancels the
@@ -35,11 +34,11 @@ pub struct ScanStream<T> {
 }
 
 impl<T: Send + 'static> ScanStream<T> {
-    pub(super) fn rows(run: Result<Run<T>>) -> Self {
+    pub(super) fn rows(run: Result<ScanRun<T>>) -> Self {
         Self::of(run, |page| page.rows.into_iter())
     }
 
-    fn of<R, I>(run: Result<Run<R>>, items: fn(QueuedPage<R>) -> I) -> Self
+    fn of<R, I>(run: Result<ScanRun<R>>, items: fn(QueuedPage<R>) -> I) -> Self
     where
         R: Send + 'static,
         I: Iterator<Item = T> + Send + 'static,
@@ -67,14 +66,14 @@ impl<T: Send + 'static> ScanStream<T> {
 }
 
 impl<T: Send + 'static> ScanStream<ScanPage<T>> {
-    pub(super) fn pages(run: Result<Run<T>>) -> Self {
+    pub(super) fn pages(run: Result<ScanRun<T>>) -> Self {
         Self::of(run, |page| iter::once(page.into()))
     }
 }
 
 impl<T> From<QueuedPage<T>> for ScanPage<T> {
-    fn from(batch: QueuedPage<T>) -> Self {
-        let QueuedPage { rows, first, last, .. } = batch;
+    fn from(page: QueuedPage<T>) -> Self {
+        let QueuedPage { rows, first, last, .. } = page;
         Self { rows, first, last }
     }
 }
