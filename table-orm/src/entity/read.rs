@@ -66,6 +66,21 @@ pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
     Ok(context.etag())
 }
 
+impl ReadRow for RowHead {
+    const NAME: &'static str = "row";
+    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        members.skip()?;
+        Ok(Self {
+            partition_key: members.partition_key().into_owned(),
+            row_key: members.row_key().into_owned(),
+        })
+    }
+}
+
+impl<R: Row> FromRow<R> for RowHead {}
+
 fn read_in<'de, T: ReadRow>(
     context: &mut RowContext<'de>,
     row: usize,

@@ -1,16 +1,12 @@
 //! The head of a stored row: its keys.
 
-use super::read::{FromRow, ReadRow};
-use crate::codec::Members;
-use crate::entity::Row;
 use crate::model::order;
-use crate::property::RowFault;
 use std::cmp::Ordering;
 
 /// The keys of a stored row.
 ///
 /// Heads compare as the service orders its rows: by PartitionKey, then by RowKey, both by UTF-16 code
-/// unit. [`ReadRow`] reads one from any row, and asks the store for nothing else.
+/// unit. [`ReadRow`](super::ReadRow) reads one from any row, and asks the store for nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct RowHead {
     /// The row's PartitionKey.
@@ -31,21 +27,6 @@ impl PartialOrd for RowHead {
         Some(self.cmp(other))
     }
 }
-
-impl ReadRow for RowHead {
-    const NAME: &'static str = "row";
-    const SELECT: Option<&'static [&'static str]> = Some(&["PartitionKey", "RowKey"]);
-
-    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        members.skip()?;
-        Ok(Self {
-            partition_key: members.partition_key().into_owned(),
-            row_key: members.row_key().into_owned(),
-        })
-    }
-}
-
-impl<R: Row> FromRow<R> for RowHead {}
 
 #[cfg(test)]
 mod tests {

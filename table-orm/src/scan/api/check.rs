@@ -12,12 +12,12 @@ use crate::sync::Random;
 use std::borrow::Cow;
 
 impl<T, R> Scan<T, R> {
-    /// What waits are drawn from, so that scans throttled at a time do not come back at a time.
+    /// The source of random waits, so that scans throttled together do not come back together.
     pub(in crate::scan) fn random(&self) -> Random {
         self.seed.map_or_else(Random::from_system, Random::seeded)
     }
 
-    /// The scan as its workers carry it out, once all of it was checked.
+    /// The checked options, as the workers follow them.
     pub(in crate::scan) fn rules(self, select: Option<Names>, keys_only: bool) -> Result<Rules> {
         let mut query = self.query?;
         if self.workers == 0 {
@@ -37,7 +37,7 @@ impl<T, R> Scan<T, R> {
             Some(_) => return Err(Error::PageSize(self.page_size.unwrap_or_default())),
         };
         let page = query.top.unwrap_or(MAX_PAGE_ROWS);
-        // Not where rows are left out: they would be read by as few.
+        // A scan that leaves out unreadable rows may need more rows than its limit.
         if let Some(rows @ 1..) = self.limit.and_then(|limit| u16::try_from(limit).ok())
             && rows < page
             && self.skip.is_none()
@@ -68,8 +68,8 @@ impl<T, R> Scan<T, R> {
         if comparisons > MAX_COMPARISONS {
             return Err(Error::FilterTooLong(comparisons));
         }
-        // The first rows in key order are found soonest one page after the other; so are a few of
-        // any, where each page holds some.
+        // One page after the other finds the first rows in key order soonest; without a filter, as many
+        // workers as the rows fill pages find any rows soonest.
         let in_turn = self.ordered && self.limit.is_some();
         let splitter = if in_turn { Splitter::Serial } else { self.splitter };
         let most = match self.limit {
@@ -93,17 +93,17 @@ impl<T, R> Scan<T, R> {
 }
 
 impl<T: ReadRow, R> Scan<T, R> {
-    /// The first request; those that follow depend on the keys it finds.
+    /// The first request. Later requests depend on the keys it finds.
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for.
+    /// [`Error::Scan`] if the options of the scan do not fit together.
     pub fn plan(&self) -> Result<Plan> {
         let query = self.clone().rules(self.selected(), false)?.query;
         let (limit, reason) = (self.limit, Some(self.reason.clone()));
         Ok(Plan { steps: vec![Step::Read { query, limit, reason }] })
     }
 
-    /// The properties to ask for: those `T` is made of, or those selected, and the keys.
+    /// The properties to ask for: the selected ones, or those of `T`, and the keys.
     pub(in crate::scan) fn selected(&self) -> Option<Names> {
         // The error is reported with the others.
         let given = self.query.as_ref().ok().and_then(|query| query.select.clone());

@@ -18,13 +18,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 impl<T, R> Scan<T, R> {
-    /// Reads all rows without their properties. Their number is `rows` of the report.
+    /// Counts all rows, without reading their properties: the number is `rows` of the report.
     ///
-    /// A filter does not make it cheaper: the service reads every row of the range, and answers in
-    /// pages of those that match.
+    /// A filter does not make it cheaper: the service reads every row of the range, and returns those
+    /// that match.
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for, or the store's refusal.
+    /// [`Error::Scan`] if the options of the scan do not fit together; any refusal of the store.
     pub async fn count(self) -> Result<ScanReport> {
         let select = vec!["PartitionKey".into(), "RowKey".into()];
         let mut run = self.bare().run::<()>(Some(select), no_rows, None, false)?;
@@ -32,7 +32,8 @@ impl<T, R> Scan<T, R> {
         Ok(run.shared.report())
     }
 
-    /// Whether there is any row: stops at the first one, which without a filter takes one request.
+    /// Returns whether there is any row. Stops at the first one, which takes one request without a
+    /// filter.
     ///
     /// # Errors
     /// As [`count`](Self::count).
@@ -40,11 +41,11 @@ impl<T, R> Scan<T, R> {
         Ok(self.take(1).count().await?.rows > 0)
     }
 
-    /// The PartitionKeys, each once: after each page the rest of its last partition is skipped. So
-    /// it takes at most one request for each partition and one for each range, and where partitions
-    /// are small, as many as reading all rows.
+    /// Streams the PartitionKeys, each once. After each page it skips the rest of the last partition,
+    /// so it takes at most one request for each partition and one for each range. Where partitions are
+    /// small, it takes as many as reading all rows.
     ///
-    /// A scan that cannot be run as asked for is an error of the first key.
+    /// The first key fails with [`Error::Scan`] if the options of the scan do not fit together.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -72,13 +73,13 @@ impl<T, R> Scan<T, R> {
         ScanStream::rows(self.bare().run(Some(select), partition_keys, None, true))
     }
 
-    /// Without the types of properties, of which none are read.
+    /// The scan without types of properties, because it reads no properties.
     fn bare(mut self) -> Self {
         self.query = self.query.map(|query| RowQuery { metadata: Metadata::None, ..query });
         self
     }
 
-    /// The rows that it reads.
+    /// The rows that the scan reads.
     pub(in crate::scan) fn source(&self) -> ScanSource {
         ScanSource { store: Arc::clone(&self.store), entity: self.entity, row: self.row }
     }
@@ -108,16 +109,16 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         self.run(select, typed_rows::<T>, skip, false)
     }
 
-    /// The rows one after another, while workers read ahead as far as a page or two each.
+    /// Streams the rows, while each worker reads a page or two ahead.
     ///
-    /// A scan that cannot be run as asked for is an error of the first row.
+    /// The first row fails with [`Error::Scan`] if the options of the scan do not fit together.
     #[must_use]
     pub fn stream(self) -> ScanStream<T> {
         ScanStream::rows(self.run_rows())
     }
 
-    /// The pages one after another, while workers read ahead as [`stream`](Self::stream) has it.
-    /// With a checkpoint, a page is done once the next one is asked for.
+    /// Streams the pages, while each worker reads a page or two ahead. With a checkpoint, a page is done
+    /// when the next one is polled.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -146,16 +147,16 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         ScanStream::pages(self.run_rows())
     }
 
-    /// Hands each page to `handle`, one at a time unless [`handlers`](Self::handlers) says
-    /// otherwise. An error of `handle`, or of the scan, ends it: no more pages are handed out, those
-    /// being handled are finished, and the first error is returned.
+    /// Hands each page to `handle`, one at a time without [`handlers`](Self::handlers). After an error
+    /// of `handle`, or of the scan, it hands out no more pages, waits for those being handled, and
+    /// returns the first error.
     ///
-    /// A handler that keeps a borrow while it waits, as of a file it writes, cannot be given as a
-    /// closure: use [`page_stream`](Self::page_stream) then.
+    /// A closure cannot keep a borrow across an await, such as of a file it writes: use
+    /// [`page_stream`](Self::page_stream) for that.
     ///
-    /// With a checkpoint, a page is done once `handle` has returned, for it and all pages before: a
-    /// scan that ends before hands the others out again when it is resumed. Its keys, `first` and
-    /// `last`, tell a repeated row.
+    /// With a checkpoint, a page is done when `handle` has returned for it and for all pages before it.
+    /// A scan that ends earlier hands out the other pages again when it resumes. A handler can recognize
+    /// repeated rows by the keys `first` and `last`.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -184,8 +185,8 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, a row that
-    /// cannot be read, or the error of `handle`.
+    /// [`Error::Scan`] if the options of the scan do not fit together; any error of `handle`; an
+    /// unreadable row; any refusal of the store.
     pub async fn on_page<E, F>(
         self,
         mut handle: impl FnMut(ScanPage<T>) -> F,
@@ -198,7 +199,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         let mut run = self.run_rows()?;
         let mut under_way = FuturesOrdered::new();
         let mut failed: Option<E> = None;
-        // Whether no more pages are taken, and whether no more are done: those behind one that failed.
+        // Whether no more pages are taken, and whether a handler has failed, so that later pages are not done.
         let (mut over, mut broken) = (false, false);
         loop {
             let next = if over || under_way.len() == handlers {
@@ -238,11 +239,11 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         }
     }
 
-    /// All rows, in memory.
+    /// Collects all rows in memory.
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, or a row
-    /// that cannot be read.
+    /// [`Error::Scan`] if the options of the scan do not fit together; an unreadable row; any refusal
+    /// of the store.
     pub async fn collect(self) -> Result<Vec<T>> {
         let mut run = self.run_rows()?;
         let mut rows = Vec::new();
@@ -252,8 +253,8 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         Ok(rows)
     }
 
-    /// The first row in key order, if there is one: one request after the other until one has a
-    /// row, which without a filter is the first as a rule.
+    /// Returns the first row in key order, if there is one. Sends one request after the other until one
+    /// returns a row; without a filter the first request usually does.
     ///
     /// # Errors
     /// As [`collect`](Self::collect).
@@ -261,10 +262,10 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         Ok(self.ordered(true).take(1).collect().await?.pop())
     }
 
-    /// The only row: stops at the second one.
+    /// Returns the only row. Stops at a second one.
     ///
     /// # Errors
-    /// [`Error::RowCount`] if there is none, or more than one; else as
+    /// [`Error::RowCount`] if there is no row, or more than one; otherwise as
     /// [`collect`](Self::collect).
     pub async fn one(self) -> Result<T> {
         let mut rows = self.take(2).collect().await?;
@@ -276,7 +277,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     }
 }
 
-/// The answer of the first of two to come.
+/// Waits for the first of two futures.
 async fn either<A, B>(
     left: impl Future<Output = A>,
     right: impl Future<Output = B>,

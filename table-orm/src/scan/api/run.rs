@@ -1,4 +1,4 @@
-//! A scan under way, as its consumer sees it: pages, then the end.
+//! A running scan, as its consumer sees it: pages, then the end.
 
 use crate::entity::RowHead;
 use crate::error::{Result, ScanError};
@@ -9,7 +9,10 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-/// Invariant: a page counts as delivered when its consumer says so, in the order they were taken.
+/// A running scan.
+///
+/// Invariant: a page counts as delivered when its consumer says so. Pages are settled in the order they
+/// were taken.
 #[derive(Debug)]
 pub(super) struct ScanRun<T> {
     pub shared: Arc<Shared<T>>,
@@ -17,7 +20,7 @@ pub(super) struct ScanRun<T> {
     /// Aborted when this is dropped.
     workers: JoinSet<()>,
     phase: RunPhase,
-    /// The ranges and last keys of the pages that the consumer is at work on, oldest first.
+    /// The ranges and last keys of the pages that the consumer works on, oldest first.
     taken: VecDeque<(Position, RowHead)>,
 }
 
@@ -34,7 +37,7 @@ impl<T: Send + 'static> ScanRun<T> {
         Self { shared, saver, workers, phase: RunPhase::New, taken }
     }
 
-    /// The next page, for a consumer that is done with all before it.
+    /// The next page, for a consumer that is done with all earlier ones.
     pub async fn next(&mut self) -> Result<Option<QueuedPage<T>>> {
         while !self.taken.is_empty() {
             self.settle().await?;
@@ -47,7 +50,7 @@ impl<T: Send + 'static> ScanRun<T> {
         page.and_then(|page| ended.map(|()| page))
     }
 
-    /// The next page, for a consumer that may be at work on others.
+    /// The next page, for a consumer that may still work on others.
     pub async fn take(&mut self) -> Result<Option<QueuedPage<T>>> {
         match self.phase {
             RunPhase::New => self.start().await?,
@@ -75,7 +78,7 @@ impl<T: Send + 'static> ScanRun<T> {
     }
 
     async fn start(&mut self) -> Result<()> {
-        // Without one, nothing is sent, and the next call fails alike.
+        // Without a runtime nothing is sent, and the next call fails in the same way.
         let runtime = Handle::try_current().map_err(|_| ScanError::NoRuntime)?;
         let saved = match &mut self.saver {
             Some(saver) => saver.load().await?,
@@ -122,7 +125,7 @@ impl<T> ScanRun<T> {
     }
 }
 
-/// A scan given up leaves its checkpoint file, without the pages its consumer was at work on.
+/// A dropped scan saves its checkpoint file. The pages that its consumer worked on are not done.
 impl<T> Drop for ScanRun<T> {
     fn drop(&mut self) {
         self.workers.abort_all();

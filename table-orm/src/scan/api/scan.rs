@@ -1,4 +1,4 @@
-//! A scan as it is asked for.
+//! A scan and its options.
 
 use crate::entity::{DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadable};
 use crate::error::Result;
@@ -12,11 +12,11 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The requests a scan has under way, unless it is told otherwise.
+/// The most requests that a scan has under way by default.
 pub const DEFAULT_CONCURRENCY: usize = 16;
-/// The most requests that a scan can be told to have under way. Twenty full pages a second meet an
-/// account's documented target of 20,000 entities a second (service documentation, "Scalability
-/// and performance targets").
+/// The highest [concurrency](Scan::concurrency). Twenty full pages a second reach an account's
+/// documented target of 20,000 entities a second (service documentation, "Scalability and performance
+/// targets").
 pub const MAX_CONCURRENCY: usize = 1000;
 
 /// Names of properties.
@@ -26,14 +26,14 @@ pub(super) type Names = Vec<Cow<'static, str>>;
 #[derive(Debug, Clone, Copy)]
 pub enum Untyped {}
 
-/// A scan of a table: of rows of kind `R`, read as `T`. One of the last methods runs it, on the
-/// tokio runtime it is awaited on: [`stream`], [`page_stream`], [`on_page`], [`collect`],
+/// A scan of a table: of rows of kind `R`, read as `T`. One of these methods runs it, on the tokio
+/// runtime that awaits it: [`stream`], [`page_stream`], [`on_page`], [`collect`],
 /// [`first`], [`one`], [`exists`], [`count`], [`partition_keys`] or [`pages`].
 ///
-/// Each row that stands in the table throughout is delivered once. A scan is no snapshot: rows
-/// written meanwhile may or may not be seen. Rows come in no order, unless [`ordered`] asks for it.
+/// A scan delivers each row that stays in the table while it runs exactly once. It is no snapshot: it
+/// may or may not see rows that are written meanwhile. Rows come in no order without [`ordered`].
 ///
-/// A slow consumer stops the workers: at most two pages for each wait in memory.
+/// A slow consumer stops the workers: at most two pages for each worker wait in memory.
 ///
 /// ```
 /// # use table_orm::{DynamicEntity, TableName, Tables};
@@ -76,14 +76,14 @@ pub enum Untyped {}
 /// [`count`]: Self::count
 /// [`partition_keys`]: Self::partition_keys
 /// [`pages`]: Self::pages
-#[must_use = "nothing is sent until `stream`, `on_page`, `collect` or another last method"]
+#[must_use = "nothing is sent until `stream`, `on_page`, `collect` or another method runs it"]
 #[derive(Debug)]
 pub struct Scan<T, R = Untyped> {
     pub(in crate::scan) store: Arc<dyn Store>,
     pub(in crate::scan) table: TableName,
     pub(in crate::scan) entity: &'static str,
     pub(in crate::scan) row: usize,
-    /// Its partition span is the range asked for, without the prefix.
+    /// Its partition span is the range of the options, without the prefix.
     pub(in crate::scan) query: Result<RowQuery, Invalid>,
     pub(in crate::scan) prefix: String,
     pub(in crate::scan) page_size: Option<usize>,
@@ -95,7 +95,7 @@ pub struct Scan<T, R = Untyped> {
     pub(in crate::scan) limit: Option<usize>,
     pub(in crate::scan) skip: Option<SkipUnreadable>,
     pub(in crate::scan) checkpoint: Option<Checkpoint>,
-    /// Of the waits; `None` draws them from the system.
+    /// The seed of random waits; `None` takes one from the system.
     pub(in crate::scan) seed: Option<u64>,
     pub(in crate::scan) reason: String,
     pub(in crate::scan) read: PhantomData<fn() -> (T, R)>,
@@ -152,15 +152,15 @@ impl<T: ReadRow, R> Scan<T, R> {
 }
 
 impl<T, R> Scan<T, R> {
-    /// Reads only the partitions whose keys start with `prefix`, as stored. A prefix that no key
-    /// can start with is an error of the last method.
+    /// Reads only the partitions whose stored keys start with `prefix`. The method that runs the scan
+    /// fails if no key can start with it.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Reads only the partitions in a range of stored PartitionKeys. One that no key lies in, as
-    /// where its ends are swapped, is an error of the last method.
+    /// Reads only the partitions in a range of stored PartitionKeys. The method that runs the scan
+    /// fails if the range is empty, as when its ends are swapped.
     pub fn partition_range(mut self, partitions: impl IntoSpan) -> Self {
         let span = partitions.into_span();
         self.query = self.query.map(|mut query| {
@@ -170,56 +170,55 @@ impl<T, R> Scan<T, R> {
         self
     }
 
-    /// How the table is divided among the workers; [`Splitter::Adaptive`] unless given.
+    /// Chooses how the table is divided among the workers. Default: [`Splitter::Adaptive`].
     pub fn split(mut self, splitter: Splitter) -> Self {
         self.splitter = splitter;
         self
     }
 
-    /// The most requests under way, 1 to [`MAX_CONCURRENCY`]; [`DEFAULT_CONCURRENCY`] unless given.
+    /// Limits the requests under way, 1 to [`MAX_CONCURRENCY`]. Default: [`DEFAULT_CONCURRENCY`].
     pub const fn concurrency(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// The most pages that [`on_page`](Self::on_page) handles at a time; 1 unless given, to which 0
-    /// amounts too.
+    /// Limits the pages that [`on_page`](Self::on_page) handles at a time. Default: 1. A limit of 0
+    /// counts as 1.
     pub const fn handlers(mut self, pages: usize) -> Self {
         self.handlers = if pages == 0 { 1 } else { pages };
         self
     }
 
-    /// Whether rows come in key order: PartitionKey, then RowKey, by UTF-16 code unit. Up to five
-    /// pages for each worker wait in memory for earlier ones, and the scan takes about twice as
-    /// long.
+    /// Chooses whether rows come in key order: PartitionKey, then RowKey, by UTF-16 code unit. In order,
+    /// up to five pages for each worker wait in memory for earlier ones, and the scan takes about twice
+    /// as long.
     pub const fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
         self
     }
 
-    /// Reads at most `rows` rows in all, of [`partition_keys`](Self::partition_keys) at most that
-    /// many keys: with [`ordered`](Self::ordered) the first ones in key order, read one page after
-    /// the other; else those found first. No further request is sent once they are found.
+    /// Reads at most `rows` rows in all, or keys with [`partition_keys`](Self::partition_keys). With
+    /// [`ordered`](Self::ordered) these are the first in key order, read one page after the other;
+    /// otherwise any. The scan sends no request once it has them.
     ///
-    /// Without a filter, no more workers read than it takes pages to hold them.
+    /// Without a filter, it uses no more workers than these rows fill pages.
     pub fn take(mut self, rows: usize) -> Self {
         self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
         self
     }
 
-    /// Leaves out rows that cannot be read, and calls `told` with the key and the fault of each.
-    /// Without it the first such row is an error, and the end.
+    /// Leaves out unreadable rows, and calls `on_skip` with the key and the fault of each. Without it,
+    /// the scan fails at the first unreadable row.
     ///
-    /// As [`List::skip_unreadable`](crate::repo::List::skip_unreadable): pages that read well cost
-    /// nothing more, [`take`](Self::take), [`first`](Self::first) and [`one`](Self::one) mean rows that
-    /// can be read, and [`count`](Self::count), [`exists`](Self::exists) and
-    /// [`partition_keys`](Self::partition_keys), which read no properties, mean all. `told` is called by
-    /// the workers, several at a time, in no order and ahead of the consumer.
+    /// As with [`List::skip_unreadable`](crate::repo::List::skip_unreadable), pages without unreadable
+    /// rows cost nothing extra. [`take`](Self::take), [`first`](Self::first) and [`one`](Self::one)
+    /// count readable rows only; [`count`](Self::count), [`exists`](Self::exists) and
+    /// [`partition_keys`](Self::partition_keys) read no properties and count all rows. The workers call
+    /// `on_skip`, several at a time, in no order and ahead of the consumer.
     ///
-    /// A page of which all rows were left out is handed out without rows, so that it is noted as
-    /// done; for a [checkpoint](Self::checkpoint) and a [scan by many
-    /// machines](Self::distributed), a row left out is done with its page, and told of again where
-    /// the page comes again.
+    /// A page of unreadable rows only is handed out without rows, so that a
+    /// [checkpoint](Self::checkpoint) or a scan by many machines can note it as done. A page that comes
+    /// again reports its unreadable rows again.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableEntity, Tables};
@@ -244,26 +243,26 @@ impl<T, R> Scan<T, R> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn skip_unreadable(self, told: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
-        Self { skip: Some(SkipUnreadable::new(told)), ..self }
+    pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self { skip: Some(SkipUnreadable::new(on_skip)), ..self }
     }
 
-    /// Asks for pages of at most `rows` rows, 1 to 1000; for 1000 unless given.
+    /// Asks for pages of at most `rows` rows, 1 to 1000. Default: 1000.
     pub const fn page_size(mut self, rows: usize) -> Self {
         self.page_size = Some(rows);
         self
     }
 
-    /// How many pages a query of [`Splitter::Prefix`] reads before it goes deeper: in its first
-    /// round, and in each later one. One and one unless given.
+    /// Sets how many pages a query of [`Splitter::Prefix`] reads before it goes deeper, in its first
+    /// round and in each later one. Default: one and one.
     pub const fn pages_per_prefix(mut self, first: u32, later: u32) -> Self {
         self.rounds = (first, later);
         self
     }
 
-    /// Keeps the progress in a file, or in a row of a table, and goes on where that says an earlier
-    /// scan has ended. The checkpoint of a scan of another table, range, filter or selection is an
-    /// error of the last method.
+    /// Keeps the progress in a file, or in a row of a table, and resumes where an earlier scan with it
+    /// ended. The method that runs the scan fails if the checkpoint belongs to another table, range,
+    /// filter or selection.
     pub fn checkpoint(mut self, checkpoint: impl Into<Checkpoint>) -> Self {
         self.checkpoint = Some(checkpoint.into());
         self
@@ -304,8 +303,8 @@ impl<T, R> Scan<T, R> {
         }
     }
 
-    /// Lets the waits after 503s follow from a seed, so that a test or a benchmark on virtual time
-    /// can be repeated.
+    /// Seeds the random waits after 503s, so that a test or a benchmark on virtual time can be
+    /// repeated.
     #[cfg(any(test, feature = "testing"))]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -314,9 +313,9 @@ impl<T, R> Scan<T, R> {
 }
 
 impl<T, R: Row> Scan<T, R> {
-    /// Keeps the rows that meet a condition on their properties. The service evaluates it on every
-    /// row it passes, so a filter saves transfer, not reading. Two filters must both hold. It may
-    /// hold 11 comparisons.
+    /// Keeps the rows that match a condition on their properties. The service evaluates it on every
+    /// row of the range, so a filter saves transfer, not reading. Rows must match every filter. All
+    /// filters together may hold 11 comparisons.
     ///
     /// A row that lacks a compared property does not match.
     pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
@@ -342,13 +341,14 @@ impl<T, R: Row> Scan<T, R> {
 }
 
 impl Scan<DynamicEntity> {
-    /// Keeps the rows that meet a condition. The service evaluates it on every row it passes, so a
-    /// filter saves transfer, not reading. Two filters must both hold. It may hold 12 comparisons.
+    /// Keeps the rows that match a condition. The service evaluates it on every row of the range, so a
+    /// filter saves transfer, not reading. Rows must match every filter. All filters together may hold
+    /// 12 comparisons.
     pub fn filter(self, filter: Filter) -> Self {
         self.keep(Ok(filter))
     }
 
-    /// Reads only these properties, beside the keys and the timestamp.
+    /// Reads only these properties, the keys and the timestamp.
     pub fn select<N: Into<Cow<'static, str>>>(
         mut self,
         properties: impl IntoIterator<Item = N>,

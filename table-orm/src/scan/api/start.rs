@@ -1,4 +1,4 @@
-//! Where a scan starts: at the typed or the untyped calls on one table.
+//! The calls that start a scan: on a typed repository or on an untyped table.
 
 use super::scan::Scan;
 use crate::entity::{DynamicEntity, ReadRow, Row, TableEntity, canonical_rows};
@@ -10,8 +10,8 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
-    /// Every entity of the table, by its canonical row, read by many workers and in no order.
-    /// Reads, and is billed for, every row of the table.
+    /// A scan of every entity of the table, read from its canonical row by many workers in no order.
+    /// The service reads, and bills, every row of the table.
     pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
         let TableClient { connection, table, .. } = &self.client;
         Scan::typed(Arc::clone(&connection.store), table.clone(), &permit)
@@ -19,8 +19,8 @@ impl<E: TableEntity> Repo<E> {
 }
 
 impl Table {
-    /// Every row of the table, read by many workers and in no order. Reads, and is billed for,
-    /// every row.
+    /// A scan of every row of the table, read by many workers in no order. The service reads, and
+    /// bills, every row.
     pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
         let TableClient { connection, table, .. } = &self.client;
         Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit)

@@ -12,22 +12,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::{fmt, iter};
 
-/// Rows of one range, in key order; none only where
+/// Rows of one range, in key order. It is empty only if
 /// [`skip_unreadable`](crate::scan::Scan::skip_unreadable) has left all of them out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanPage<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// The key of the first one, left out or not: names the page, for handlers that must notice a
-    /// repeated one.
+    /// The key of the first row, left out or not. Handlers can recognize a repeated page by it.
     pub first: RowHead,
-    /// The key of the last one.
+    /// The key of the last row.
     pub last: RowHead,
 }
 
-/// The rows of a scan, or its pages. Nothing is sent before it is polled; dropping it cancels the
-/// scan.
+/// A stream of the rows of a scan, or of its pages. Sends nothing before the first poll. Dropping it
+/// cancels the scan.
 pub struct ScanStream<T> {
     items: BoxStream<'static, Result<T>>,
     report: Box<dyn Fn() -> ScanReport + Send + Sync>,
@@ -79,16 +78,16 @@ impl<T> From<QueuedPage<T>> for ScanPage<T> {
 }
 
 impl<T> ScanStream<T> {
-    /// The next row, or page; `None` at the end, or after an error.
+    /// Returns the next row or page; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// When the scan cannot be started, the store fails, or a row cannot be read. The stream has
-    /// ended then.
+    /// [`Error::Scan`](crate::Error::Scan) if the scan cannot start; an unreadable row; any refusal of
+    /// the store. The stream has ended then.
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.items.next().await.transpose()
     }
 
-    /// What the scan has done so far.
+    /// Reports what the scan has done so far.
     #[must_use]
     pub fn report(&self) -> ScanReport {
         (self.report)()

@@ -1,4 +1,4 @@
-//! What a scan is told to read, checked before the first request and against its row.
+//! The options of a scan, checked before the first request and against its row.
 
 use super::DistributedScanError;
 use super::rows::{ScanRow, VERSION};
@@ -22,7 +22,7 @@ impl ScanRow {
         }
     }
 
-    /// Refuses to work on a scan that was started otherwise.
+    /// Refuses to work on a scan that was started with other options.
     pub fn check(&self, started: &Self) -> Result<(), DistributedScanError> {
         let whole = |text: &Option<String>| text.clone().unwrap_or_else(|| "all".to_owned());
         let parts = |row: &Self| {
@@ -40,7 +40,7 @@ impl ScanRow {
         Ok(())
     }
 
-    /// Refuses messages in another queue than those of the scan are in.
+    /// Refuses to work with another queue than the scan's.
     pub fn check_queue(&self, queue: &str) -> Result<(), DistributedScanError> {
         let found = self.queue.as_deref().unwrap_or(queue);
         self.same("queue", found.to_owned(), queue.to_owned())

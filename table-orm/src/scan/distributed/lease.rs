@@ -1,8 +1,8 @@
-//! A range that a worker has for itself, for a minute at a time.
+//! A range that one worker has to itself, for a minute at a time.
 //!
-//! Invariant: a row is changed only under its ETag, and only by the claim whose generation it
-//! shows. So whoever has lost a range never moves its cursor, whatever the clocks say; they only
-//! decide when another may try.
+//! Invariant: a row is changed only under its ETag, and only by the claim with its generation. So a
+//! worker that has lost a range never moves its cursor, whatever the clocks say. Clocks only decide when
+//! another worker may claim it.
 
 use super::control::{Control, may_have_changed, survivable};
 use super::range_message::RangeMessage;
@@ -22,16 +22,16 @@ use tokio::time::{Instant, timeout_at};
 pub(super) struct Lease<'a> {
     control: &'a Control,
     pub row: Loaded<RangeRow>,
-    /// Of its message; `None` once that was lost, which a sweep makes up for.
+    /// The receipt of its message; `None` once that was lost. A sweep replaces it.
     receipt: Option<Receipt>,
     renewal: Instant,
-    /// Nothing was handled yet.
+    /// No page was handled yet.
     fresh: bool,
-    /// This claim counts as a stall until something is.
+    /// This claim counts as a stall until a page is handled.
     counted: bool,
 }
 
-/// Why a worker no longer has a range.
+/// The loss of a range to another worker, or an error.
 #[derive(Debug)]
 pub(super) enum LeaseLost {
     /// Another has claimed it, or it was removed.
@@ -45,25 +45,25 @@ impl From<Error> for LeaseLost {
     }
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug)]
 pub(super) enum Claim<'a> {
     Leased(Box<Lease<'a>>),
     /// Its range is being worked on, or done.
     Duplicate,
-    /// It comes again when the lease of a worker that is silent is over.
+    /// It comes again when the lease of a silent worker is over.
     Postponed,
     Poisoned,
-    /// It is no message of a scan, or of another one that is under way.
+    /// It is not a message of a scan, or belongs to another scan that is under way.
     Foreign,
 }
 
 impl Control {
-    /// Takes on the range of a message, unless somebody else has it.
+    /// Claims the range of a message, unless another worker has it.
     pub async fn claim(&self, message: Message) -> Result<Claim<'_>> {
         let Some(target) = RangeMessage::read(&message.text) else {
-            // Another program's may be longer than what can be sent: its start tells whose it is,
-            // and refusing it would end every worker that receives it.
+            // The message of another program may be too long to be sent. Its start shows where it comes
+            // from, and an error here would end every worker that receives it.
             let text = cut(&message.text, MAX_MESSAGE_BYTES);
             let sent = self.queues.send(&self.poison_queue, text, Duration::ZERO).await;
             if survivable(sent)?.is_some() {
@@ -82,7 +82,7 @@ impl Control {
                 return Ok(Claim::Duplicate);
             };
             if row.owner.as_ref() == Some(&owner) {
-                // The answer of the last try was lost.
+                // The answer of the last attempt was lost.
                 return Ok(Lease::claimed(self, row, message.receipt, renewal, counted));
             }
             let left = row.lease_left();
@@ -118,8 +118,8 @@ impl Control {
         }
     }
 
-    /// Deletes the message of a range that somebody has. A worker renews its lease when half of it
-    /// is over; one with less left may be dead, and this its range's only message.
+    /// Deletes the message of a range that another worker has. A worker renews its lease when half of it
+    /// is over. With less left the worker may be dead, and this may be the only message of its range.
     async fn turn_away(&self, receipt: &Receipt, left: Duration) -> Result<Claim<'_>> {
         if left >= LEASE / 2 {
             self.forget(receipt).await?;
@@ -130,7 +130,7 @@ impl Control {
     }
 }
 
-/// The start of a text, of at most so many bytes.
+/// The start of a text, of at most `bytes` bytes.
 fn cut(text: &str, bytes: usize) -> &str {
     (0..=bytes).rev().find_map(|end| text.get(..end)).unwrap_or_default()
 }
@@ -162,7 +162,7 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Does some work, while the lease is renewed. Once it is lost, the work is given up.
+    /// Runs some work while it renews the lease. Drops the work once the lease is lost.
     pub async fn keep<F: Future>(&mut self, work: F) -> Result<F::Output, LeaseLost> {
         let mut work = pin!(work);
         loop {
@@ -173,7 +173,7 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// Renews the lease, if its time is over: as where the machine was asleep.
+    /// Renews the lease if it is over, as after the machine has slept.
     pub async fn check(&mut self) -> Result<(), LeaseLost> {
         if self.row.lease_left().is_zero() { self.renew().await } else { Ok(()) }
     }
@@ -212,8 +212,8 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives away parts of the range, which follow one another up to its end, or to where nothing
-    /// is any more.
+    /// Gives parts of the range to other workers. The parts follow one another up to its end, or to the
+    /// end of its rows.
     pub async fn split(&mut self, parts: &[(Position, Option<Position>)]) -> Result<(), LeaseLost> {
         let Some((first, _)) = parts.first() else { return Ok(()) };
         let due = clock::after(LEASE);
@@ -230,14 +230,14 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives the range back, to be taken on at once: its worker was told to stop.
+    /// Gives the range back when its worker stops, to be claimed at once.
     pub async fn give_back(mut self) -> Result<(), LeaseLost> {
         self.forgive();
         self.release(Duration::ZERO).await
     }
 
-    /// Gives the range back after that error, to be taken on after a delay. Whether that counts
-    /// against the range.
+    /// Gives the range back after an error, to be claimed after a delay. `counts` says whether the error
+    /// counts as a stall.
     pub async fn fail(
         mut self,
         error: String,
@@ -251,7 +251,7 @@ impl<'a> Lease<'a> {
         self.release(delay).await
     }
 
-    /// Takes the claim back as a stall.
+    /// No longer counts the claim as a stall.
     fn forgive(&mut self) {
         self.row.stalls -= i32::from(self.fresh && self.counted);
     }
@@ -286,7 +286,7 @@ impl<'a> Lease<'a> {
         row
     }
 
-    /// Makes the row what it is to be, and inserts the parts split off, whatever becomes of answers.
+    /// Writes the row, and inserts the parts split off, even if answers are lost.
     async fn write(&mut self, wanted: RangeRow, parts: &[RangeRow]) -> Result<(), LeaseLost> {
         let control = self.control;
         let mut tries = Tries::new(&control.random);

@@ -1,7 +1,7 @@
-//! The text of a message: which range of which scan there is to do, and nothing else.
+//! The text of a message: a range and its scan, and nothing else.
 //!
 //! Invariant: scan and range ids are short ASCII without quotes or markup, so the text is JSON,
-//! valid in XML as it stands, and under 200 bytes, in base64 too.
+//! valid in XML without escapes, and under 200 bytes, even in base64.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +20,10 @@ impl RangeMessage {
         format!(r#"{{"scan":"{scan}","range":"{range}"}}"#)
     }
 
-    /// The target in a message; `None` where it holds something else.
+    /// Reads a message; `None` if it holds something else.
     pub fn read(text: &str) -> Option<Self> {
-        let target: Self = serde_json::from_str(text).ok()?;
-        (is_id(&target.scan) && is_id(&target.range)).then_some(target)
+        let message: Self = serde_json::from_str(text).ok()?;
+        (is_id(&message.scan) && is_id(&message.range)).then_some(message)
     }
 }
 
@@ -39,10 +39,10 @@ mod tests {
 
     #[test]
     fn a_message_stays_under_200_bytes_and_comes_back() {
-        let target = RangeMessage { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
-        let in_base64 = target.text().len().div_ceil(3) * 4;
+        let message = RangeMessage { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
+        let in_base64 = message.text().len().div_ceil(3) * 4;
         assert!(in_base64 < 200, "{in_base64}");
-        assert_eq!(RangeMessage::read(&target.text()), Some(target));
+        assert_eq!(RangeMessage::read(&message.text()), Some(message));
         for text in ["", "{}", "hello", r#"{"scan":"a/b","range":"1"}"#] {
             assert_eq!(RangeMessage::read(text), None, "{text}");
         }

@@ -1,6 +1,6 @@
-//! The pages of one range, and where to split what is left of it.
+//! The pages of one range, and where to split the rest of it.
 
-use super::retry::{passes, patiently};
+use super::retry::{is_transient, retry_transient};
 use crate::entity::RowHead;
 use crate::error::Result;
 use crate::query::RowQuery;
@@ -21,20 +21,20 @@ pub(super) struct RangeReader<'a, T> {
     shared: &'a Shared<T>,
     random: &'a Random,
     range: Option<Range>,
-    /// What one query each can read, behind that, and where it ends.
+    /// The later ranges, readable by one query each, and where they end.
     later: VecDeque<(Axis, Position, Option<Position>)>,
     end: Option<Position>,
-    /// More than its estimate was taken to be left of the range.
+    /// A split without an estimate was tried in this range.
     speculated: bool,
 }
 
-/// Rows to be handled; none only where all of them were left out.
+/// Rows to be handled. Empty only if all of them were left out.
 #[derive(Debug)]
 pub(super) struct ReadPage<T> {
     pub rows: Vec<T>,
     pub first: RowHead,
     pub last: RowHead,
-    /// Nothing is left behind it.
+    /// No page follows.
     pub is_last: bool,
 }
 
@@ -55,7 +55,8 @@ impl<'a, T: Send> RangeReader<'a, T> {
     pub async fn next(&mut self) -> Result<Option<ReadPage<T>>> {
         while let Some(range) = &self.range {
             let partition = range.partition();
-            let page = patiently(self.random, || fetch(self.shared, &range.request, partition));
+            let page =
+                retry_transient(self.random, || fetch(self.shared, &range.request, partition));
             let page = page.await?;
             if let Some(page) = self.take(page)? {
                 return Ok(Some(page));
@@ -64,7 +65,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(None)
     }
 
-    /// Reads a page's rows, as far as they lie in the range.
+    /// Reads those rows of a page that lie in the range.
     fn take(&mut self, page: Page) -> Result<Option<ReadPage<T>>> {
         let Some(range) = &mut self.range else { return Ok(None) };
         let (body, more) = (page.body, page.continuation.is_some());
@@ -130,12 +131,11 @@ impl<'a, T: Send> RangeReader<'a, T> {
         (pages >= ENOUGH_PAGES).then_some(pages)
     }
 
-    /// Splits off up to so many parts, and returns them in order: where each begins, and ends. They
-    /// are others' from then on.
+    /// Splits off up to `parts` parts, and returns the start and end of each, in order. They belong to
+    /// other workers from then on.
     ///
-    /// Each is half of what is left, so that some are worth it though keys end long before the line
-    /// that they are measured on does. None is without rows, unless a filter makes that long to
-    /// tell: where there are none, nothing is left to read.
+    /// Each is half of what is left, so that some are large enough even if keys end long before the line
+    /// that they are measured on. Each has rows, unless a filter makes that too slow to find out.
     pub async fn split(&mut self, parts: usize) -> Result<Vec<(Position, Option<Position>)>> {
         let mut places = VecDeque::new();
         for _ in 0..MOST_PROBES {
@@ -153,11 +153,11 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(places.into())
     }
 
-    /// Ends the range in the middle of what it has left, or behind the partition it is in, where no
-    /// estimate tells the middle. Returns where what it has given away begins.
+    /// Ends the range in the middle of what it has left, or behind its partition if no estimate gives the
+    /// middle. Returns the start of the part split off.
     ///
-    /// An estimate knows only letters that were seen, and keys may go on with others: so once in a
-    /// range enough is taken to be left, whatever the estimate.
+    /// An estimate knows only letters that were seen, and later keys may have others. So once in each
+    /// range a split is tried against the estimate.
     fn halve(&mut self) -> Option<(Axis, Position)> {
         let pages = self.pages_left();
         let range = self.range.as_mut()?;
@@ -176,11 +176,10 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Some((range.axis.clone(), middle))
     }
 
-    /// Whether there is a row between two places, from which keys are learned. Where one request
-    /// does not tell, there may be.
+    /// Whether there may be a row between two positions: asks once, and learns from the row's keys.
     async fn has_rows(&self, axis: &Axis, from: &Position, to: Option<&Position>) -> Result<bool> {
         let rules = &self.shared.rules;
-        // What is left out may be long to read.
+        // Rows that a filter leaves out may take long to read.
         if rules.is_sparse() {
             return Ok(true);
         }
@@ -192,7 +191,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
         };
         let page = match fetch(self.shared, &request, partition).await {
             Ok(page) => page,
-            Err(error) if passes(&error) => return Ok(true),
+            Err(error) if is_transient(&error) => return Ok(true),
             Err(error) => return Err(error),
         };
         let (keys, more) = (PageKeys::read(&page.body)?, page.continuation.is_some());

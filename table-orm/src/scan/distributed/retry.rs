@@ -6,12 +6,12 @@ use crate::sync::{Backoff, Random};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// The first wait before a request is tried again.
+/// The first wait before a request is sent again.
 const FIRST: Duration = Duration::from_millis(500);
-/// How often a request is tried in all: for some 15 seconds, well below a lease.
+/// The attempts of a request. They take some 15 seconds in all, well below a lease.
 const TRIES: u32 = 6;
 
-/// The tries of one request.
+/// The attempts of one request.
 #[derive(Debug)]
 pub(super) struct Tries<'a> {
     backoff: Backoff,
@@ -23,9 +23,9 @@ impl<'a> Tries<'a> {
         Self { backoff: Backoff::new(FIRST, Duration::from_secs(8)), random }
     }
 
-    /// Waits, to try again after that error; gives it back where that is pointless.
-    pub async fn again(&mut self, error: Error, passes: impl Fn(&Error) -> bool) -> Result<()> {
-        if !passes(&error) || self.backoff.waits() + 1 >= TRIES {
+    /// Waits before the next attempt. Returns the error when there is to be no other.
+    pub async fn again(&mut self, error: Error, may_retry: impl Fn(&Error) -> bool) -> Result<()> {
+        if !may_retry(&error) || self.backoff.waits() + 1 >= TRIES {
             return Err(error);
         }
         sleep(self.backoff.next(self.random)).await;
@@ -33,8 +33,11 @@ impl<'a> Tries<'a> {
     }
 }
 
-/// A request that changes nothing, tried again after faults that pass.
-pub(super) async fn patiently<T, F>(random: &Random, mut request: impl FnMut() -> F) -> Result<T>
+/// Sends a request that changes nothing, again after each transient fault.
+pub(super) async fn retry_transient<T, F>(
+    random: &Random,
+    mut request: impl FnMut() -> F,
+) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
@@ -42,13 +45,13 @@ where
     loop {
         match request().await {
             Ok(answer) => return Ok(answer),
-            Err(error) => tries.again(error, passes).await?,
+            Err(error) => tries.again(error, is_transient).await?,
         }
     }
 }
 
 /// Whether the same request may succeed later.
-pub(super) fn passes(error: &Error) -> bool {
+pub(super) fn is_transient(error: &Error) -> bool {
     match error {
         Error::Throttled(_) | Error::Unavailable(_) => true,
         Error::Queue(error) => error.kind == QueueErrorKind::Unavailable,

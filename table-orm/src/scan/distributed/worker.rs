@@ -1,6 +1,6 @@
-//! A worker: takes ranges on as messages come, reads them, and splits them for idle workers.
+//! A worker: claims ranges as messages come, reads them, and splits them for idle workers.
 //!
-//! Invariant: a page is noted as done after its handler has returned, and before the next of its
+//! Invariant: a page is noted as done after its handler has returned, and before the next page of its
 //! range is read.
 
 use super::control::Control;
@@ -9,10 +9,10 @@ use super::page::{PageId, WorkPage};
 use super::polling::{Polled, Polling};
 use super::reader::{RangeReader, ReadPage};
 use super::report::WorkerReport;
-use super::retry::passes;
+use super::retry::is_transient;
 use super::rows::error_text;
 use super::scan::DistributedScan;
-use super::split_policy::{Looks, SplitPolicy};
+use super::split_policy::{IdleChecks, SplitPolicy};
 use crate::entity::{ReadRow, RowHead};
 use crate::error::{Error, Result};
 use crate::scan::engine::{Shared, SkipRows, typed_rows};
@@ -26,33 +26,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, RwLock, watch};
 
-/// A range whose page has failed waits so long, times two for each failure.
+/// The wait of a range after its first failed page, doubled for each later one.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
-    /// Works on the scan until it is complete, with what other workers have open, too: hands each
-    /// page to `handle`, those of several ranges at a time, of one range in key order.
+    /// Works on the scan until it is complete, including the ranges of other workers. Hands each page to
+    /// `handle`: pages of several ranges at a time, those of one range in key order.
     ///
-    /// A page is done once `handle` has returned and the control table has it noted. Before that it
-    /// may come again, to any worker: see [`PageId`]. The future of `handle` is dropped when the
-    /// range was lost to another worker meanwhile, which happens to one that does not come to its
-    /// awaits for a minute. A long handler that awaits keeps its range. Handlers run on the task that
-    /// awaits this: spawn what computes for long.
+    /// A page is done when `handle` has returned and the control table has noted it. Before that it may
+    /// come again, to any worker: see [`PageId`]. If the range is lost to another worker, the future of
+    /// `handle` is dropped. That happens when a handler does not await for a minute; a long handler that
+    /// awaits keeps its range. Handlers run on the task that awaits this call: spawn long computations.
     ///
     /// When `handle` fails, its range is given back to be tried again some seconds later, all other
-    /// ranges are given back at once, and the error is returned; unless
-    /// [`continue_on_failure`](Self::continue_on_failure) says otherwise. A range that fails in five
-    /// claims, without any page handled, is put aside: the others are completed, and
-    /// [`status`](Self::status) counts it as poisoned and tells the start of its last error's text,
-    /// which the control table keeps. A table that cannot be reached does not count as its failure.
+    /// ranges are given back at once, and the call returns the error. With
+    /// [`continue_on_failure`](Self::continue_on_failure) it continues instead. A range that fails in
+    /// five claims without a handled page is put aside and the others are completed;
+    /// [`status`](Self::status) counts it as poisoned and shows the start of its last error's text. A
+    /// table that cannot be reached does not count as a failure of the range.
     ///
-    /// Dropping the future is safe: its ranges lie still for at most a minute, and the pages under
-    /// way come again. [`work_until`](Self::work_until) stops without either.
+    /// Dropping the future is safe: its ranges wait for at most a minute, and the pages under way come
+    /// again. [`work_until`](Self::work_until) stops without either.
     ///
     /// # Errors
-    /// [`DistributedScanError`](super::DistributedScanError) for a scan that cannot be run as asked
-    /// for, was not started, or was started otherwise; the error of `handle`; a row that cannot be
-    /// read; the refusal of a store or the queue. Faults that pass are tried again for 15 s first.
+    /// [`DistributedScanError`](super::DistributedScanError) if an option does not fit, or the scan was
+    /// not started or was started with other options; any error of `handle`; an unreadable row; any
+    /// refusal of a store or the queue. Transient faults are retried for 15 s first.
     pub async fn work<E, F>(&self, handle: impl FnMut(WorkPage<T>) -> F) -> Result<WorkerReport, E>
     where
         E: From<Error> + Display,
@@ -61,8 +60,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         self.work_until(pending(), handle).await
     }
 
-    /// The same until `stop` is ready, as for Ctrl-C: pages being handled are finished, nothing more
-    /// is read, and the ranges are given back for others to take on at once.
+    /// Works on the scan as [`work`](Self::work) does, until `stop` is ready, as for Ctrl-C. Then it
+    /// finishes the pages being handled, reads no more, and gives the ranges back to other workers.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -94,7 +93,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
             handle: Mutex::new(handle),
             report: Mutex::default(),
             stopping: watch::Sender::new(false),
-            turns: RwLock::new(()),
+            isolation: RwLock::new(()),
             split_off: Notify::new(),
             control,
         };
@@ -111,31 +110,32 @@ struct Worker<T, H> {
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
     stopping: watch::Sender<bool>,
-    /// Pages of ranges side by side, or the first page of one that others died of.
-    turns: RwLock<()>,
-    /// A message was sent that this worker, too, may receive.
+    /// Held shared by pages that are handled side by side, and exclusively by the first page of a range
+    /// that may have ended other workers.
+    isolation: RwLock<()>,
+    /// A message was sent that this worker may receive too.
     split_off: Notify,
 }
 
 /// What one of a worker's tasks has done.
 enum Event<'a, E> {
     Polled(Polling, Result<Polled<'a>>),
-    /// A range was finished, lost or given back, or failed.
+    /// A range was finished, lost or given back, or has failed.
     Ended(Result<(), E>),
 }
 
-/// Why a range is given up.
+/// Why a worker stops reading a range.
 enum RangeFailure<E> {
     LeaseLost(LeaseLost),
-    /// Its page: it may go better next time. Whether that counts against the range.
+    /// The error of a page, and whether it counts as a stall of the range.
     Page(E, bool),
     Stopped,
 }
 
 impl<E: From<Error>> RangeFailure<E> {
-    /// A table that cannot be reached is no fault of the range.
+    /// The error of a read. A table that cannot be reached is no fault of the range.
     fn reading(error: Error) -> Self {
-        let counts = !passes(&error);
+        let counts = !is_transient(&error);
         Self::Page(error.into(), counts)
     }
 }
@@ -224,7 +224,7 @@ where
         }
     }
 
-    /// Waits, then looks for a range to read.
+    /// Waits, then checks for a range to read.
     async fn poll(&self, mut polling: Polling) -> Event<'_, E> {
         let mut stopping = self.stopping.subscribe();
         let stopped = pin!(stopping.wait_for(|stopping| *stopping));
@@ -271,7 +271,7 @@ where
         })
     }
 
-    /// Handles a range's pages. Returns the last key and the rows of the last page, which is
+    /// Handles a range's pages. Reisolation the last key and the rows of the last page, which is
     /// handled, and not noted yet.
     async fn pages(
         &self,
@@ -285,26 +285,26 @@ where
         );
         let mut alone = None;
         if lease.is_suspicious() {
-            alone = Some(lease.keep(self.turns.write()).await?);
+            alone = Some(lease.keep(self.isolation.write()).await?);
             if *self.stopping.borrow() {
                 return Err(RangeFailure::Stopped);
             }
             lease.count_stall().await?;
         }
-        let mut looks = Looks::default();
+        let mut checks = IdleChecks::default();
         for page in 0_u32.. {
             let _beside = match alone {
                 Some(_) => None,
-                None => Some(lease.keep(self.turns.read()).await?),
+                None => Some(lease.keep(self.isolation.read()).await?),
             };
             let read = self.unless_stopped(lease.keep(reader.next())).await??;
             let read = read.map_err(RangeFailure::reading)?;
             let Some(ReadPage { rows, first, last, is_last }) = read else { break };
-            // Behind a page that others came to nothing at, the range stays as it is until it is done.
+            // A range that has stalled is not split until a page is handled.
             let is_first_try = lease.row.stalls <= 1;
-            if self.splits && is_first_try && looks.is_due(page) && reader.is_long() {
+            if self.splits && is_first_try && checks.is_due(page) && reader.is_long() {
                 let split = self.share(lease, &mut reader).await?;
-                looks.looked(page, split);
+                checks.checked(page, split);
             }
             lease.check().await?;
             let (scan, range) = (self.control.scan.clone(), lease.row.range.clone());
@@ -324,8 +324,7 @@ where
         Ok(None)
     }
 
-    /// Splits a range, which has enough left, when no message waits for an idle worker; returns
-    /// whether it did.
+    /// Splits a range with enough left if no message waits for an idle worker; returns whether it did.
     async fn share(
         &self,
         lease: &mut Lease<'_>,
@@ -343,7 +342,7 @@ where
         Ok(true)
     }
 
-    /// Does some work, or gives it up when the worker is told to stop.
+    /// Runs some work, or drops it when the worker stops.
     async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, RangeFailure<E>> {
         let mut stopping = self.stopping.subscribe();
         let stopped = pin!(stopping.wait_for(|stopping| *stopping));

@@ -11,7 +11,7 @@ use crate::entity::RowHead;
 use crate::model::Continuation;
 use crate::property::PropertyError;
 
-/// What a page has come to.
+/// The outcome of a page.
 #[derive(Debug)]
 pub(super) struct Committed {
     /// Rows from the first that lie in the range.
@@ -119,7 +119,7 @@ impl Ranges {
         }
     }
 
-    /// In a prefix scan: goes deeper, once as many pages are read as were asked for.
+    /// In a prefix scan: goes deeper, once enough pages are read.
     fn descend(&mut self, start: &Position, committed: &mut Committed) {
         let Some(range) = self.by_start.get_mut(start) else { return };
         let Some((step, pages)) = &mut range.step else { return };

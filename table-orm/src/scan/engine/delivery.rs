@@ -50,7 +50,7 @@ pub(super) struct Delivery<T> {
     /// Pages and rows that wait.
     waiting_pages: usize,
     waiting_rows: usize,
-    /// Pages asked for and not committed.
+    /// Pages requested and not committed.
     pub requested: usize,
     /// Rows committed, or partition keys.
     found: usize,
@@ -85,13 +85,13 @@ impl<T> Delivery<T> {
         self.stopped || self.failed.is_some() || self.is_enough()
     }
 
-    /// Whether all rows that are wanted were committed.
+    /// Whether as many rows as the limit were committed.
     pub fn is_enough(&self) -> bool {
         self.rules.limit.is_some_and(|limit| self.found >= limit)
     }
 
-    /// Whether all rows that are wanted were handed out.
-    pub fn has_limit(&self) -> bool {
+    /// Whether as many rows as the limit were handed out.
+    pub fn has_handed_out_limit(&self) -> bool {
         self.rules.limit.is_some_and(|limit| self.rows >= limit as u64)
     }
 
@@ -120,7 +120,7 @@ impl<T> Delivery<T> {
         self.outboxes.get(range).is_some_and(|outbox| !outbox.queue.is_empty())
     }
 
-    /// How many of a page's first `owned` rows are still wanted; they count as found then.
+    /// How many of a page's first `owned` rows the limit still allows; they count as found then.
     pub fn claim(&mut self, page: &PageKeys<'_>, owned: usize) -> Result<usize, PropertyError> {
         let Some(limit) = self.rules.limit else { return Ok(owned) };
         let left = limit - self.found;

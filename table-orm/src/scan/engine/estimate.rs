@@ -25,7 +25,7 @@ impl Range {
         }
     }
 
-    /// Takes note of where a page began and ended.
+    /// Notes where a page began and ended.
     pub fn advance(
         &mut self,
         first: &RowHead,

@@ -1,4 +1,4 @@
-//! One request for one page: when it may go, and when it is tried again.
+//! One request for one page: when it may be sent, and when it is sent again.
 
 use super::shared::Shared;
 use super::state::ScanState;
@@ -18,7 +18,7 @@ const LONGEST_PACED_WAIT: Duration = Duration::from_millis(400);
 /// A page refused this often in a row ends the scan.
 const MOST_REFUSALS: u32 = 100;
 
-/// One page, asked for until the service does not throttle it.
+/// Fetches one page. Sends the request again while the service throttles it.
 pub(in crate::scan) async fn fetch<T: Send>(
     shared: &Shared<T>,
     request: &RowQuery,
@@ -58,7 +58,7 @@ pub(in crate::scan) async fn fetch<T: Send>(
     }
 }
 
-/// A request under way, until this is dropped: also where it is given up.
+/// A request under way, until this is dropped, which also happens when it is cancelled.
 struct UnderWay<'a, T>(&'a Shared<T>);
 
 impl<T> Drop for UnderWay<'_, T> {

@@ -44,7 +44,7 @@ pub(in crate::scan) struct KeyModel {
 }
 
 impl KeyModel {
-    /// Takes note of a key's characters.
+    /// Notes a key's characters.
     pub fn learn(&mut self, key: &str) {
         for (position, c) in key.chars().take(POSITIONS).enumerate() {
             if self.seen.len() == position {
@@ -157,7 +157,7 @@ impl Alphabet<'_> {
         below.min(self.len().saturating_sub(1)) as u128
     }
 
-    /// The digit of an upper bound, which lies behind all digits where there is none.
+    /// The digit of an upper bound; without a bound, one above all digits.
     fn upper(&self, bounded: bool, first: bool, c: Option<char>) -> u128 {
         match (bounded, first) {
             (true, _) => self.rank(c),

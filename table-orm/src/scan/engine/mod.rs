@@ -2,7 +2,7 @@
 //!
 //! All that the workers share is one [`ScanState`] behind one lock. It composes three owners: the
 //! [ranges](ranges::Ranges) and who reads them, the [delivery](delivery::Delivery) of pages to the
-//! consumer, and the [pace](pace_state::ScanPace) of the requests.
+//! consumer, and the [pace](super::pace::ScanPace) of the requests.
 
 mod commit;
 mod delivery;
@@ -10,7 +10,6 @@ mod estimate;
 mod fetch;
 mod key_model;
 mod learned;
-mod pace_state;
 mod page_keys;
 mod page_rows;
 mod position;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub(in crate::scan) struct PageKeys<'a> {
     rows: Vec<&'a RawValue>,
-    /// The places of rows that are left out, in order.
+    /// The indices of rows that are left out, in order.
     left_out: Vec<usize>,
 }
 
@@ -17,7 +17,7 @@ impl<'a> PageKeys<'a> {
         split_page(body).map(|rows| Self { rows, left_out: Vec::new() })
     }
 
-    /// The same, of which the rows at those places, in order, are none that a limit means.
+    /// The same page. The rows at those indices, in order, do not count towards a limit.
     pub fn without(self, left_out: Vec<usize>) -> Self {
         Self { left_out, ..self }
     }
@@ -25,8 +25,8 @@ impl<'a> PageKeys<'a> {
     /// How many of the first `rows` rows hold their first `most` that are not left out, and how many
     /// those are.
     pub fn wanted(&self, rows: usize, most: usize) -> (usize, usize) {
-        let before = |place: usize| self.left_out.partition_point(|at| *at < place);
-        // Behind each row left out, so many more rows hold as many.
+        let before = |index: usize| self.left_out.partition_point(|at| *at < index);
+        // Each row left out before the end moves the end by one.
         let end = self.left_out.iter().fold(most, |end, at| end.saturating_add((*at < end).into()));
         let rows = rows.min(end);
         (rows, rows - before(rows))
@@ -46,7 +46,7 @@ impl<'a> PageKeys<'a> {
         self.rows.get(index).map_or_else(|| Ok(RowHead::default()), |row| key(row))
     }
 
-    /// How many rows, from the first, meet a condition that no row behind them meets.
+    /// How many rows, from the first, match a condition that no later row matches.
     pub fn count(&self, mut before: impl FnMut(&RowHead) -> bool) -> Result<usize, PropertyError> {
         let (mut from, mut to) = (0, self.rows.len());
         while from < to {

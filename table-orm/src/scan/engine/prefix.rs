@@ -1,8 +1,8 @@
 //! Verhagen's prefix scan: how it walks the tree of key prefixes, one character at a time.
 //!
-//! A query for a prefix reads one page (or a few). What it found shows that the next characters
-//! below the last key's are complete, that the last partition may go on, and that the last key's
-//! prefix may: a query for each of the two, while the walk goes on behind that prefix.
+//! A query for a prefix reads one page (or a few). All keys before the last one are complete then. The
+//! last partition may have more rows, and the last key's prefix more partitions: one query reads each
+//! of the two, while the walk continues behind that prefix.
 //!
 //! Bounds are half-open here, so keys that hold U+FFFF are found, and so is the partition whose key
 //! is empty.

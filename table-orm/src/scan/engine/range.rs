@@ -16,14 +16,14 @@ pub(in crate::scan) enum Axis {
     Rows(String),
 }
 
-/// Who is at work on a range.
+/// Who works on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::scan) enum RangePhase {
-    /// Nobody yet, or it is kept back.
+    /// Nobody yet.
     Waiting,
     /// A worker.
     Running,
-    /// Nobody: it is too far ahead of the rows handed out.
+    /// Nobody: its rows are too far ahead of those handed out.
     Parked,
     /// It is read to its end.
     Done,
@@ -36,8 +36,8 @@ pub(in crate::scan) struct SinglePartition {
     pub first: String,
     pub last: String,
     pub pages: f64,
-    /// The page before has ended in that partition, so it is larger than a page. Else it may as
-    /// well have ended with this page.
+    /// The page before ended in that partition too, so the partition is larger than a page. Otherwise
+    /// it may have ended with this page.
     pub large: bool,
 }
 
@@ -47,7 +47,7 @@ pub(in crate::scan) struct Range {
     /// `None` is the end of the table.
     pub end: Option<Position>,
     pub phase: RangePhase,
-    /// The next page; its keys stay as they were while `end` moves.
+    /// The next page. Its keys do not change while `end` moves.
     pub request: RowQuery,
     /// The first key seen, the last one, and the start of the last page, on the axis.
     pub first: Option<String>,
@@ -56,10 +56,11 @@ pub(in crate::scan) struct Range {
     /// What was read, in pages.
     pub pages: f64,
     pub single_partition: Option<SinglePartition>,
-    /// A stealer has looked at it since its last page, and has found no key to split it at.
+    /// A stealer has tried to split it since its last page.
     pub tried: bool,
+    /// No key was found to split it at since then.
     pub unsplittable: bool,
-    /// The pages left, as they were estimated after its last page or split.
+    /// The estimated pages left, since its last page or split.
     pub left: Option<f64>,
     /// How many pages ahead a stealer may start.
     pub ahead: f64,
@@ -142,7 +143,7 @@ pub(in crate::scan) fn key_range(
     }
 }
 
-/// The ranges that one query each can read, which together make up what lies between two places.
+/// The ranges that make up what lies between two positions, each readable by one query.
 pub(in crate::scan) fn simple_ranges(
     start: Position,
     end: Option<Position>,
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_between_two_places_takes_at_most_three_queries() {
+    fn what_lies_between_two_positions_takes_at_most_three_queries() {
         let rows = |pk: &str, from: &str, to: Position| {
             (Axis::Rows(pk.to_owned()), Position::new(pk, from), Some(to))
         };

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// What a scan has done so far, or in all.
+/// The work that a scan has done so far, or in all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ScanReport {
-    /// Rows handed out, without unreadable rows that were left out. Partition keys, where those were
-    /// asked for.
+    /// Rows handed out, without unreadable rows that were left out; partition keys, for
+    /// [`partition_keys`](crate::scan::Scan::partition_keys).
     pub rows: u64,
     /// Pages handed out. A page had rows in the table, even where all of them were left out.
     pub pages: u64,

@@ -7,11 +7,11 @@ const LOOK_AHEAD: f64 = 64.0;
 /// The same where rows leave in order.
 const ORDERED_LOOK_AHEAD: f64 = 6.0;
 
-/// How a scan divides the table among its workers.
+/// The way a scan divides the table among its workers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Splitter {
-    /// Idle workers split the range with most left, at keys guessed from the keys seen. Needs no
+    /// Lets idle workers split the range with most left, at keys guessed from the keys seen. Needs no
     /// knowledge of the keys, splits single partitions too, and keeps to the rate that the service
     /// sustains. A table of one page costs one request.
     #[default]

@@ -4,14 +4,15 @@
 //! happen under the lock, so each row is delivered by exactly one range.
 
 use super::delivery::{Delivery, QueuedPage};
-use super::pace_state::ScanPace;
 use super::position::Position;
 use super::range::RangePhase;
 use super::ranges::Ranges;
 use super::report::ScanReport;
 use super::rules::Rules;
 use crate::entity::RowHead;
+use crate::error::Error;
 use crate::query::RowQuery;
+use crate::scan::pace::ScanPace;
 use crate::sync::Random;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ pub(super) enum NextTask {
     End,
 }
 
-/// Whether a range's next page may be asked for.
+/// Whether a range's next page may be requested.
 pub(super) enum Admission {
     Go(Box<RowQuery>, Option<String>),
     Wait,
@@ -55,7 +56,7 @@ impl<T> ScanState<T> {
         Self {
             ranges: Ranges::new(Arc::clone(&rules)),
             delivery: Delivery::new(Arc::clone(&rules)),
-            pace: ScanPace::new(&rules, random),
+            pace: ScanPace::new(rules.workers, random),
             already_complete: false,
             rules,
         }
@@ -156,7 +157,7 @@ impl<T> ScanState<T> {
         self.head().is_none_or(|earliest| earliest == start)
     }
 
-    /// Whether the next page of a range may be asked for; it counts as requested then.
+    /// Whether the next page of a range may be requested; it counts as requested then.
     pub(super) fn admit(&mut self, start: &Position) -> Admission {
         if self.delivery.is_ended() {
             return Admission::Park;
@@ -187,7 +188,7 @@ impl<T> ScanState<T> {
     }
 
     /// The error that has ended the scan; it stops then.
-    pub fn take_error(&mut self) -> Option<crate::error::Error> {
+    pub fn take_error(&mut self) -> Option<Error> {
         let error = self.delivery.failed.take()?;
         self.delivery.stopped = true;
         Some(error)
@@ -208,8 +209,8 @@ impl<T> ScanState<T> {
         }
     }
 
-    /// Whether all rows there are, or that are wanted, were handed out.
+    /// Whether all rows, or as many as the limit, were handed out.
     pub fn is_over(&self) -> bool {
-        (self.ranges.open == 0 && self.delivery.is_empty()) || self.delivery.has_limit()
+        (self.ranges.open == 0 && self.delivery.is_empty()) || self.delivery.has_handed_out_limit()
     }
 }

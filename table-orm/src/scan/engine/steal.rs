@@ -1,8 +1,8 @@
 //! Work stealing: where an idle worker cuts a range that another is reading.
 //!
-//! Only a range that has brought a page is split: its keys tell how much may be left. A split that
-//! finds nothing (a miss) costs a request, so the distance that stealers start ahead shrinks with
-//! each miss, and the misses of a scan are capped at two for each worker and one for each page.
+//! Only a range that has returned a page is split: its keys show how much may be left. A split that
+//! finds nothing (a miss) costs a request. So the distance that stealers start ahead shrinks with each
+//! miss, and a scan may have two misses for each worker and one for each page.
 
 use super::estimate::{ENDLESS, LEAST_PAGES};
 use super::position::Position;
@@ -27,8 +27,7 @@ impl Ranges {
             return None;
         }
         self.measure();
-        // A range without a key to split it at, or with nothing behind its partition, leaves the
-        // next best.
+        // If a range has no key to split it at, or nothing behind its partition, the next best is tried.
         loop {
             let Some((victim, pages, is_speculative)) = self.victim(limiter) else {
                 self.exhausted = true;

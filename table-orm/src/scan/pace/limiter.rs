@@ -1,4 +1,4 @@
-//! How many requests are under way, and when the next may go: slow start and pacers.
+//! How many requests are under way, and when the next may be sent: slow start and pacers.
 
 use super::pacer::Pacer;
 use std::collections::HashMap;

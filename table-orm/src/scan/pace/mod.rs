@@ -2,5 +2,7 @@
 
 mod limiter;
 mod pacer;
+mod scan_pace;
 
 pub(super) use limiter::Limiter;
+pub(super) use scan_pace::ScanPace;

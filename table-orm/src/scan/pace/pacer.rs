@@ -3,17 +3,18 @@
 //! The service counts entities, not requests. Free until the first 503; then it starts at what the
 //! last second has sustained. A 503 of a request sent after the last cut lowers the rate by 10 %;
 //! it rises by 1 % a second, and 2 % more for each second without a 503, to at most 25 %. Near the
-//! rate that was refused last it rises a tenth as fast, for there the next 503 is to be expected.
+//! rate that was refused last it rises a tenth as fast, because the next 503 is likely there.
 //!
-//! Invariant: no rise takes the rate beyond a few times what is really asked for, and no cut starts
-//! from more. A rate that nobody reaches says nothing of the service, and the way back down is long.
+//! Invariant: no rise takes the rate beyond a few times what was requested of late, and no cut starts
+//! from more. A rate that nobody reaches says nothing about the service, and takes many cuts to
+//! correct.
 
 use crate::sync::TokenBucket;
 use std::collections::VecDeque;
 
-/// How near to the rate refused last is near.
+/// Rates within this share of the rate refused last count as near it.
 const NEAR: f64 = 0.03;
-/// How many times what was asked for of late the rate may be.
+/// The rate is at most this many times what was requested of late.
 const AHEAD: f64 = 4.0;
 
 /// Paces the account, or one partition. Times are seconds since the scan's start.
@@ -104,8 +105,8 @@ impl Pacer {
         self.log.iter().map(|page| page.rows).sum()
     }
 
-    /// The highest rate that means something: by the pages of that second, not their rows, of which
-    /// a filter may leave none.
+    /// The highest rate that says something about the service. It counts the pages of that second, not
+    /// their rows, because a filter may leave out all rows.
     fn most(&self) -> f64 {
         let asked: f64 = self.log.iter().map(|page| page.page).sum();
         AHEAD * asked.max(self.floor)

@@ -96,7 +96,7 @@ fn surrogate_pairs_are_one_character() {
 
 #[test]
 fn a_prefix_beside_all_keys_finds_none() {
-    // Before, between and behind the partitions; longer than one; part of none.
+    // Before, between and behind the partitions; longer than one; prefix of no partition.
     for prefix in ["Athens", "a", "m", "tokyo!", "tokyo2", "x", "~"] {
         for page in [1, 2, 1000] {
             let rows = [("boston", "1"), ("tokyo", "1")].map(|(pk, rk)| (pk.into(), rk.into()));
@@ -201,7 +201,7 @@ fn the_partition_named_by_the_prefix_is_found() {
 /// The example of Joel Verhagen's post "How to run a distributed scan of Azure Table Storage"
 /// (2020): ten rows, two to a page. His walk finds D, H to N, R to S and W in four queries, then
 /// goes back for what the pages that ended in `Davis`, `Nuckles` and `Splawn` left open. Bounds are
-/// half-open here, so his `gt 'D\u{FFFF}'` is `ge 'E'`, and the empty partition is asked for first.
+/// half-open here, so his `gt 'D\u{FFFF}'` is `ge 'E'`, and the empty partition is read first.
 #[test]
 fn ten_rows_take_the_published_queries_in_their_order() {
     let rows = [

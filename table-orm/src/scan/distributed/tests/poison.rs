@@ -1,4 +1,4 @@
-//! Ranges that nobody gets on with are put aside, and brought back.
+//! Ranges without progress are put aside, and opened again.
 
 use super::*;
 use crate::embedded::EmbeddedStore;
@@ -132,7 +132,7 @@ fn a_page_that_ends_its_process_puts_no_range_aside_but_its_own() {
 }
 
 #[test]
-fn a_range_that_gets_on_is_not_put_aside_however_often_it_fails() {
+fn a_range_with_progress_is_not_put_aside_however_often_it_fails() {
     run(async {
         let world = World::new(numbered(300), 10).await;
         world.scan().start().await.unwrap();
@@ -190,7 +190,7 @@ enum Bad {
 }
 
 #[test]
-fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
+fn a_range_put_aside_shows_its_bounds_and_its_error() {
     run(async {
         let world = World::new(numbered(500), 10).await;
         let keys = ["000200", "000300"].map(str::to_owned).to_vec();
@@ -232,7 +232,7 @@ fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
 }
 
 #[test]
-fn a_range_that_workers_died_of_has_no_error_to_tell() {
+fn a_range_whose_workers_died_has_no_error() {
     run(async {
         let world = World::new(numbered(30), 10).await;
         let scan = world.distribute(world.plain().split(Splitter::Serial));
@@ -246,7 +246,7 @@ fn a_range_that_workers_died_of_has_no_error_to_tell() {
 }
 
 #[test]
-fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
+fn a_range_that_changes_its_state_concurrently_is_counted_once() {
     use RangeState::{Done, Open, Poisoned};
     run(async {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
@@ -287,7 +287,7 @@ fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
 }
 
 #[test]
-fn messages_of_others_do_not_keep_a_redrive_from_its_end() {
+fn messages_of_other_scans_do_not_hold_up_a_redrive() {
     run(async {
         let world = World::new(numbered(30), 10).await;
         world.scan().start().await.unwrap();

@@ -144,7 +144,7 @@ impl World {
         (page.id.first, page.last)
     }
 
-    /// Every row was handled, and at most so many of them once more.
+    /// Checks that every row was handled, and at most `twice` of them twice.
     pub fn assert_all_handled(&self, twice: usize) {
         let handled = self.handled.lock().unwrap();
         let all: BTreeSet<Key> =

@@ -1,13 +1,12 @@
 //! When the requests of a scan go, and how many there were.
 
-use super::rules::Rules;
-use crate::scan::pace::Limiter;
+use super::limiter::Limiter;
 use crate::sync::{Backoff, Random};
 use std::time::Duration;
 use tokio::time::Instant;
 
 #[derive(Debug)]
-pub(super) struct ScanPace {
+pub(in crate::scan) struct ScanPace {
     pub limiter: Limiter,
     /// Requests sent, and those of them that were refused for being too many.
     pub requests: u64,
@@ -19,8 +18,8 @@ pub(super) struct ScanPace {
 }
 
 impl ScanPace {
-    pub fn new(rules: &Rules, random: Random) -> Self {
-        let limiter = Limiter::new(rules.workers);
+    pub fn new(workers: usize, random: Random) -> Self {
+        let limiter = Limiter::new(workers);
         Self { limiter, requests: 0, throttled: 0, started: Instant::now(), took: None, random }
     }
 
