@@ -57,7 +57,7 @@ fn rounds(page: usize, first: u32, later: u32) -> String {
 }
 
 #[test]
-fn a_query_reads_as_many_pages_of_a_prefix_as_it_was_told() {
+fn a_query_reads_as_many_pages_of_a_prefix_as_its_options_say() {
     assert_eq!(rounds(1, 1, 1), "b0 b1 b2 b3 b4 b5 b6 w0 w1 w2 w3 w4 w5 w6 w7");
     assert_eq!(rounds(1, 1, 2), "b0 b1 b2b3 b4b5 b6 w0w1 w2 w3w4 w5w6 w7");
     assert_eq!(rounds(1, 3, 1), "b0b1b2 b3b4b5 b6 w0 w1w2w3 w4 w5 w6 w7");
