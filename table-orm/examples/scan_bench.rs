@@ -2,15 +2,15 @@
 //!
 //! `cargo run --release -p table-orm --features testing --example scan_bench [rows] [workers] [seed]`
 //!
-//! The seed is of the keys, and of the waits after 503s.
+//! The seed determines the keys, and the waits after 503s.
 //!
 //! Prints one table: for each kind of keys, without limits and under the documented targets, the
 //! time of a serial scan, and of each other way its speed-up over serial, its requests over the
-//! least possible, the rows it fetched over those delivered, and the 503s it met. `ordered` is
+//! least possible, the rows it fetched over those delivered, and its 503s. `ordered` is
 //! adaptive with rows in key order.
 //!
 //! `.. --example scan_bench large [rows] [workers]` scans one table of 35 million rows, in partitions
-//! of 500, whose keys are made as they are asked for: it tells the virtual time, the real time, and
+//! of 500, whose keys are generated when they are read: it prints the virtual time, the real time, and
 //! (on Linux) the most memory the program had.
 //!
 //! `.. --example scan_bench keys FILE [workers]` compares them on keys of your own: a line for each

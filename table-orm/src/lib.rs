@@ -111,6 +111,7 @@ pub mod entity;
 
 pub mod store;
 
+#[cfg(feature = "distributed")]
 pub mod queue;
 
 #[cfg(feature = "azure")]

@@ -1,5 +1,6 @@
 //! Stored rows back into values: one row, or a page of them.
 
+use super::row_head::RowHead;
 use crate::codec::{Json, Members, NameCache, RowContext};
 use crate::entity::Row;
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
@@ -57,27 +58,28 @@ pub(crate) fn read_row_in_context<'a, T: ReadRow>(
 
 /// The version of a row, from its ETag or timestamp.
 pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
-    let mut context = RowContext::new(AnyRow::NAME);
-    let AnyRow = read_in(&mut context, 0, json)?;
+    let mut context = RowContext::new(RowHead::NAME);
+    read_in::<RowHead>(&mut context, 0, json)?;
     if context.timestamp.is_empty() {
         return Err(context.error(RowFault::new(TIMESTAMP, PropertyFault::Missing)));
     }
     Ok(context.etag())
 }
 
-/// A row of which nothing is read but its keys.
-pub(crate) struct AnyRow;
-
-impl ReadRow for AnyRow {
+impl ReadRow for RowHead {
     const NAME: &'static str = "row";
     const SELECT: Option<&'static [&'static str]> = Some(&[PARTITION_KEY, ROW_KEY]);
 
     fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        members.skip().map(|()| Self)
+        members.skip()?;
+        Ok(Self {
+            partition_key: members.partition_key().into_owned(),
+            row_key: members.row_key().into_owned(),
+        })
     }
 }
 
-impl<R: Row> FromRow<R> for AnyRow {}
+impl<R: Row> FromRow<R> for RowHead {}
 
 fn read_in<'de, T: ReadRow>(
     context: &mut RowContext<'de>,
@@ -103,11 +105,7 @@ fn read_object<'de, T: ReadRow>(
 fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
     let mut head = RowContext::new(error.entity);
     match read_object(&mut head, 0, json) {
-        Ok(AnyRow) => PropertyError {
-            partition_key: head.partition_key.into_owned(),
-            row_key: head.row_key.into_owned(),
-            ..error
-        },
+        Ok(RowHead { partition_key, row_key }) => PropertyError { partition_key, row_key, ..error },
         Err(_) => error,
     }
 }

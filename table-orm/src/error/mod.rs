@@ -3,6 +3,7 @@
 //! Invariant: what a store answered becomes an [`Error`] in one place, [`Error::rejected`], sorted
 //! by what a caller can do about it.
 
+#[cfg(feature = "distributed")]
 mod distributed_scan;
 mod incomplete_entity;
 mod rejection;
@@ -10,6 +11,7 @@ mod row_count;
 mod scan;
 mod transaction;
 
+#[cfg(feature = "distributed")]
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
 pub use rejection::Rejection;
@@ -23,6 +25,7 @@ use crate::layer::LayerError;
 use crate::model::TableNameError;
 use crate::property::PropertyError;
 use crate::query::TokenError;
+#[cfg(feature = "distributed")]
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoreError};
 use rejection::{no_table_advice, same_key_advice};
@@ -47,9 +50,11 @@ pub enum Error {
     #[error(transparent)]
     Scan(#[from] ScanError),
     /// A distributed scan cannot run as configured.
+    #[cfg(feature = "distributed")]
     #[error(transparent)]
     DistributedScan(#[from] DistributedScanError),
     /// A queue failed.
+    #[cfg(feature = "distributed")]
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// A text cannot name a table. Nothing was sent.

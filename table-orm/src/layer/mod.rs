@@ -26,7 +26,7 @@ mod tally;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
-#[cfg(test)]
+#[cfg(all(test, feature = "distributed"))]
 mod writes;
 
 pub use error::LayerError;
@@ -37,7 +37,7 @@ pub use limit::Limit;
 pub use observe::Observe;
 pub use rate::Rate;
 pub use retry::{Retry, Strategy};
-#[cfg(test)]
+#[cfg(all(test, feature = "distributed"))]
 pub(crate) use writes::Writes;
 
 use crate::store::Store;

@@ -3,7 +3,7 @@
 use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
-use crate::entity::{AnyRow, DynamicEntity, ReadRow as _};
+use crate::entity::{DynamicEntity, ReadRow as _, RowHead};
 use crate::error::Result;
 use crate::model::SYSTEM_PROPERTIES;
 use crate::property::PropertyError;
@@ -60,8 +60,8 @@ impl DynamicList {
     /// # Errors
     /// When the store refuses a request.
     pub async fn count(mut self) -> Result<usize> {
-        self.listing.query = self.listing.query.map(reading::<AnyRow>);
-        self.listing.pages(PageReader::<AnyRow>::each(0), None).count().await
+        self.listing.query = self.listing.query.map(reading::<RowHead>);
+        self.listing.pages(PageReader::<RowHead>::each(0), None).count().await
     }
 
     fn ask(self, size: Option<usize>) -> Pages<DynamicEntity> {

@@ -5,7 +5,7 @@ use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    AnyRow, FromRow, Invalid, Query, Row, RowOf, SkipUnreadable, TableEntity, keys_of,
+    FromRow, Invalid, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
 };
 use crate::error::Result;
 use crate::property::PropertyError;
@@ -154,7 +154,7 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         R: 'static,
     {
-        self.cast::<AnyRow>().ask(None).count().await
+        self.cast::<RowHead>().ask(None).count().await
     }
 }
 

@@ -1,9 +1,9 @@
 //! The untyped calls on one table, for tools.
 
+use super::DynamicList;
 use super::bulk::{BatchPolicy, Bulk};
 use super::listing::Listing;
-use super::{DynamicList, Repo};
-use crate::entity::{DynamicEntity, TableEntity, read_row};
+use crate::entity::{DynamicEntity, read_row};
 use crate::error::Result;
 use crate::model::{ETag, Metadata, TableName};
 use crate::plan::{CanonicalKey, Connection, TableClient};
@@ -24,12 +24,6 @@ pub struct Table {
 impl Table {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
         Self { client: TableClient::untyped(connection, table, "DynamicEntity") }
-    }
-
-    /// The entities of type `E` in this table.
-    pub(crate) fn repo<E: TableEntity>(&self) -> Repo<E> {
-        let TableClient { connection, table, .. } = self.client.clone();
-        Repo::new(connection, table)
     }
 
     /// Point query.

@@ -5,7 +5,7 @@ use super::listing::{Listing, last_methods};
 use super::maintenance::verify::Found;
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    AnyRow, Invalid, MemberOf, Row, SkipUnreadable, TableUnion, WholePartition, split_page,
+    Invalid, MemberOf, Row, RowHead, SkipUnreadable, TableUnion, WholePartition, split_page,
 };
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
@@ -80,7 +80,7 @@ impl<U: TableUnion> UnionList<U> {
     /// # Errors
     /// When a key cannot hold one of the values, or the store refuses a request.
     pub async fn count(mut self) -> Result<usize> {
-        self.listing.query = self.listing.query.map(reading::<AnyRow>);
+        self.listing.query = self.listing.query.map(reading::<RowHead>);
         let reader = PageReader::some(|_, page, _, most| {
             let rows = canonical_rows::<U>(page)?.into_iter();
             Ok(rows.take(most).map(drop).collect::<Vec<()>>())

@@ -1,18 +1,18 @@
-//! Whole tables, of any size: many workers read ranges of keys at a time.
+//! Scans of whole tables of any size: many workers read ranges of keys side by side.
 //!
-//! [`Repo::scan`](crate::Repo::scan) starts one of typed entities,
-//! [`Tables::scan`](crate::Tables::scan) one of any rows. Without knowledge of the keys, an idle worker
-//! splits the range with most left to read, at a key guessed from those seen; after the first 503
-//! the scan keeps to the rate, in entities a second, that the service sustains.
+//! [`Repo::scan`](crate::Repo::scan) starts a scan of typed entities,
+//! [`Tables::scan`](crate::Tables::scan) a scan of any rows. A scan needs no knowledge of the keys: an
+//! idle worker splits the range with most left to read, at a key guessed from the keys seen. After the
+//! first 503 the scan keeps to the rate, in entities a second, that the service sustains.
 //!
-//! Every row that stands in the table throughout is delivered once: ranges are split, and pages
-//! committed, under one lock, so the ranges always partition what is left to read. A scan resumed
-//! from a [`Checkpoint`] may deliver the pages again that were not known to be done.
+//! A scan delivers every row that stays in the table while it runs exactly once. Ranges are split, and
+//! pages committed, under one lock, so the ranges always partition what is left to read. A scan that
+//! resumes from a [`Checkpoint`] delivers again the pages that the checkpoint does not know as done.
 //!
-//! [`Scan::distributed`] shares one scan among workers on many [machines](distributed).
+//! With the feature `distributed`, `Scan::distributed` shares one scan among workers on many machines.
 //!
-//! A scan answers 503s itself, by slowing down. A layer below it that retries them hides from it
-//! how fast the service is.
+//! A scan slows down by itself after a 503. A layer below it that retries 503s hides the service's
+//! rate from it.
 //!
 //! ```
 //! use table_orm::{Projection, ScanPermit, TableEntity, Tables};
@@ -56,38 +56,16 @@
 //! }
 //! ```
 
-mod answer;
-mod builder;
+mod api;
 mod checkpoint;
-mod commit;
+#[cfg(feature = "distributed")]
 pub mod distributed;
-mod estimate;
-mod key_model;
-mod limiter;
-mod pacer;
-mod page_keys;
-mod pages;
-mod place;
-mod prefix;
-mod range;
-mod read;
-mod report;
-mod run;
-mod skip;
-mod splitter;
-mod start;
-mod state;
-mod steal;
-mod stream;
+mod engine;
+mod pace;
 #[cfg(test)]
 mod tests;
-mod worker;
 
 pub use crate::error::ScanError;
-pub(crate) use builder::Serial;
-pub use builder::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
+pub use api::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, ScanPage, ScanStream, Untyped};
 pub use checkpoint::Checkpoint;
-pub use place::ScanKey;
-pub use report::ScanReport;
-pub use splitter::Splitter;
-pub use stream::{ScanPage, ScanStream};
+pub use engine::{ScanReport, Splitter};

@@ -27,6 +27,7 @@ impl Backoff {
     }
 
     /// Starts over with the first wait.
+    #[cfg(any(test, feature = "distributed"))]
     pub const fn reset(&mut self) {
         self.waits = 0;
     }

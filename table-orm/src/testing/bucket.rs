@@ -1,25 +1,28 @@
-//! A token bucket: entities a second, with one second's worth in reserve.
+//! How many entities a second a service grants, with one second's worth in reserve.
+//!
+//! It counts entities, where `sync::TokenBucket` counts time: the rounding of either decides which
+//! request is refused, and published figures were measured with this one.
 
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(super) struct EntityBucket {
     rate: f64,
-    tokens: f64,
+    entities: f64,
     at: f64,
 }
 
-impl Bucket {
+impl EntityBucket {
     pub const fn new(rate: f64) -> Self {
-        Self { rate, tokens: rate, at: 0.0 }
+        Self { rate, entities: rate, at: 0.0 }
     }
 
     /// Whether `entities` may be read now.
     pub fn holds(&mut self, now: f64, entities: f64) -> bool {
-        self.tokens = ((now - self.at).mul_add(self.rate, self.tokens)).min(self.rate);
+        self.entities = ((now - self.at).mul_add(self.rate, self.entities)).min(self.rate);
         self.at = now;
-        self.tokens >= entities
+        self.entities >= entities
     }
 
     pub fn take(&mut self, entities: f64) {
-        self.tokens -= entities;
+        self.entities -= entities;
     }
 }

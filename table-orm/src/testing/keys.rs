@@ -15,7 +15,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// The rows of these PartitionKeys and RowKeys, in any order.
+    /// Holds the rows of these PartitionKeys and RowKeys, given in any order.
     #[must_use]
     pub fn new(rows: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut rows: Vec<_> = rows.into_iter().collect();
@@ -28,8 +28,8 @@ impl KeySet {
         keys
     }
 
-    /// `partitions` partitions of `rows` rows each. The keys are numbers of ten digits, made when
-    /// they are asked for, so a table of any size takes no memory.
+    /// Holds `partitions` partitions of `rows` rows each. The keys are numbers of ten digits, generated
+    /// when they are read, so a table of any size takes no memory.
     #[must_use]
     pub const fn numbered(partitions: usize, rows: usize) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl KeySet {
         }
     }
 
-    /// Adds a row behind all others; numbered keys take none.
+    /// Adds a row behind all others. Does nothing for numbered keys.
     pub(super) fn push(&mut self, partition_key: &str, row_key: &str) {
         let last = self.partition_keys.len().checked_sub(1).map(|at| self.partition_keys.get(at));
         if last.as_deref() != Some(partition_key) {
@@ -55,7 +55,7 @@ impl KeySet {
         self.row_keys.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set holds no rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0

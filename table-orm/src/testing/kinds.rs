@@ -5,7 +5,7 @@ use super::random::Random;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A kind of keys: what a scan has to find its way through.
+/// A kind of keys that tables have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// 32 random hex digits, one row each.
@@ -33,7 +33,7 @@ impl KeyKind {
         Self::ZipfTenants,
     ];
 
-    /// About `rows` keys of this kind; the same for the same seed.
+    /// Generates about `rows` keys of this kind, the same for the same seed.
     #[must_use]
     pub fn generate(self, rows: usize, seed: u64) -> KeySet {
         let mut random = Random::new(seed);

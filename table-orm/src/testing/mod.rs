@@ -1,7 +1,7 @@
 //! A fake Table service, for tests and benchmarks on virtual time.
 //!
-//! [`FakeService`] holds only keys, in a few bytes a row, so a table of millions of rows fits; rows
-//! are generated as they are asked for. On tokio's paused clock its latencies cost no real time.
+//! [`FakeService`] holds only keys, in a few bytes a row, so a table of millions of rows fits. It
+//! generates rows when they are read. On tokio's paused clock its latencies cost no real time.
 //!
 //! ```
 //! use table_orm::testing::{FakeService, KeySet, ServiceSettings};
@@ -19,12 +19,15 @@
 //! ```
 
 mod bucket;
+mod generated_row;
 mod keys;
 mod kinds;
 mod random;
 mod service;
+mod settings;
 
 pub use keys::KeySet;
 pub use kinds::KeyKind;
 pub use random::Random;
-pub use service::{FakeService, ServiceFigures, ServiceSettings};
+pub use service::FakeService;
+pub use settings::{ServiceFigures, ServiceSettings};

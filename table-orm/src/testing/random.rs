@@ -1,30 +1,26 @@
 //! Random numbers that are the same in every run.
 
+use crate::sync::SplitMix64;
+
 /// A generator of random numbers: the same seed, the same numbers.
 #[derive(Debug, Clone)]
-pub struct Random {
-    state: u64,
-}
+pub struct Random(SplitMix64);
 
 impl Random {
     /// A generator with that seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        Self { state: seed }
+        Self(SplitMix64::new(seed))
     }
 
     /// 64 random bits (SplitMix64).
     pub const fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.next()
     }
 
-    /// A number from 0 up to 1.
+    /// A number from 0 up to, not including, 1.
     pub fn fraction(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.unit()
     }
 
     /// A number below `limit`; 0 for a limit of 0.

@@ -1,14 +1,15 @@
 //! The fake service: pages, latencies, partition servers, targets.
 
-use super::bucket::Bucket;
+use super::bucket::EntityBucket;
+use super::generated_row::{matches, page, write_row};
 use super::keys::KeySet;
 use super::random::Random;
-use crate::codec::write_string;
+use super::settings::{ServiceFigures, ServiceSettings};
 use crate::model::{
-    self, Continuation, ETag, Edm, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, PARTITION_KEY,
-    ROW_KEY, TableName,
+    Continuation, ETag, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY,
+    TIMESTAMP, TableName,
 };
-use crate::query::{Comparison, Filter, RowQuery, Span};
+use crate::query::{RowQuery, Span};
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -20,96 +21,10 @@ use tokio::time::{Instant, sleep};
 
 /// The most rows one request looks at, however few it returns.
 const MAX_SCANNED: usize = 10_000;
-/// Every so many rows of a page, one is asked which partition it lies in.
+/// The partition of every n-th row of a page is looked up.
 const SAMPLE: usize = 50;
-/// A page takes from a partition's target if it holds this many of its rows.
+/// A page counts against a partition's target if it holds this many of its rows.
 const NOTICED: f64 = 200.0;
-const TIMESTAMP: &str = "2026-01-01T00:00:00Z";
-
-/// How a fake service behaves. The default answers at once, without limits.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ServiceSettings {
-    /// The most rows of a page.
-    pub page_rows: usize,
-    /// What a request takes at least and, without its rows, at most.
-    pub latency: (Duration, Duration),
-    /// What each row adds to that.
-    pub latency_per_row: Duration,
-    /// Partition servers, which hold equally many rows; a page ends where a server's rows do.
-    pub servers: usize,
-    /// Every so many requests, an empty page with a continuation.
-    pub empty_every: Option<u64>,
-    /// Every so many requests, a page of half as many rows.
-    pub short_every: Option<u64>,
-    /// Entities a second of the account.
-    pub account_target: Option<f64>,
-    /// Entities a second of each partition.
-    pub partition_target: Option<f64>,
-    /// The most requests it answers; later ones are refused for good. So a test of a client that
-    /// never comes to an end fails.
-    pub most_requests: Option<u64>,
-    /// Whether the queries are kept.
-    pub recorded: bool,
-    /// Of the random latencies.
-    pub seed: u64,
-}
-
-impl Default for ServiceSettings {
-    fn default() -> Self {
-        Self {
-            page_rows: MAX_PAGE_ROWS.into(),
-            latency: (Duration::ZERO, Duration::ZERO),
-            latency_per_row: Duration::ZERO,
-            servers: 1,
-            empty_every: None,
-            short_every: None,
-            account_target: None,
-            partition_target: None,
-            most_requests: None,
-            recorded: false,
-            seed: 1,
-        }
-    }
-}
-
-impl ServiceSettings {
-    /// The latencies that were read from a published scan of 3.5 million rows: 10 to 25 ms a
-    /// request and 70 us a row; a partition server for each 50,000 rows, at most 16.
-    #[must_use]
-    pub fn measured(rows: usize) -> Self {
-        Self {
-            latency: (Duration::from_millis(10), Duration::from_millis(25)),
-            latency_per_row: Duration::from_micros(70),
-            servers: (rows / 50_000).clamp(1, 16),
-            ..Self::default()
-        }
-    }
-
-    /// The same, with the targets that the service documents: 20,000 entities a second for the
-    /// account, 2,000 for a partition.
-    #[must_use]
-    pub const fn with_targets(mut self) -> Self {
-        self.account_target = Some(20_000.0);
-        self.partition_target = Some(2_000.0);
-        self
-    }
-}
-
-/// What a fake service has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct ServiceFigures {
-    /// Requests, refused ones included.
-    pub requests: u64,
-    /// Pages without rows.
-    pub empty: u64,
-    /// Requests refused with 503.
-    pub throttled: u64,
-    /// Rows returned.
-    pub rows: u64,
-    /// The most requests that were under way at a time.
-    pub busiest: u64,
-}
 
 /// A read-only [`Store`] of generated rows. Clones are the same service.
 ///
@@ -123,14 +38,14 @@ pub struct FakeService {
 struct Inner {
     keys: KeySet,
     settings: ServiceSettings,
-    state: Mutex<State>,
+    state: Mutex<ServiceState>,
 }
 
-struct State {
+struct ServiceState {
     started: Option<Instant>,
     random: Random,
-    account: Option<Bucket>,
-    partitions: HashMap<usize, Bucket>,
+    account: Option<EntityBucket>,
+    partitions: HashMap<usize, EntityBucket>,
     figures: ServiceFigures,
     under_way: u64,
     queries: Vec<RowQuery>,
@@ -143,13 +58,13 @@ impl fmt::Debug for FakeService {
 }
 
 impl FakeService {
-    /// A service whose tables hold these rows.
+    /// Creates a service whose tables hold these rows.
     #[must_use]
     pub fn new(keys: KeySet, settings: ServiceSettings) -> Self {
-        let state = State {
+        let state = ServiceState {
             started: None,
             random: Random::new(settings.seed),
-            account: settings.account_target.map(Bucket::new),
+            account: settings.account_target.map(EntityBucket::new),
             partitions: HashMap::new(),
             figures: ServiceFigures::default(),
             under_way: 0,
@@ -158,25 +73,25 @@ impl FakeService {
         Self { inner: Arc::new(Inner { keys, settings, state: Mutex::new(state) }) }
     }
 
-    /// The keys of its rows.
+    /// Returns the keys of its rows.
     #[must_use]
     pub fn keys(&self) -> &KeySet {
         &self.inner.keys
     }
 
-    /// What it has done so far.
+    /// Counts what it has done so far.
     #[must_use]
     pub fn figures(&self) -> ServiceFigures {
         self.state().figures
     }
 
-    /// The queries so far, in order, if they are recorded.
+    /// Returns the queries so far, in order, if they are recorded.
     #[must_use]
     pub fn queries(&self) -> Vec<RowQuery> {
         self.state().queries.clone()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServiceState> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -218,7 +133,7 @@ impl FakeService {
         if let Some(target) = settings.partition_target {
             for (partition, rows) in &hot {
                 let bucket =
-                    state.partitions.entry(*partition).or_insert_with(|| Bucket::new(target));
+                    state.partitions.entry(*partition).or_insert_with(|| EntityBucket::new(target));
                 granted = granted && bucket.holds(now, *rows);
             }
         }
@@ -335,7 +250,7 @@ impl FakeService {
         let keys = &self.inner.keys;
         let select = query.select.as_deref();
         let selected = |name: &str| select.is_none_or(|names| names.iter().any(|n| n == name));
-        let names = [PARTITION_KEY, ROW_KEY, model::TIMESTAMP, "N"].map(selected);
+        let names = [PARTITION_KEY, ROW_KEY, TIMESTAMP, "N"].map(selected);
         let mut body = Vec::with_capacity(rows.len() * 64);
         let mut partition = rows.first().map_or(0, |row| keys.partition_of(*row));
         for row in rows {
@@ -356,61 +271,11 @@ struct Walk {
     next: usize,
 }
 
-fn page(rows: Vec<u8>, continuation: Option<Continuation>, scanned: u32) -> Page {
-    let mut body = br#"{"value":["#.to_vec();
-    body.extend(rows);
-    body.extend_from_slice(b"]}");
-    Page { body: body.into(), continuation, scanned: Some(scanned) }
-}
-
-fn write_row(body: &mut Vec<u8>, pk: &str, rk: &str, row: usize, names: [bool; 4]) {
-    let start = body.len();
-    for (name, selected) in [PARTITION_KEY, ROW_KEY, model::TIMESTAMP, "N"].into_iter().zip(names) {
-        if !selected {
-            continue;
-        }
-        body.push(if body.len() == start { b'{' } else { b',' });
-        write_string(body, name);
-        body.push(b':');
-        match name {
-            PARTITION_KEY => write_string(body, pk),
-            ROW_KEY => write_string(body, rk),
-            model::TIMESTAMP => write_string(body, TIMESTAMP),
-            _ => body.extend_from_slice(row.to_string().as_bytes()),
-        }
-    }
-    if body.len() == start {
-        body.push(b'{');
-    }
-    body.push(b'}');
-}
-
 fn bound(bound: &Bound<String>) -> Option<(&str, bool)> {
     match bound {
         Bound::Included(key) => Some((key, true)),
         Bound::Excluded(key) => Some((key, false)),
         Bound::Unbounded => None,
-    }
-}
-
-/// Whether a row meets a condition on its number.
-fn matches(filter: &Filter, row: usize) -> bool {
-    match filter {
-        Filter::Compare { property, comparison, value: Edm::Int32(value) } if property == "N" => {
-            let order = i32::try_from(row).unwrap_or(i32::MAX).cmp(value);
-            match comparison {
-                Comparison::Equal => order.is_eq(),
-                Comparison::NotEqual => order.is_ne(),
-                Comparison::Greater => order.is_gt(),
-                Comparison::GreaterOrEqual => order.is_ge(),
-                Comparison::Less => order.is_lt(),
-                Comparison::LessOrEqual => order.is_le(),
-            }
-        }
-        Filter::Compare { .. } => false,
-        Filter::And(left, right) => matches(left, row) && matches(right, row),
-        Filter::Or(left, right) => matches(left, row) || matches(right, row),
-        Filter::Not(inner) => !matches(inner, row),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A checkpoint in a file.
 
-use super::super::ScanError;
+use crate::error::ScanError;
 use crate::sync::Random;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct CheckpointFile(pub PathBuf);
 
 impl CheckpointFile {
-    /// Its text; `None` where there is no such file.
+    /// The text; `None` without such a file.
     pub fn load(&self) -> Result<Option<Vec<u8>>, ScanError> {
         match std::fs::read(&self.0) {
             Ok(text) => Ok(Some(text)),
@@ -24,7 +24,7 @@ impl CheckpointFile {
     }
 }
 
-/// Replaces a file whole: readers see the old content or the new, whoever else replaces it.
+/// Replaces a file whole: readers see the old content or the new, even if others replace it too.
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{:016x}.new", Random::from_system().next()));

@@ -1,15 +1,15 @@
 //! A checkpoint's text: one JSON object, the same in a file and in a row.
 
-use super::super::ScanError;
-use super::super::place::{Place, ScanKey};
-use super::super::state::State;
+use crate::entity::RowHead;
+use crate::error::ScanError;
+use crate::scan::engine::{Position, ScanState, Unsettled};
 use serde_json::{Value, json};
 
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// What is left to read, from one place to another; `None` is the end of the table.
-pub(in super::super) type Unread = (Place, Option<Place>);
+/// What is left to read, from one position to another; `None` is the end of the table.
+pub(super) type Unread = (Position, Option<Position>);
 
 /// Which scan a checkpoint is of.
 #[derive(Debug)]
@@ -38,39 +38,34 @@ pub(super) fn read(text: &[u8], scanned: &Scanned, home: &str) -> Result<Vec<Unr
     ranges.iter().map(|range| read_range(range).ok_or_else(malformed)).collect()
 }
 
-pub(super) fn write<T>(scanned: &Scanned, state: &State<T>) -> String {
+pub(super) fn write<T>(scanned: &Scanned, state: &ScanState<T>) -> String {
     let keys_only = state.rules.keys_only;
-    let ranges: Vec<Value> = state
-        .ranges
-        .iter()
-        .filter(|(_, range)| !range.is_settled())
-        .map(|(start, range)| {
-            let last = range.delivered.as_ref().map(|last| match last {
-                ScanKey { partition_key, .. } if keys_only => json!([partition_key]),
-                ScanKey { partition_key, row_key } => json!([partition_key, row_key]),
-            });
-            let end = range.end.as_ref().map(|end| json!([end.pk, end.rk]));
-            json!({ "from": [start.pk, start.rk], "to": end, "last": last })
-        })
-        .collect();
+    let range = |Unsettled { start, end, delivered }: Unsettled<'_>| {
+        let last = delivered.map(|RowHead { partition_key, row_key }| {
+            if keys_only { json!([partition_key]) } else { json!([partition_key, row_key]) }
+        });
+        let end = end.map(|end| json!([end.pk, end.rk]));
+        json!({ "from": [start.pk, start.rk], "to": end, "last": last })
+    };
+    let ranges: Vec<Value> = state.unsettled().map(range).collect();
     let Scanned { table, query } = scanned;
     json!({ "version": VERSION, "table": table, "query": query, "ranges": ranges }).to_string()
 }
 
 fn read_range(range: &Value) -> Option<Unread> {
     let text = |key: &Value, at: usize| key.get(at).and_then(Value::as_str).map(str::to_owned);
-    let place = |key: &Value| Some(Place::new(text(key, 0)?, text(key, 1)?));
+    let position = |key: &Value| Some(Position::new(text(key, 0)?, text(key, 1)?));
     let end = match range.get("to")? {
         Value::Null => None,
-        end => Some(place(end)?),
+        end => Some(position(end)?),
     };
     let start = match range.get("last")? {
-        Value::Null => place(range.get("from")?)?,
+        Value::Null => position(range.get("from")?)?,
         last => {
             let partition_key = text(last, 0)?;
             match text(last, 1) {
-                Some(row_key) => Place::after(&ScanKey { partition_key, row_key }),
-                None => Place::after_partition(&partition_key),
+                Some(row_key) => Position::after(&RowHead { partition_key, row_key }),
+                None => Position::after_partition(&partition_key),
             }
         }
     };

@@ -1,14 +1,14 @@
-//! Where a scan stands, in a file or in a row of a table: to be gone on with after a crash or a
+//! The progress of a scan, in a file or in a row of a table, from which it resumes after a crash or a
 //! cancellation.
 //!
-//! Invariant: a checkpoint is replaced whole, and what it leaves out was delivered. So after a
-//! crash no row is missed; what was delivered after the last save is delivered again.
+//! Invariant: a checkpoint is replaced whole, and every row outside its ranges was delivered. So after
+//! a crash no row is missed, and rows delivered after the last save are delivered again.
 
 mod file;
 mod format;
 mod row;
 
-use super::worker::Shared;
+use super::engine::Shared;
 use crate::error::Result;
 use crate::repo::Table;
 use file::CheckpointFile;
@@ -18,23 +18,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Where a scan keeps its progress: a file, or a row of a table. A scan with the checkpoint of an
-/// earlier one goes on where that ended: keep it until the work is done, then delete it.
+/// The progress of a scan, kept in a file or in a row of a table. A scan with the checkpoint of an
+/// earlier one resumes where that ended. Keep it until the work is done, then delete it.
 ///
-/// It is saved before the first page of a new scan is read, after 100 pages or 30 seconds, when the
-/// scan fails or ends, and when an error of the consumer ends it. Pages handed out are counted once
-/// the next one is asked for. A process that is killed delivers again what came after the last save:
-/// [`every`](Self::every) with one page makes that one page.
+/// It is saved before a new scan reads its first page, after 100 pages or 30 seconds, when the scan
+/// fails or ends, and when an error of the consumer ends it. A page counts as done when the next one is
+/// requested. After a process was killed, the pages since the last save come again: at most one page
+/// with [`every`](Self::every) page.
 ///
-/// A file is saved, too, when the scan is dropped, so that only the pages its consumer was working
-/// on come again. A row is not, for a drop cannot wait for the service.
+/// A file is also saved when the scan is dropped, so that only the pages its consumer was working on
+/// come again. A row is not, because a drop cannot wait for the service.
 ///
-/// A file is written, a few kilobytes, on the consumer's task: beside itself, then renamed. Of two
-/// scans that use one at a time, each replaces the other's progress with its own, and rows come again:
-/// a [`row`](Self::row) notices that, a file does not.
+/// The consumer's task writes the file, a few kilobytes, under another name and then renames it. When
+/// two scans use one file at a time, each replaces the other's progress, and rows come again. A file
+/// does not notice that; a [`row`](Self::row) does.
 ///
-/// It knows its scan by the table's name and the query, not by the account or the database file:
-/// give each store's tables checkpoints of their own.
+/// A checkpoint recognizes its scan by the table's name and the query, not by the account or the
+/// database file. Use separate checkpoints for the tables of each store.
 #[derive(Debug, Clone)]
 pub struct Checkpoint {
     home: Home,
@@ -49,18 +49,17 @@ enum Home {
 }
 
 impl Checkpoint {
-    /// A checkpoint in that file.
+    /// Keeps the progress in a file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::at(Home::File(CheckpointFile(path.into())))
     }
 
-    /// A checkpoint in a row of a table, which must be there; any table of any account will do.
-    /// Workers that move from one machine to another find it there.
+    /// Keeps the progress in a row of a table, which must exist. It may be any table of any account, so
+    /// workers that move from one machine to another find it.
     ///
-    /// The row is guarded by its ETag: when two scans use it at a time, one of them ends with an
-    /// error. Its text is spread over up to 15 properties of 64 KiB, which is room for the ranges
-    /// of thousands of workers; one that needs more ends the scan with
-    /// [`ScanError::CheckpointTooLarge`], and a file then takes it.
+    /// The row is guarded by its ETag: when two scans use it at a time, one of them fails. Its text is
+    /// spread over up to 15 properties of 64 KiB, enough for the ranges of thousands of workers. A scan
+    /// that needs more fails with [`ScanError::CheckpointTooLarge`]; use a file for it.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, TableName, Tables};
@@ -78,7 +77,7 @@ impl Checkpoint {
     /// let checkpoint = Checkpoint::row(&tables.table(jobs), "export", "2011-11-06");
     /// let scan = tables.scan(results, ScanPermit::because("export")).checkpoint(checkpoint);
     /// assert_eq!(scan.clone().collect().await?.len(), 1);
-    /// assert_eq!(scan.collect().await?.len(), 0); // has come to its end
+    /// assert_eq!(scan.collect().await?.len(), 0); // it is complete
     /// # Ok(())
     /// # }
     /// ```
@@ -96,7 +95,7 @@ impl Checkpoint {
         Self { home, pages: 100, interval: Duration::from_secs(30) }
     }
 
-    /// Saves after so many pages, or after that time.
+    /// Saves after this many pages, or after this time, whichever comes first.
     #[must_use]
     pub const fn every(mut self, pages: u64, interval: Duration) -> Self {
         self.pages = pages;
@@ -158,7 +157,7 @@ impl Saver {
         Ok(Some(format::read(&text, &self.scanned, &self.checkpoint.home.name())?))
     }
 
-    /// Takes note of a page delivered; whether it is time to save.
+    /// Notes a page delivered; returns whether it is time to save.
     pub fn is_due(&mut self) -> bool {
         self.settled += 1;
         self.settled >= self.checkpoint.pages || self.saved.elapsed() >= self.checkpoint.interval
@@ -172,11 +171,11 @@ impl Saver {
         }
     }
 
-    /// Saves what can be saved without waiting. What was saved before stays in any case.
+    /// Saves what can be saved without waiting. An earlier save stays in any case.
     pub fn give_up<T>(&mut self, shared: &Shared<T>) {
         let text = self.text(shared);
         if let Home::File(file) = &self.checkpoint.home {
-            // There is nobody to tell.
+            // A drop has no caller that could handle the error.
             drop(file.save(&text));
         }
     }

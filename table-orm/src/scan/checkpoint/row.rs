@@ -3,9 +3,8 @@
 //! Invariant: every save is guarded by the ETag of what was loaded or saved before, so no scan
 //! overwrites another's progress.
 
-use super::super::ScanError;
 use crate::entity::DynamicEntity;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ScanError};
 use crate::model::{ETag, Edm, order};
 use crate::repo::Table;
 
@@ -19,7 +18,7 @@ pub(super) struct CheckpointRow {
     table: Table,
     partition_key: String,
     row_key: String,
-    /// Of what was loaded or saved last; `None` where there was no such row.
+    /// The version that was loaded or saved last; `None` without such a row.
     etag: Option<ETag>,
 }
 
@@ -33,7 +32,7 @@ impl CheckpointRow {
         format!("the row {:?}, {:?}", self.partition_key, self.row_key)
     }
 
-    /// Its text; `None` where there is no such row.
+    /// The text; `None` without such a row.
     pub async fn load(&mut self) -> Result<Option<Vec<u8>>> {
         let Some(row) = self.table.get(&self.partition_key, &self.row_key).await? else {
             return Ok(None);
@@ -72,7 +71,7 @@ impl CheckpointRow {
         Ok(())
     }
 
-    /// The error of a row that has changed in between. Where the table is missing, it says so.
+    /// The error of a row that another scan has changed; the given one if the table is missing.
     fn taken(&self, error: Error) -> Error {
         match (&error, &self.etag) {
             (Error::NotFound(_), None) => error,

@@ -1,4 +1,4 @@
-//! What time it is, for leases: the machine's clock, moved along with tokio's where that is paused.
+//! The time, for leases: the machine's clock, moved along with tokio's clock when that is paused.
 
 use crate::model::DateTime;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(super) fn after(wait: Duration) -> DateTime {
     plus(now(), wait.as_secs_f64())
 }
 
-/// How long it is until then; zero where that is over.
+/// How long it is until then; zero once that has passed.
 pub(super) fn until(time: DateTime) -> Duration {
     let ticks = time.ticks().saturating_sub(now().ticks());
     Duration::from_secs_f64(ticks.max(0) as f64 / TICKS_PER_SECOND)

@@ -1,13 +1,10 @@
-//! What a scan is told to read, checked before the first request and against its row.
+//! The options of a scan, checked before the first request and against its row.
 
-use super::super::estimate::LEAST_PAGES;
-use super::super::place::Place;
-use super::super::splitter::Splitter;
-use super::super::state::{Rules, State};
 use super::DistributedScanError;
 use super::rows::{ScanRow, VERSION};
 use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
-use crate::sync::Random;
+use crate::scan::engine::{LEAST_PAGES, Position, Ranges, Rules, Splitter};
+use std::sync::Arc;
 
 impl ScanRow {
     pub fn new(scan: &str, queue: &str, rules: &Rules, splits: bool) -> Self {
@@ -25,7 +22,7 @@ impl ScanRow {
         }
     }
 
-    /// Refuses to work on a scan that was started otherwise.
+    /// Refuses to work on a scan that was started with other options.
     pub fn check(&self, started: &Self) -> Result<(), DistributedScanError> {
         let whole = |text: &Option<String>| text.clone().unwrap_or_else(|| "all".to_owned());
         let parts = |row: &Self| {
@@ -43,7 +40,7 @@ impl ScanRow {
         Ok(())
     }
 
-    /// Refuses messages in another queue than those of the scan are in.
+    /// Refuses to work with another queue than the scan's.
     pub fn check_queue(&self, queue: &str) -> Result<(), DistributedScanError> {
         let found = self.queue.as_deref().unwrap_or(queue);
         self.same("queue", found.to_owned(), queue.to_owned())
@@ -66,12 +63,11 @@ impl ScanRow {
 /// The ranges that a scan begins with.
 pub(super) fn first_ranges(
     rules: &Rules,
-) -> Result<Vec<(Place, Option<Place>)>, DistributedScanError> {
-    // It draws nothing: no request is sent here.
-    let mut state = State::<()>::new(rules.clone(), Random::seeded(0));
-    state.begin();
-    let ranges: Vec<_> =
-        state.ranges.into_iter().map(|(start, range)| (start, range.end)).collect();
+) -> Result<Vec<(Position, Option<Position>)>, DistributedScanError> {
+    let mut ranges = Ranges::new(Arc::new(rules.clone()));
+    ranges.begin();
+    let bounds = ranges.iter().map(|(start, range)| (start.clone(), range.end.clone()));
+    let ranges: Vec<_> = bounds.collect();
     // One operation is the scan's own row.
     let most = MAX_TRANSACTION_OPERATIONS - 2;
     match ranges.len() - 1 {

@@ -1,11 +1,11 @@
 //! The control table and the queues of one scan, as all calls use them.
 //!
-//! Invariant: rows first, messages second. A message only says where to look; one that is lost
-//! costs a lease, one that comes twice a look at its row.
+//! Invariant: rows first, messages second. A message only says where to look. A lost message costs one
+//! lease; a repeated one costs one look at its row.
 
-use super::backoff::{Tries, passes, patiently};
+use super::range_message::RangeMessage;
+use super::retry::{Tries, is_transient, retry_transient};
 use super::rows::{RangeRow, RangeState, ScanRow};
-use super::ticket::Ticket;
 use super::{LEASE, clock};
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ impl Control {
         state: RangeState,
         range: &str,
     ) -> Result<Option<Loaded<RangeRow>>> {
-        patiently(&self.random, || async {
+        retry_transient(&self.random, || async {
             let key = RangeRow::partition(scan).row().state(state).range(range);
             self.ranges.load(key).await?.optional()
         })
@@ -49,7 +49,7 @@ impl Control {
     }
 
     pub async fn load_all(&self, state: RangeState) -> Result<Vec<Loaded<RangeRow>>> {
-        patiently(&self.random, || async {
+        retry_transient(&self.random, || async {
             let ranges = RangeRow::partition(&self.scan).row().state(state);
             Ok(self.ranges.load(ranges).await?.into_vec())
         })
@@ -58,8 +58,8 @@ impl Control {
 
     /// All ranges, each once, as it was seen last.
     ///
-    /// One that changes its state between two queries is missed by none: poisoned ranges are looked
-    /// for before those that were redriven, and again behind those that may be put aside.
+    /// No range is missed if it changes its state between two queries: poisoned ranges are read before
+    /// the open ones that they may become, and again after the open ones that may be put aside.
     pub async fn load_ranges(&self) -> Result<Vec<RangeRow>> {
         use RangeState::{Done, Open, Poisoned};
         let mut ranges = BTreeMap::new();
@@ -72,34 +72,39 @@ impl Control {
 
     /// Whether any range is left to read.
     pub async fn is_open(&self) -> Result<bool> {
-        patiently(&self.random, || async {
+        retry_transient(&self.random, || async {
             let open = RangeRow::partition(&self.scan).row().state(RangeState::Open);
             self.ranges.list(open).exists().await
         })
         .await
     }
 
-    /// Sends a message for a range. One that is lost is sent again by a sweep.
+    /// Sends a message for a range. A sweep replaces a lost one.
     pub async fn send(&self, range: &str, delay: Duration) -> Result<bool> {
         self.send_to(
             &self.queue,
-            Ticket { scan: self.scan.clone(), range: range.to_owned() },
+            RangeMessage { scan: self.scan.clone(), range: range.to_owned() },
             delay,
         )
         .await
     }
 
-    pub async fn send_to(&self, queue: &str, ticket: Ticket, delay: Duration) -> Result<bool> {
-        Ok(survivable(self.queues.send(queue, &ticket.text(), delay).await)?.is_some())
+    pub async fn send_to(
+        &self,
+        queue: &str,
+        target: RangeMessage,
+        delay: Duration,
+    ) -> Result<bool> {
+        Ok(survivable(self.queues.send(queue, &target.text(), delay).await)?.is_some())
     }
 
-    /// Deletes a message that there is nothing to do for.
+    /// Deletes a message that needs no more work.
     pub async fn forget(&self, receipt: &Receipt) -> Result<()> {
         survivable(self.queues.remove(&self.queue, receipt).await).map(drop)
     }
 
     pub async fn receive(&self) -> Result<Option<Message>> {
-        let mut received = patiently(&self.random, || async {
+        let mut received = retry_transient(&self.random, || async {
             // One at a time: a message that waits in a worker's memory is hidden from idle ones.
             self.queues.receive(&self.queue, 1, LEASE).await.map_err(of_scan)
         })
@@ -107,20 +112,20 @@ impl Control {
         Ok(received.pop())
     }
 
-    /// Whether a message waits for somebody. Where that is not known, it counts as one that does.
+    /// Whether a message waits for a worker. An unknown answer counts as yes.
     pub async fn has_waiting(&self) -> Result<bool> {
         Ok(survivable(self.queues.peek(&self.queue).await)?.unwrap_or(true))
     }
 
-    /// Sends messages anew for the open ranges whose time is over. Returns how many ranges are
-    /// open, and how many messages it has sent.
+    /// Sends new messages for the open ranges that are overdue. Returns the number of open ranges, and
+    /// of messages sent.
     pub async fn sweep(&self) -> Result<(usize, usize)> {
         let open = self.load_all(RangeState::Open).await?;
         let (count, mut sent) = (open.len(), 0);
         for mut row in open.into_iter().filter(|row| clock::until(row.due).is_zero()) {
             row.owner = None;
             row.due = clock::after(LEASE);
-            // Another sweep, or its worker, may have been faster.
+            // Another sweep, or the range's worker, may have been faster.
             match self.ranges.save(&mut row).await {
                 Ok(row) => sent += usize::from(self.send(&row.range, Duration::ZERO).await?),
                 Err(error) if may_have_changed(&error) => {}
@@ -130,9 +135,9 @@ impl Control {
         Ok((count, sent))
     }
 
-    /// Brings the poisoned ranges back; returns how many. Then clears the poison queue of the
-    /// scan's messages, 32 at a time, for a lease at most: from then on the messages of others,
-    /// which stay, come again. One of the scan's that is left does no harm, since rows tell what is
+    /// Opens the poisoned ranges again; returns their number. Then deletes the scan's messages from the
+    /// poison queue, 32 at a time, for one lease at most: after that the messages of other scans, which
+    /// stay, come again. A message that is left does no harm, because only rows decide what is
     /// poisoned.
     pub async fn redrive(&self) -> Result<usize> {
         let mut redriven = 0;
@@ -144,7 +149,7 @@ impl Control {
             let saved = loop {
                 match self.ranges.save(&mut row).await {
                     Ok(_) => break true,
-                    // Somebody else has redriven it.
+                    // Another call has redriven it.
                     Err(Error::NotFound(_) | Error::Conflict(_)) => break false,
                     Err(error) => tries.again(error, may_have_changed).await?,
                 }
@@ -156,14 +161,14 @@ impl Control {
         }
         let drained = Instant::now() + LEASE;
         while Instant::now() < drained {
-            let messages = patiently(&self.random, || async {
+            let messages = retry_transient(&self.random, || async {
                 let most = crate::queue::MAX_RECEIVED;
                 self.queues.receive(&self.poison_queue, most, LEASE).await.map_err(of_scan)
             });
             let messages = messages.await?;
             for message in &messages {
-                let own =
-                    Ticket::read(&message.text).is_some_and(|ticket| ticket.scan == self.scan);
+                let own = RangeMessage::read(&message.text)
+                    .is_some_and(|target| target.scan == self.scan);
                 if own {
                     survivable(self.queues.remove(&self.poison_queue, &message.receipt).await)?;
                 }
@@ -175,7 +180,7 @@ impl Control {
         Ok(redriven)
     }
 
-    /// Deletes the scan's rows, those that workers look for first.
+    /// Deletes the scan's rows, starting with those that workers look for.
     pub async fn remove(&self) -> Result<()> {
         for state in [RangeState::Open, RangeState::Done, RangeState::Poisoned] {
             let rows = self.load_all(state).await?;
@@ -189,17 +194,18 @@ impl Control {
     }
 }
 
-/// Whether a write that failed so may have taken effect, or come too late: its row tells.
+/// Whether a write that failed with this error may have taken effect, or may have come too late. Its
+/// row shows which.
 pub(super) fn may_have_changed(error: &Error) -> bool {
     let refused = matches!(
         error,
         Error::Conflict(_) | Error::NotFound(_) | Error::AlreadyExists(_) | Error::Ambiguous(_)
     );
-    refused || passes(error)
+    refused || is_transient(error)
 }
 
-/// The answer of a queue, or none where that may be lost: rows tell what there is to do, and a
-/// sweep makes up for messages.
+/// The answer of a queue; `None` if it failed in a way that does no harm. Rows decide what is left to
+/// do, and a sweep replaces messages.
 pub(super) fn survivable<T>(answer: Result<T, QueueError>) -> Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -210,7 +216,7 @@ pub(super) fn survivable<T>(answer: Result<T, QueueError>) -> Result<Option<T>> 
     }
 }
 
-/// The error of a scan's queue: one that is not there is not to be created by hand.
+/// The error of a scan's queue. A missing queue is created by `start`, not by hand.
 fn of_scan(mut error: QueueError) -> Error {
     if error.kind == QueueErrorKind::QueueNotFound {
         error.message += ": `start` of the scan does so";

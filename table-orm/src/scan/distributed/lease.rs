@@ -1,18 +1,18 @@
-//! A range that a worker has for itself, for a minute at a time.
+//! A range that one worker has to itself, for a minute at a time.
 //!
-//! Invariant: a row is changed only under its ETag, and only by the claim whose generation it
-//! shows. So whoever has lost a range never moves its cursor, whatever the clocks say; they only
-//! decide when another may try.
+//! Invariant: a row is changed only under its ETag, and only by the claim with its generation. So a
+//! worker that has lost a range never moves its cursor, whatever the clocks say. Clocks only decide when
+//! another worker may claim it.
 
-use super::backoff::Tries;
 use super::control::{Control, may_have_changed, survivable};
+use super::range_message::RangeMessage;
+use super::retry::Tries;
 use super::rows::{RangeRow, RangeState, pair};
-use super::ticket::Ticket;
 use super::{LEASE, MOST_STALLS, SUSPICIOUS_STALLS, clock};
-use crate::entity::Loaded;
+use crate::entity::{Loaded, RowHead};
 use crate::error::{Error, Result};
 use crate::queue::{MAX_MESSAGE_BYTES, Message, QueueError, QueueErrorKind, Receipt};
-use crate::scan::place::{Place, ScanKey};
+use crate::scan::engine::Position;
 use futures_util::future::try_join_all;
 use std::pin::pin;
 use std::time::Duration;
@@ -22,48 +22,48 @@ use tokio::time::{Instant, timeout_at};
 pub(super) struct Lease<'a> {
     control: &'a Control,
     pub row: Loaded<RangeRow>,
-    /// Of its message; `None` once that was lost, which a sweep makes up for.
+    /// The receipt of its message; `None` once that was lost. A sweep replaces it.
     receipt: Option<Receipt>,
     renewal: Instant,
-    /// Nothing was handled yet.
+    /// No page was handled yet.
     fresh: bool,
-    /// This claim counts as a stall until something is.
+    /// This claim counts as a stall until a page is handled.
     counted: bool,
 }
 
-/// Why a worker no longer has a range.
+/// The loss of a range to another worker, or an error.
 #[derive(Debug)]
-pub(super) enum Gone {
+pub(super) enum LeaseLost {
     /// Another has claimed it, or it was removed.
     Lost,
     Failed(Error),
 }
 
-impl From<Error> for Gone {
+impl From<Error> for LeaseLost {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug)]
 pub(super) enum Claim<'a> {
     Leased(Box<Lease<'a>>),
     /// Its range is being worked on, or done.
     Duplicate,
-    /// It comes again when the lease of a worker that is silent is over.
+    /// It comes again when the lease of a silent worker is over.
     Postponed,
     Poisoned,
-    /// It is no message of a scan, or of another one that is under way.
+    /// It is not a message of a scan, or belongs to another scan that is under way.
     Foreign,
 }
 
 impl Control {
-    /// Takes on the range of a message, unless somebody else has it.
+    /// Claims the range of a message, unless another worker has it.
     pub async fn claim(&self, message: Message) -> Result<Claim<'_>> {
-        let Some(ticket) = Ticket::read(&message.text) else {
-            // Another program's may be longer than what can be sent: its start tells whose it is,
-            // and refusing it would end every worker that receives it.
+        let Some(target) = RangeMessage::read(&message.text) else {
+            // The message of another program may be too long to be sent. Its start shows where it comes
+            // from, and an error here would end every worker that receives it.
             let text = cut(&message.text, MAX_MESSAGE_BYTES);
             let sent = self.queues.send(&self.poison_queue, text, Duration::ZERO).await;
             if survivable(sent)?.is_some() {
@@ -76,20 +76,20 @@ impl Control {
         let mut tries = Tries::new(&self.random);
         let mut counted = true;
         loop {
-            let row = self.load(&ticket.scan, RangeState::Open, &ticket.range).await?;
+            let row = self.load(&target.scan, RangeState::Open, &target.range).await?;
             let Some(mut row) = row else {
                 self.forget(&message.receipt).await?;
                 return Ok(Claim::Duplicate);
             };
             if row.owner.as_ref() == Some(&owner) {
-                // The answer of the last try was lost.
+                // The answer of the last attempt was lost.
                 return Ok(Lease::claimed(self, row, message.receipt, renewal, counted));
             }
             let left = row.lease_left();
             if !left.is_zero() {
                 return self.turn_away(&message.receipt, left).await;
             }
-            if ticket.scan != self.scan {
+            if target.scan != self.scan {
                 // It comes back after its time-out, for a worker of that scan.
                 return Ok(Claim::Foreign);
             }
@@ -106,7 +106,7 @@ impl Control {
             }
             match self.ranges.save(&mut row).await {
                 Ok(_) if poisoned => {
-                    self.send_to(&self.poison_queue, ticket, Duration::ZERO).await?;
+                    self.send_to(&self.poison_queue, target, Duration::ZERO).await?;
                     self.forget(&message.receipt).await?;
                     return Ok(Claim::Poisoned);
                 }
@@ -118,8 +118,8 @@ impl Control {
         }
     }
 
-    /// Deletes the message of a range that somebody has. A worker renews its lease when half of it
-    /// is over; one with less left may be dead, and this its range's only message.
+    /// Deletes the message of a range that another worker has. A worker renews its lease when half of it
+    /// is over. With less left the worker may be dead, and this may be the only message of its range.
     async fn turn_away(&self, receipt: &Receipt, left: Duration) -> Result<Claim<'_>> {
         if left >= LEASE / 2 {
             self.forget(receipt).await?;
@@ -130,7 +130,7 @@ impl Control {
     }
 }
 
-/// The start of a text, of at most so many bytes.
+/// The start of a text, of at most `bytes` bytes.
 fn cut(text: &str, bytes: usize) -> &str {
     (0..=bytes).rev().find_map(|end| text.get(..end)).unwrap_or_default()
 }
@@ -154,7 +154,7 @@ impl<'a> Lease<'a> {
 
     /// Counts the claim of a suspicious range as a stall, before anything is done that may end the
     /// process.
-    pub async fn count_stall(&mut self) -> Result<(), Gone> {
+    pub async fn count_stall(&mut self) -> Result<(), LeaseLost> {
         let row = self.row.clone().into_inner();
         let (stalls, due) = (row.stalls + 1, clock::after(LEASE));
         self.write(RangeRow { stalls, due, ..row }, &[]).await?;
@@ -162,8 +162,8 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Does some work, while the lease is renewed. Once it is lost, the work is given up.
-    pub async fn keep<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
+    /// Runs some work while it renews the lease. Drops the work once the lease is lost.
+    pub async fn keep<F: Future>(&mut self, work: F) -> Result<F::Output, LeaseLost> {
         let mut work = pin!(work);
         loop {
             match timeout_at(self.renewal, work.as_mut()).await {
@@ -173,12 +173,12 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// Renews the lease, if its time is over: as where the machine was asleep.
-    pub async fn check(&mut self) -> Result<(), Gone> {
+    /// Renews the lease if it is over, as after the machine has slept.
+    pub async fn check(&mut self) -> Result<(), LeaseLost> {
         if self.row.lease_left().is_zero() { self.renew().await } else { Ok(()) }
     }
 
-    async fn renew(&mut self) -> Result<(), Gone> {
+    async fn renew(&mut self) -> Result<(), LeaseLost> {
         if let Some(receipt) = &mut self.receipt {
             let renewed = self.control.queues.renew(&self.control.queue, receipt, LEASE).await;
             let lost = |error: &QueueError| error.kind == QueueErrorKind::MessageLost;
@@ -195,7 +195,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Notes that a page was handled, up to that key.
-    pub async fn advance(&mut self, last: &ScanKey, rows: usize) -> Result<(), Gone> {
+    pub async fn advance(&mut self, last: &RowHead, rows: usize) -> Result<(), LeaseLost> {
         let row = self.handled(Some((last, rows)));
         self.write(row, &[]).await?;
         self.fresh = false;
@@ -203,7 +203,7 @@ impl<'a> Lease<'a> {
     }
 
     /// Notes that the range is read to its end, after a last page perhaps.
-    pub async fn finish(mut self, page: Option<(&ScanKey, usize)>) -> Result<(), Gone> {
+    pub async fn finish(mut self, page: Option<(&RowHead, usize)>) -> Result<(), LeaseLost> {
         let row = RangeRow { state: RangeState::Done, owner: None, ..self.handled(page) };
         self.write(row, &[]).await?;
         if let Some(receipt) = &self.receipt {
@@ -212,9 +212,9 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives away parts of the range, which follow one another up to its end, or to where nothing
-    /// is any more.
-    pub async fn split(&mut self, parts: &[(Place, Option<Place>)]) -> Result<(), Gone> {
+    /// Gives parts of the range to other workers. The parts follow one another up to its end, or to the
+    /// end of its rows.
+    pub async fn split(&mut self, parts: &[(Position, Option<Position>)]) -> Result<(), LeaseLost> {
         let Some((first, _)) = parts.first() else { return Ok(()) };
         let due = clock::after(LEASE);
         let row = self.row.clone().into_inner();
@@ -230,15 +230,20 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives the range back, to be taken on at once: its worker was told to stop.
-    pub async fn give_back(mut self) -> Result<(), Gone> {
+    /// Gives the range back when its worker stops, to be claimed at once.
+    pub async fn give_back(mut self) -> Result<(), LeaseLost> {
         self.forgive();
         self.release(Duration::ZERO).await
     }
 
-    /// Gives the range back after that error, to be taken on after a delay. Whether that counts
-    /// against the range.
-    pub async fn fail(mut self, error: String, counts: bool, delay: Duration) -> Result<(), Gone> {
+    /// Gives the range back after an error, to be claimed after a delay. `counts` says whether the error
+    /// counts as a stall.
+    pub async fn fail(
+        mut self,
+        error: String,
+        counts: bool,
+        delay: Duration,
+    ) -> Result<(), LeaseLost> {
         if !counts {
             self.forgive();
         }
@@ -246,12 +251,12 @@ impl<'a> Lease<'a> {
         self.release(delay).await
     }
 
-    /// Takes the claim back as a stall.
+    /// No longer counts the claim as a stall.
     fn forgive(&mut self) {
         self.row.stalls -= i32::from(self.fresh && self.counted);
     }
 
-    async fn release(mut self, delay: Duration) -> Result<(), Gone> {
+    async fn release(mut self, delay: Duration) -> Result<(), LeaseLost> {
         let row = self.row.clone().into_inner();
         let due = clock::after(LEASE + delay);
         self.write(RangeRow { owner: None, due, ..row }, &[]).await?;
@@ -268,7 +273,7 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    fn handled(&self, page: Option<(&ScanKey, usize)>) -> RangeRow {
+    fn handled(&self, page: Option<(&RowHead, usize)>) -> RangeRow {
         let mut row = self.row.clone().into_inner();
         row.due = clock::after(LEASE);
         row.error = None;
@@ -281,8 +286,8 @@ impl<'a> Lease<'a> {
         row
     }
 
-    /// Makes the row what it is to be, and inserts the parts split off, whatever becomes of answers.
-    async fn write(&mut self, wanted: RangeRow, parts: &[RangeRow]) -> Result<(), Gone> {
+    /// Writes the row, and inserts the parts split off, even if answers are lost.
+    async fn write(&mut self, wanted: RangeRow, parts: &[RangeRow]) -> Result<(), LeaseLost> {
         let control = self.control;
         let mut tries = Tries::new(&control.random);
         loop {
@@ -298,7 +303,7 @@ impl<'a> Lease<'a> {
             }
             self.row = match found {
                 Some(row) if row.generation == wanted.generation => row,
-                _ => return Err(Gone::Lost),
+                _ => return Err(LeaseLost::Lost),
             };
             if *self.row == wanted || self.row.state != RangeState::Open {
                 return Ok(());

@@ -1,50 +1,54 @@
 //! One scan by workers on many machines, which share a control table and a queue.
 //!
-//! [`Scan::distributed`](super::Scan::distributed) makes one of any scan. The control table holds a
-//! row for each range of keys, with the last row that was handled; the queue tells workers which
-//! ranges wait: any [`Queues`](crate::queue::Queues), such as Azure's (feature `azure-queue`). A
-//! worker claims a range for a minute at a time, reads it page by page, and splits it in several
-//! when no message is left for idle workers: as soon as it has read the first page, so that a small
-//! table, too, is shared within seconds.
+//! [`Scan::distributed`](super::Scan::distributed) turns any scan into one. The control table holds a
+//! row for each range of keys, with the last row that was handled. The queue holds a message for each
+//! range that waits for a worker. It may be any [`Queues`](crate::queue::Queues), such as Azure's
+//! (feature `azure-queue`). A worker claims a range for a minute at a time and reads it page by page.
+//! When no message is left for idle workers, it splits its range: after the first page at the
+//! earliest, so that even a small table is shared within seconds.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! Every row that stands in the table throughout is handled at least once. It is handled twice only
-//! where its handler failed, or its worker was killed, or fell asleep for longer than its lease, before
-//! the page was noted as done: one page of each range, each time that happens.
+//! Every row that stays in the table while the scan runs is handled at least once. A row is handled
+//! twice only if its handler failed, or its worker was killed or slept for longer than its lease,
+//! before the page was noted as done. That repeats one page of each range each time.
 //!
-//! Correctness rests on ETags alone. Clocks only decide when a range whose worker is silent is given
-//! to another: machines whose clocks differ by a good part of the lease of 60 s take ranges from each
-//! other that are being worked on, which costs pages read twice, or leave dead workers' ranges lying
-//! for longer.
+//! Correctness rests on ETags alone. Clocks only decide when the range of a silent worker is given to
+//! another. Machines whose clocks differ by a good part of the lease of 60 s take ranges from each
+//! other while they work on them, so pages are read twice, or leave the ranges of dead workers for
+//! longer.
 //!
-//! # What it costs
+//! # Costs
 //!
-//! Beside the pages: a transaction in the control table for each page, two more for each range, and
-//! about two queries there for each range, those of idle workers included; about four calls to the
-//! queue for each range, with a peek every four pages or five seconds, and after each split; in the
-//! table, for each split, up to 32 requests for one row, which tell where there are rows to split
-//! off. An idle worker asks the queue, and looks whether any range is left, once in 1 to 15 s. The
-//! service's targets of 2,000 messages a second for a queue and 2,000 entities a second for a
-//! partition carry hundreds of workers (service documentation, "Scalability and performance
-//! targets").
+//! Beside the pages, a scan needs:
+//!
+//! - in the control table, a transaction for each page, two more for each range, and about two queries
+//!   for each range, including those of idle workers;
+//! - in the queue, about four calls for each range, and a peek every four pages or five seconds and
+//!   after each split;
+//! - in the scanned table, up to 32 requests for one row for each split, which find out where there are
+//!   rows to split off.
+//!
+//! An idle worker asks the queue, and checks whether any range is left, every 1 to 15 s. The service's
+//! targets of 2,000 messages a second for a queue and 2,000 entities a second for a partition are
+//! enough for hundreds of workers (service documentation, "Scalability and performance targets").
 
-mod backoff;
 mod clock;
 mod config;
 mod control;
-mod hunger;
 mod lease;
 mod page;
 mod polling;
+mod range_message;
 mod reader;
 mod report;
+mod retry;
 mod rows;
 mod rows_left;
 mod scan;
+mod split_policy;
 #[cfg(test)]
 mod tests;
-mod ticket;
 mod worker;
 
 pub use crate::error::DistributedScanError;
@@ -54,11 +58,11 @@ pub use scan::DistributedScan;
 
 use std::time::Duration;
 
-/// How long a worker has a range to itself without renewing its lease, and a message has to be
-/// received before it is sent again: 60 seconds.
+/// The time that a worker has a range to itself without renewing its lease, and the time after which
+/// a message that nobody received is sent again: 60 seconds.
 pub const LEASE: Duration = Duration::from_secs(60);
-/// So many claims of a range without a page handled put it aside.
+/// The claims without a handled page after which a range is put aside.
 pub const MOST_STALLS: i32 = 5;
-/// After so many of them its first page is handled while its worker does nothing else: if that page
-/// ends the process, no other range is to blame for it.
+/// After this many of them, the worker handles the range's first page while it does nothing else. If
+/// that page ends the process, no other range is counted as failed.
 const SUSPICIOUS_STALLS: i32 = 2;

@@ -1,15 +1,15 @@
-//! A page, as its handler gets it.
+//! A page that is handed to a handler.
 
-use super::super::place::ScanKey;
+use crate::entity::RowHead;
 
-/// Which page it is: the same when it comes again.
+/// The identity of a page, which stays the same when the page comes again.
 ///
-/// A page comes again when its worker ended between the handler and the note that it was done. It
-/// then starts with the same row, if that is still there, but may end earlier or later. Where it
-/// ends earlier, the range may be split before the end of what was handled, and the rest comes under
-/// another range's id. So a handler whose effects must not be repeated tells them by the rows' own
-/// keys: writes under them, or messages with ids made of them. Only in a scan that is never split
-/// ([`Splitter::Serial`](crate::scan::Splitter::Serial)) is it enough to keep the last key handled.
+/// A page comes again if its worker ended after the handler and before the page was noted as done. It
+/// starts with the same row, if that still exists, but may end earlier or later. If it ends earlier,
+/// the range may be split before the end of what was handled, and the rest comes with another range's
+/// id. So a handler whose effects must not be repeated identifies them by the rows' own keys: it writes
+/// under these keys, or sends messages with ids made of them. To keep only the last key handled is
+/// enough for scans that are never split ([`Splitter::Serial`](crate::scan::Splitter::Serial)).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PageId {
@@ -18,18 +18,18 @@ pub struct PageId {
     /// The range's id. Ranges never overlap.
     pub range: String,
     /// The key of the page's first row.
-    pub first: ScanKey,
+    pub first: RowHead,
 }
 
-/// Rows of one range, in key order; none only where
+/// Rows of one range, in key order. It is empty only if
 /// [`skip_unreadable`](crate::scan::Scan::skip_unreadable) has left all of them out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WorkPage<T> {
-    /// Which page it is.
+    /// The identity of the page.
     pub id: PageId,
     /// The rows.
     pub rows: Vec<T>,
-    /// The key of the last one.
-    pub last: ScanKey,
+    /// The key of the last row.
+    pub last: RowHead,
 }

@@ -1,13 +1,12 @@
-//! The pages of one range, and where to split what is left of it.
+//! The pages of one range, and where to split the rest of it.
 
-use super::super::estimate::LEAST_PAGES;
-use super::super::page_keys::PageKeys;
-use super::super::place::{Place, ScanKey};
-use super::super::range::{Axis, Range, keys, simple};
-use super::super::worker::{Shared, fetch};
-use super::backoff::{passes, patiently};
+use super::retry::{is_transient, retry_transient};
+use crate::entity::RowHead;
 use crate::error::Result;
 use crate::query::RowQuery;
+use crate::scan::engine::{
+    Axis, LEAST_PAGES, PageKeys, Position, Range, Shared, fetch, key_range, simple_ranges,
+};
 use crate::store::Page;
 use crate::sync::Random;
 use std::collections::VecDeque;
@@ -21,21 +20,21 @@ const MOST_PROBES: u32 = 32;
 pub(super) struct RangeReader<'a, T> {
     shared: &'a Shared<T>,
     random: &'a Random,
-    range: Option<Range<()>>,
-    /// What one query each can read, behind that, and where it ends.
-    later: VecDeque<(Axis, Place, Option<Place>)>,
-    end: Option<Place>,
-    /// More than its estimate was taken to be left of the range.
-    gambled: bool,
+    range: Option<Range>,
+    /// The later ranges, readable by one query each, and where they end.
+    later: VecDeque<(Axis, Position, Option<Position>)>,
+    end: Option<Position>,
+    /// A split without an estimate was tried in this range.
+    speculated: bool,
 }
 
-/// Rows to be handled; none only where all of them were left out.
+/// Rows to be handled. Empty only if all of them were left out.
 #[derive(Debug)]
 pub(super) struct ReadPage<T> {
     pub rows: Vec<T>,
-    pub first: ScanKey,
-    pub last: ScanKey,
-    /// Nothing is left behind it.
+    pub first: RowHead,
+    pub last: RowHead,
+    /// No page follows.
     pub is_last: bool,
 }
 
@@ -43,11 +42,11 @@ impl<'a, T: Send> RangeReader<'a, T> {
     pub fn new(
         shared: &'a Shared<T>,
         random: &'a Random,
-        start: Place,
-        end: Option<Place>,
+        start: Position,
+        end: Option<Position>,
     ) -> Self {
-        let later = simple(start, end.clone()).into();
-        let mut reader = Self { shared, random, range: None, later, end, gambled: false };
+        let later = simple_ranges(start, end.clone()).into();
+        let mut reader = Self { shared, random, range: None, later, end, speculated: false };
         reader.go_on();
         reader
     }
@@ -56,7 +55,8 @@ impl<'a, T: Send> RangeReader<'a, T> {
     pub async fn next(&mut self) -> Result<Option<ReadPage<T>>> {
         while let Some(range) = &self.range {
             let partition = range.partition();
-            let page = patiently(self.random, || fetch(self.shared, &range.request, partition));
+            let page =
+                retry_transient(self.random, || fetch(self.shared, &range.request, partition));
             let page = page.await?;
             if let Some(page) = self.take(page)? {
                 return Ok(Some(page));
@@ -65,16 +65,16 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(None)
     }
 
-    /// Reads a page's rows, as far as they lie in the range.
+    /// Reads those rows of a page that lie in the range.
     fn take(&mut self, page: Page) -> Result<Option<ReadPage<T>>> {
         let Some(range) = &mut self.range else { return Ok(None) };
         let (body, more) = (page.body, page.continuation.is_some());
         let keys = PageKeys::read(&body)?;
         let (found, keep) = (keys.len(), range.owned(&keys)?);
-        let (pages, sparse) = {
+        let pages = {
             let mut state = self.shared.lock();
             state.answered(range.partition(), found);
-            (state.learn(&keys, keep, more)?, state.rules.is_sparse())
+            state.ranges.learned.learn(&keys, keep, more)?
         };
         range.request.continuation = page.continuation;
         range.pages += pages;
@@ -82,18 +82,21 @@ impl<'a, T: Send> RangeReader<'a, T> {
         let mut read = None;
         if let Some(at) = keep.checked_sub(1) {
             let (first, last) = (keys.at(0)?, keys.at(at)?);
-            range.advance(&first, &last, pages, sparse, true);
-            let behind = Place::after(&last);
+            range.advance(&first, &last, pages, self.shared.rules.is_sparse(), true);
+            let behind = Position::after(&last);
             ended |= range.end.as_ref().is_some_and(|end| *end <= behind);
             range.committed = Some(behind);
             let rows = match &self.shared.skip {
                 Some(skip) => {
-                    let tried = skip.tried(self.shared.row, &body, keys.first(found));
-                    skip.rows(tried, keep)?
+                    let tried = skip.try_rows(self.shared.source.row, &body, keys.first(found));
+                    skip.take(tried, keep)?
                 }
-                None => {
-                    (self.shared.read)(self.shared.row, &body, keys.first(keep), keep == found)?
-                }
+                None => (self.shared.read)(
+                    self.shared.source.row,
+                    &body,
+                    keys.first(keep),
+                    keep == found,
+                )?,
             };
             read = Some(ReadPage { rows, first, last, is_last: false });
         }
@@ -105,37 +108,35 @@ impl<'a, T: Send> RangeReader<'a, T> {
     }
 
     fn go_on(&mut self) {
-        self.gambled = false;
+        self.speculated = false;
         self.range = self.later.pop_front().map(|(axis, start, end)| {
-            let state = self.shared.lock();
-            let rules = &state.rules;
+            let rules = &self.shared.rules;
             let mut request = rules.query.clone();
-            request.keys = keys(&axis, &start, end.as_ref(), &rules.rows);
+            request.keys = key_range(&axis, &start, end.as_ref(), &rules.rows);
             Range::new(axis, end, request, rules.look_ahead())
         });
     }
 
     /// Whether there may be enough left for two.
     pub fn is_long(&self) -> bool {
-        let large = |range: &Range<()>| range.large_partition().is_some();
-        !self.gambled || self.pages_left().is_some() || self.range.as_ref().is_some_and(large)
+        let large = |range: &Range| range.large_partition().is_some();
+        !self.speculated || self.pages_left().is_some() || self.range.as_ref().is_some_and(large)
     }
 
     /// The pages left by estimate, where they are enough for two.
     fn pages_left(&self) -> Option<f64> {
         let range = self.range.as_ref()?;
         let state = self.shared.lock();
-        let pages = range.estimate(&state.models, &state.rules);
+        let pages = range.estimate(&state.ranges.learned);
         (pages >= ENOUGH_PAGES).then_some(pages)
     }
 
-    /// Splits off up to so many parts, and returns them in order: where each begins, and ends. They
-    /// are others' from then on.
+    /// Splits off up to `parts` parts, and returns the start and end of each, in order. They belong to
+    /// other workers from then on.
     ///
-    /// Each is half of what is left, so that some are worth it though keys end long before the line
-    /// that they are measured on does. None is without rows, unless a filter makes that long to
-    /// tell: where there are none, nothing is left to read.
-    pub async fn split(&mut self, parts: usize) -> Result<Vec<(Place, Option<Place>)>> {
+    /// Each is half of what is left, so that some are large enough even if keys end long before the line
+    /// that they are measured on. Each has rows, unless a filter makes that too slow to find out.
+    pub async fn split(&mut self, parts: usize) -> Result<Vec<(Position, Option<Position>)>> {
         let mut places = VecDeque::new();
         for _ in 0..MOST_PROBES {
             if places.len() == parts {
@@ -152,54 +153,51 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(places.into())
     }
 
-    /// Ends the range in the middle of what it has left, or behind the partition it is in, where no
-    /// estimate tells the middle. Returns where what it has given away begins.
+    /// Ends the range in the middle of what it has left, or behind its partition if no estimate gives the
+    /// middle. Returns the start of the part split off.
     ///
-    /// An estimate knows only letters that were seen, and keys may go on with others: so once in a
-    /// range enough is taken to be left, whatever the estimate.
-    fn halve(&mut self) -> Option<(Axis, Place)> {
+    /// An estimate knows only letters that were seen, and later keys may have others. So once in each
+    /// range a split is tried against the estimate.
+    fn halve(&mut self) -> Option<(Axis, Position)> {
         let pages = self.pages_left();
         let range = self.range.as_mut()?;
-        if pages.is_none() && range.stuck.is_some() {
-            self.gambled = false;
+        if pages.is_none() && range.single_partition.is_some() {
+            self.speculated = false;
             let behind = range.cut_behind_partition();
             return behind.map(|(at, _)| (Axis::Partitions, at)).or_else(|| self.halve());
         }
-        let gamble = || (!std::mem::replace(&mut self.gambled, true)).then_some(ENOUGH_PAGES);
-        let pages = pages.or_else(gamble)?;
+        let speculate = || (!std::mem::replace(&mut self.speculated, true)).then_some(ENOUGH_PAGES);
+        let pages = pages.or_else(speculate)?;
         let state = self.shared.lock();
         // The page under way stays with the range, and half of the others.
         let fraction = f64::midpoint(1.0, pages) / pages;
-        let middle = range.point(&state.models, &state.rules, fraction)?;
+        let middle = range.point(&state.ranges.learned, fraction)?;
         range.end = Some(middle.clone());
         Some((range.axis.clone(), middle))
     }
 
-    /// Whether there is a row between two places, from which keys are learned. Where one request
-    /// does not tell, there may be.
-    async fn has_rows(&self, axis: &Axis, from: &Place, to: Option<&Place>) -> Result<bool> {
-        let request = {
-            let state = self.shared.lock();
-            // What is left out may be long to read.
-            if state.rules.is_sparse() {
-                return Ok(true);
-            }
-            let keys = keys(axis, from, to, &state.rules.rows);
-            RowQuery { keys, top: Some(1), ..state.rules.query.clone() }
-        };
+    /// Whether there may be a row between two positions: asks once, and learns from the row's keys.
+    async fn has_rows(&self, axis: &Axis, from: &Position, to: Option<&Position>) -> Result<bool> {
+        let rules = &self.shared.rules;
+        // Rows that a filter leaves out may take long to read.
+        if rules.is_sparse() {
+            return Ok(true);
+        }
+        let keys = key_range(axis, from, to, &rules.rows);
+        let request = RowQuery { keys, top: Some(1), ..rules.query.clone() };
         let partition = match axis {
             Axis::Rows(partition) => Some(partition.as_str()),
             Axis::Partitions => None,
         };
         let page = match fetch(self.shared, &request, partition).await {
             Ok(page) => page,
-            Err(error) if passes(&error) => return Ok(true),
+            Err(error) if is_transient(&error) => return Ok(true),
             Err(error) => return Err(error),
         };
         let (keys, more) = (PageKeys::read(&page.body)?, page.continuation.is_some());
         let mut state = self.shared.lock();
         state.answered(partition, keys.len());
-        state.models.learn(&keys, keys.len())?;
+        state.ranges.learned.models.learn(&keys, keys.len())?;
         Ok(more || keys.len() > 0)
     }
 }

@@ -1,8 +1,8 @@
-//! What a worker has done, and how far a scan is.
+//! What a worker has done, and the progress of a scan.
 
-use super::super::place::ScanKey;
+use crate::entity::RowHead;
 
-/// What one worker has done for a scan.
+/// The work that one worker has done for a scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WorkerReport {
@@ -10,88 +10,88 @@ pub struct WorkerReport {
     pub pages: u64,
     /// Their rows.
     pub rows: u64,
-    /// Requests to the scanned table, refused ones included.
+    /// Requests to the scanned table, including refused ones.
     pub requests: u64,
     /// Requests to it that were refused with 503 or 429.
     pub throttled: u64,
-    /// Ranges taken on.
+    /// Ranges claimed.
     pub claims: u64,
     /// Ranges read to their end.
     pub finished: u64,
     /// Parts split off its ranges, because no message was waiting for an idle worker.
     pub splits: u64,
-    /// Ranges that another worker has taken over, since this one did not renew its lease in time.
+    /// Ranges that another worker has claimed because this one did not renew its lease in time.
     pub lost: u64,
-    /// Messages deleted because their range was being worked on, or done.
+    /// Messages deleted because another worker had their range, or had finished it.
     pub duplicates: u64,
-    /// Pages whose handler failed, or that could not be read.
+    /// Pages whose handler failed, or that were unreadable.
     pub failures: u64,
-    /// Ranges put aside, for no progress in five claims.
+    /// Ranges put aside after five claims without progress.
     pub poisoned: u64,
-    /// Whether it saw that no range was left to read; not where the scan was removed, or it was
-    /// told to stop. Some ranges may have been put aside: the scan's status tells.
+    /// Whether it saw that no range was left to read. It stays `false` if the scan was removed or the
+    /// worker was stopped. Some ranges may have been put aside: see the scan's status.
     pub complete: bool,
 }
 
 /// The most ranges that [`DistributedStatus::poisoned_ranges`] lists.
 pub const MOST_LISTED: usize = 100;
 
-/// A range that was put aside, for no progress in five claims.
+/// A range that was put aside after five claims without progress.
 ///
-/// It holds the rows of its table from `from` up to, and without, `to`, as keys compare. A bound is no
-/// row's key, perhaps; one that ends in NUL, which no stored key has, lies right behind what stands
-/// before the NUL.
+/// It holds the rows of its table from `from` up to, but not including, `to`, in key order. A bound need
+/// not be the key of a row. A bound that ends in NUL, which no stored key holds, lies right behind the
+/// key without the NUL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoisonedRange {
     /// The range's id, as in [`PageId`](super::PageId): its row in the control table is `p:<range>`.
     pub range: String,
-    /// Where it begins.
-    pub from: ScanKey,
-    /// Where it ends; `None` is the end of the table.
-    pub to: Option<ScanKey>,
-    /// The last row that was handled: the page that failed lies behind it. `None` where that is the
+    /// The lower bound.
+    pub from: RowHead,
+    /// The upper bound; `None` is the end of the table.
+    pub to: Option<RowHead>,
+    /// The last row that was handled. The page that failed follows it. `None` if that page is the
     /// range's first.
-    pub last: Option<ScanKey>,
-    /// The text of the last error, its first 500 characters; `None` where its workers ended without
-    /// one.
+    pub last: Option<RowHead>,
+    /// The first 500 characters of the last error's text; `None` if its workers ended without an
+    /// error.
     pub error: Option<String>,
 }
 
-/// How far a scan by many machines is.
+/// The progress of a scan by many machines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DistributedStatus {
-    /// Ranges that are not read to their end.
+    /// Ranges not read to their end.
     pub open: u64,
-    /// Those of them that a worker has a lease of.
+    /// Open ranges that a worker has a lease of.
     pub leased: u64,
-    /// Ranges that are.
+    /// Ranges read to their end.
     pub done: u64,
-    /// Ranges put aside, for no progress in five claims; `redrive` brings them back.
+    /// Ranges put aside after five claims without progress; `redrive` opens them again.
     pub poisoned: u64,
-    /// The first of these in key order, at most [`MOST_LISTED`].
+    /// The first of the poisoned ranges in key order, at most [`MOST_LISTED`].
     pub poisoned_ranges: Vec<PoisonedRange>,
     /// Rows handled in all.
     pub rows: u64,
     /// Pages handled in all.
     pub pages: u64,
-    /// Rows left in all, those of ranges that were put aside included: a rough estimate from the
-    /// ranges' bounds, and how far they were read. `None` while one range goes on to the table's end.
+    /// Rows left in all, including those of ranges that were put aside. A rough estimate from the
+    /// ranges' bounds and their progress; `None` while the first range has no upper bound.
     pub rows_left: Option<u64>,
 }
 
 impl DistributedStatus {
-    /// Whether nothing is left to read, but for what was put aside.
+    /// Returns whether nothing is left to read, except for ranges that were put aside.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.open == 0
     }
 
-    /// The share of the rows that was handled, from 0 to 1, as [`rows_left`](Self::rows_left) tells:
-    /// within 0.55 of what it is, and within 0.25 where that is 0.75 or more, with keys of the six
-    /// kinds that tests have; too much rather than too little, since keys may go on with letters that
-    /// nobody has met. It is 1 once every row was handled.
+    /// Estimates the share of the rows that was handled, from 0 to 1, from
+    /// [`rows_left`](Self::rows_left). In tests with six kinds of keys it is within 0.55 of the true
+    /// share, and within 0.25 from a true share of 0.75. It is rather too high than too low, because
+    /// later keys may have letters that no worker has seen. It is 1 once every row was handled.
     #[must_use]
     pub fn share_done(&self) -> Option<f64> {
         if self.is_whole() {
@@ -101,7 +101,7 @@ impl DistributedStatus {
         (rows + left > 0.0).then(|| rows / (rows + left))
     }
 
-    /// Whether every row was handled: nothing is left to read, and nothing was put aside.
+    /// Returns whether every row was handled: nothing is left to read, and nothing was put aside.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.is_complete() && self.poisoned == 0

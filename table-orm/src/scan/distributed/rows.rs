@@ -1,11 +1,12 @@
 //! The rows of the control table: one partition for each scan.
 //!
-//! Invariant: the open ranges never overlap, and hold all that is not delivered. Every change of a range is one
-//! entity group transaction, guarded by its row's ETag.
+//! Invariant: the open ranges never overlap, and hold all rows that are not handled. Every change of a
+//! range is one entity group transaction, guarded by its row's ETag.
 
-use super::super::place::{Place, ScanKey};
 use super::{LEASE, PoisonedRange, clock};
+use crate::entity::RowHead;
 use crate::model::DateTime;
+use crate::scan::engine::Position;
 use std::fmt::Display;
 use std::time::Duration;
 use table_derive::{KeyPart, TableEntity};
@@ -22,7 +23,7 @@ pub(super) struct ScanRow {
     #[table(key_only)]
     pub scan: String,
     pub version: i32,
-    /// Where its messages are. Rows of earlier programs do not tell.
+    /// The queue of its messages; `None` in rows of earlier versions.
     pub queue: Option<String>,
     pub table: String,
     /// The filter of the whole scan, keys included.
@@ -34,7 +35,7 @@ pub(super) struct ScanRow {
     pub least_pages: f64,
 }
 
-/// What has become of a range.
+/// The state of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
 #[key(crate = crate)]
 pub(super) enum RangeState {
@@ -67,23 +68,29 @@ pub(super) struct RangeRow {
     /// The last row that was handled.
     #[table(json)]
     pub cursor: Option<Pair>,
-    /// Who works on it; `None` while a message waits for somebody.
+    /// The claim of its worker; `None` while a message waits for a worker.
     pub owner: Option<String>,
-    /// When a new message is due: the end of its lease, or of the time given to its message.
+    /// When a new message is due: at the end of its lease, or of the time given to its message.
     pub due: DateTime,
-    /// Goes up with each claim. Who holds an older one has lost the range.
+    /// Rises with each claim. A worker with a lower one has lost the range.
     pub generation: i64,
-    /// Claims since the cursor has moved.
+    /// Claims since the cursor last moved.
     pub stalls: i32,
-    /// What the last of them that failed has said, cut short. Rows of earlier programs have none.
+    /// The text of their last error, shortened; `None` in rows of earlier versions.
     pub error: Option<String>,
     pub rows: i64,
     pub pages: i64,
 }
 
 impl RangeRow {
-    /// A range that nobody works on yet.
-    pub fn new(scan: &str, range: String, from: &Place, to: Option<&Place>, due: DateTime) -> Self {
+    /// A range without a worker.
+    pub fn new(
+        scan: &str,
+        range: String,
+        from: &Position,
+        to: Option<&Position>,
+        due: DateTime,
+    ) -> Self {
         Self {
             scan: scan.to_owned(),
             state: RangeState::Open,
@@ -101,23 +108,23 @@ impl RangeRow {
         }
     }
 
-    /// Where the rows begin that are not handled.
-    pub fn start(&self) -> Place {
+    /// The start of the rows that are not handled.
+    pub fn start(&self) -> Position {
         match &self.cursor {
-            Some(cursor) => Place::after(&key(cursor)),
+            Some(cursor) => Position::after(&key(cursor)),
             None => self.begin(),
         }
     }
 
-    pub fn begin(&self) -> Place {
-        Place::new(&self.from.0, &self.from.1)
+    pub fn begin(&self) -> Position {
+        Position::new(&self.from.0, &self.from.1)
     }
 
-    pub fn end(&self) -> Option<Place> {
-        self.to.as_ref().map(|(pk, rk)| Place::new(pk, rk))
+    pub fn end(&self) -> Option<Position> {
+        self.to.as_ref().map(|(pk, rk)| Position::new(pk, rk))
     }
 
-    /// What its status tells, where it was put aside.
+    /// Its entry in the status of the scan.
     pub fn poisoned(&self) -> PoisonedRange {
         PoisonedRange {
             range: self.range.clone(),
@@ -128,16 +135,16 @@ impl RangeRow {
         }
     }
 
-    /// How long its worker has it still, as far as clocks tell; zero where nobody has it.
+    /// The time left of its worker's lease, by this machine's clock; zero without a worker.
     pub fn lease_left(&self) -> Duration {
         let left = if self.owner.is_some() { clock::until(self.due) } else { Duration::ZERO };
         left.min(LEASE)
     }
 }
 
-/// The text of an error, as a row keeps it: in one line, and cut short.
+/// The text of an error for a row: one line, shortened.
 pub(super) fn error_text(error: &impl Display) -> String {
-    // Some tell what lies below them only so.
+    // Some errors show their sources only in the alternate form.
     let text = format!("{error:#}").replace(char::is_control, " ");
     match text.char_indices().nth(MAX_ERROR_CHARS) {
         Some(_) => text.chars().take(MAX_ERROR_CHARS - 1).chain(['\u{2026}']).collect(),
@@ -145,11 +152,11 @@ pub(super) fn error_text(error: &impl Display) -> String {
     }
 }
 
-fn key((partition_key, row_key): &Pair) -> ScanKey {
-    ScanKey { partition_key: partition_key.clone(), row_key: row_key.clone() }
+fn key((partition_key, row_key): &Pair) -> RowHead {
+    RowHead { partition_key: partition_key.clone(), row_key: row_key.clone() }
 }
 
-pub(super) fn pair(place: &Place) -> Pair {
+pub(super) fn pair(place: &Position) -> Pair {
     (place.pk.clone(), place.rk.clone())
 }
 

@@ -1,13 +1,13 @@
 //! How many rows a scan has left, estimated from its ranges' rows alone.
 //!
-//! The keys of all ranges make up a line. On it, how far a range was read tells what it has left, and
-//! one that nobody has begun is as dense as the one before it. Neither is taken to be longer than
-//! all that lies before it, since lines may go on where keys do not.
+//! The keys of all ranges make up a line. The part of it that a range has read gives an estimate of
+//! what it has left; a range that was not begun counts as dense as the one before it. Neither counts as
+//! larger than all ranges before it, because the line may continue where keys do not.
 
-use super::super::key_model::KeyModels;
 use super::rows::{Pair, RangeRow, RangeState};
+use crate::scan::engine::KeyModels;
 
-/// The rows left in these ranges, which are all of a scan; `None` where they do not tell.
+/// The rows left in these ranges, which are all of a scan; `None` if that cannot be estimated.
 pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
     if ranges.iter().all(|range| range.state == RangeState::Done) {
         return Some(0);
@@ -41,12 +41,12 @@ pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
         all += rows + rest;
         before = Some((&range.from, rows + rest));
     }
-    // Nothing tells how long the first range is if no bound limits it.
+    // Without an upper bound, the length of the first range is unknown.
     (all > 0.0 && ranges.first()?.to.is_some()).then_some(left as u64)
 }
 
 impl KeyModels {
-    /// How much of the keys' line lies between the first two places, and behind them.
+    /// How much of the keys' line lies between the first two keys, and behind them.
     fn line(&self, from: &Pair, at: &Pair, to: Option<&Pair>) -> (f64, f64) {
         if from.0 == at.0 {
             let to = to.filter(|to| to.0 == at.0).map(|to| to.1.as_str());

@@ -1,27 +1,27 @@
-//! A scan by many machines as it is asked for, and the calls of whoever looks after it.
+//! A scan by many machines and its options, and the calls that control it.
 
-use super::super::builder::Scan;
-use super::super::splitter::Splitter;
-use super::super::state::Rules;
-use super::backoff::{Tries, passes, patiently};
 use super::config::first_ranges;
 use super::control::{Control, may_have_changed};
+use super::range_message::is_id;
+use super::retry::{Tries, is_transient, retry_transient};
 use super::rows::{RangeRow, RangeState, ScanRow, VERSION};
 use super::rows_left::rows_left;
-use super::ticket::is_id;
 use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
-use crate::entity::ReadRow;
+use crate::entity::{ReadRow, TableEntity};
 use crate::error::{Error, Result};
+use crate::plan::TableClient;
 use crate::queue::{QueueError, QueueErrorKind, Queues, check_name};
-use crate::repo::Table;
+use crate::repo::{Repo, Table};
+use crate::scan::api::Scan;
+use crate::scan::engine::{Rules, Splitter};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A scan by workers on many machines. See the [module](super) for what it promises.
+/// A scan by workers on many machines. See the [module](super) for its guarantees.
 ///
-/// It is built alike on every machine: one of them, or all, [`start`](Self::start) it, each worker
-/// [`work`](Self::work)s on it. A worker whose scan differs from the one that was started gets an
+/// Every machine builds it with the same options. One machine, or each, calls [`start`](Self::start);
+/// each worker calls [`work`](Self::work). A worker whose options differ from those of `start` gets an
 /// error.
 #[must_use = "nothing is sent until `start`, `work` or another call"]
 pub struct DistributedScan<T, R> {
@@ -55,19 +55,20 @@ impl<T, R> fmt::Debug for DistributedScan<T, R> {
 }
 
 impl<T, R> Scan<T, R> {
-    /// The same scan by workers on many machines, which share the rows of a control table and the
+    /// Shares the scan among workers on many machines, through the rows of a control table and the
     /// messages of a queue.
     ///
-    /// `id` names it there: 1 to 80 ASCII letters, digits, dashes, underscores and dots. The control
-    /// table must exist; any of any account will do, also one that holds other scans. The queue and
-    /// its poison queue, `<queue>-poison`, are created by [`start`](DistributedScan::start). Scans may
-    /// share a queue if they share the control table, but a worker that receives another's message
-    /// keeps it from its workers for a minute: give scans that run at a time a queue each.
+    /// `id` names the scan in both: 1 to 80 ASCII letters, digits, dashes, underscores and dots. The
+    /// control table must exist; it may be any table of any account, and may hold other scans.
+    /// [`start`](DistributedScan::start) creates the queue and its poison queue, `<queue>-poison`. Scans
+    /// may share a queue if they share the control table. But a worker that receives the message of
+    /// another scan hides it from that scan's workers for a minute, so use a queue for each scan that
+    /// runs at a time.
     ///
     /// [`filter`](Self::filter), [`select`](Self::select), [`project`](Self::project),
     /// [`prefix`](Self::prefix), [`partition_range`](Self::partition_range) and
-    /// [`page_size`](Self::page_size) mean what they always mean. [`concurrency`](Self::concurrency)
-    /// is the number of ranges that a worker has at a time, each with one page in memory.
+    /// [`page_size`](Self::page_size) work as in any scan. [`concurrency`](Self::concurrency) is the
+    /// number of ranges that a worker has at a time, each with one page in memory.
     /// [`Splitter::Adaptive`] begins with one range, [`Splitter::Keys`] with those between at most 98
     /// keys, and [`Splitter::Serial`] never splits its one range.
     ///
@@ -124,15 +125,16 @@ impl<T, R> Scan<T, R> {
 }
 
 impl<T, R> DistributedScan<T, R> {
-    /// Lets workers go on after a page whose handler failed, or that could not be read, with other
-    /// ranges: [`failures`](super::WorkerReport::failures) counts them. Else the first is the error
-    /// of [`work`](Self::work). In both cases the range is taken on again, by any worker.
+    /// Lets workers continue with other ranges after a page is unreadable or its handler fails;
+    /// [`failures`](super::WorkerReport::failures) counts these pages. Without it,
+    /// [`work`](Self::work) fails with the first such error. In both cases any worker may claim the range
+    /// again.
     pub const fn continue_on_failure(mut self) -> Self {
         self.continues = true;
         self
     }
 
-    /// Lets what is random in its calls follow from a seed.
+    /// Seeds the random choices of its calls.
     #[cfg(test)]
     pub(super) fn seeded(self, seed: u64) -> Self {
         Self { scan: self.scan.seed(seed), ..self }
@@ -161,17 +163,18 @@ impl<T, R> DistributedScan<T, R> {
         })
     }
 
-    /// The same, of a scan that was started with this queue.
+    /// The control of a scan that was started with this queue.
     async fn started(&self) -> Result<Control> {
         let control = self.control()?;
         control.started().await?.check_queue(&self.queue)?;
         Ok(control)
     }
 
-    /// How far the scan is. Reads a row for each range, open or done.
+    /// Reports the progress of the scan. Reads a row for each range, open or done.
     ///
     /// # Errors
-    /// [`DistributedScanError::NotStarted`]; a bad id or queue name, or the store's refusal.
+    /// [`DistributedScanError::NotStarted`] if the scan was not started; a bad id or queue name; any
+    /// refusal of the store.
     pub async fn status(&self) -> Result<DistributedStatus> {
         let control = self.control()?;
         control.started().await?;
@@ -197,19 +200,19 @@ impl<T, R> DistributedScan<T, R> {
         Ok(status)
     }
 
-    /// Sends messages again for the ranges whose lease is out of date, or whose message nobody has
-    /// received for a minute; returns how many. Idle workers do so by themselves.
+    /// Sends new messages for ranges whose lease is over, or whose message nobody has received for a
+    /// minute. Returns the number of messages. Idle workers do this by themselves.
     ///
     /// # Errors
-    /// [`DistributedScanError::NotStarted`], or `OtherScan` where it was started with another queue; a
-    /// bad id or queue name, or the refusal of the store or the queue.
+    /// [`DistributedScanError::NotStarted`] if the scan was not started, `OtherScan` if it was started
+    /// with another queue; a bad id or queue name; any refusal of the store or the queue.
     pub async fn sweep(&self) -> Result<usize> {
         self.started().await?.sweep().await.map(|(_, sent)| sent)
     }
 
-    /// Brings back the ranges that were put aside because no worker got anywhere with them; returns
-    /// how many. They begin behind the last row that was handled. Workers that have ended since must
-    /// be started again.
+    /// Opens the ranges again that were put aside for lack of progress. Returns their number. They
+    /// continue behind the last row that was handled. Workers that have ended since must be started
+    /// again.
     ///
     /// # Errors
     /// As [`sweep`](Self::sweep).
@@ -217,30 +220,30 @@ impl<T, R> DistributedScan<T, R> {
         self.started().await?.redrive().await
     }
 
-    /// Deletes the scan's rows, if there are any. Workers at work on it end after the pages in hand;
-    /// messages left are deleted by whoever receives them. The queues stay.
+    /// Deletes the scan's rows, if there are any. Its workers end after the pages they are handling.
+    /// Workers that receive one of its messages delete it. The queues stay.
     ///
     /// # Errors
-    /// A bad id or queue name, or the store's refusal; the call can be made again.
+    /// A bad id or queue name; any refusal of the store. The call can be repeated.
     pub async fn remove(&self) -> Result<()> {
         self.control()?.remove().await
     }
 }
 
 impl<T: ReadRow, R> DistributedScan<T, R> {
-    /// Creates the queues, the scan's row and its first ranges. A scan of this id that is there
-    /// already stays as it is, and where messages of it are overdue they are sent again.
+    /// Creates the queues, the scan's row and its first ranges. A scan with this id and these options
+    /// that exists already is kept, and its overdue messages are sent again.
     ///
     /// # Errors
-    /// [`DistributedScanError`] for a scan that cannot be run as asked for, or when another one has
-    /// this id; [`Error::TableNotFound`] without a control table; the refusal of the store or the
-    /// queue. The call can be made again.
+    /// [`DistributedScanError`] if an option does not fit, or another scan has this id;
+    /// [`Error::TableNotFound`] without a control table; any refusal of the store or the queue. The call
+    /// can be repeated.
     pub async fn start(&self) -> Result<()> {
         let (rules, row) = self.rules()?;
         let control = self.control()?;
         let ranges = first_ranges(&rules)?;
         for queue in [&control.queue, &control.poison_queue] {
-            patiently(&control.random, || async { Ok(control.queues.create(queue).await?) })
+            retry_transient(&control.random, || async { Ok(control.queues.create(queue).await?) })
                 .await?;
         }
         let due = clock::after(LEASE);
@@ -264,7 +267,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
                     return control.sweep().await.map(drop);
                 }
                 Err(Error::DistributedScan(DistributedScanError::NotStarted(_))) => {
-                    tries.again(error, passes).await?;
+                    tries.again(error, is_transient).await?;
                 }
                 Err(other) => return Err(other),
             }
@@ -275,13 +278,13 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         Ok(())
     }
 
-    /// What the workers read, and the scan's row, once all of it was checked.
+    /// The checked options, for the workers and for the scan's row.
     pub(super) fn rules(&self) -> Result<(Rules, ScanRow)> {
         let mut scan = self.scan.clone();
         let pages = "give each worker its pages by `concurrency`";
         let whole = "read the first rows with `Scan::take` in one process";
-        let kept = "its control table keeps the progress";
-        let order = "its ranges are handled as workers come by them; sort the outcome";
+        let kept = "the control table keeps the progress";
+        let order = "workers handle ranges in no order; sort the outcome";
         let ways = "use `Splitter::Adaptive`, `Keys` or `Serial`";
         for (given, option, advice) in [
             (scan.ordered, "ordered", order),
@@ -296,7 +299,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         }
         let splits = scan.splitter != Splitter::Serial;
         if !splits {
-            // One range, but as many at a time as a worker can have of scans begun otherwise.
+            // It begins with one range, and a worker may still have several of a scan begun otherwise.
             scan.splitter = Splitter::Adaptive;
         }
         let select = scan.selected();
@@ -307,9 +310,9 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
 }
 
 impl Control {
-    /// The scan's row, which this program can read.
+    /// The scan's row, if this version can read it.
     pub async fn started(&self) -> Result<ScanRow> {
-        let row = patiently(&self.random, || async {
+        let row = retry_transient(&self.random, || async {
             self.scans.get(ScanRow::partition(&self.scan).row()).await
         });
         match row.await? {
@@ -320,5 +323,13 @@ impl Control {
             }
             Some(row) => Ok(row),
         }
+    }
+}
+
+impl Table {
+    /// The entities of type `E` in this table.
+    fn repo<E: TableEntity>(&self) -> Repo<E> {
+        let TableClient { connection, table, .. } = self.client.clone();
+        Repo::new(connection, table)
     }
 }

@@ -1,62 +1,57 @@
-//! A worker: takes ranges on as messages come, reads them, and splits them for idle workers.
+//! A worker: claims ranges as messages come, reads them, and splits them for idle workers.
 //!
-//! Invariant: a page is noted as done after its handler has returned, and before the next of its
+//! Invariant: a page is noted as done after its handler has returned, and before the next page of its
 //! range is read.
 
-use super::super::place::ScanKey;
-use super::super::skip::Skipping;
-use super::super::state::State;
-use super::super::worker::Shared;
-use super::backoff::passes;
 use super::control::Control;
-use super::hunger::{Hunger, Looks};
-use super::lease::{Gone, Lease};
+use super::lease::{Lease, LeaseLost};
 use super::page::{PageId, WorkPage};
 use super::polling::{Polled, Polling};
 use super::reader::{RangeReader, ReadPage};
 use super::report::WorkerReport;
+use super::retry::is_transient;
 use super::rows::error_text;
 use super::scan::DistributedScan;
-use crate::entity::ReadRow;
+use super::split_policy::{IdleChecks, SplitPolicy};
+use crate::entity::{ReadRow, RowHead};
 use crate::error::{Error, Result};
-use crate::scan::read;
+use crate::scan::engine::{Shared, SkipRows, typed_rows};
 use crate::sync::Random;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::fmt::Display;
 use std::future::pending;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, RwLock, watch};
 
-/// A range whose page has failed waits so long, times two for each failure.
+/// The wait of a range after its first failed page, doubled for each later one.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
-    /// Works on the scan until it is complete, with what other workers have open, too: hands each
-    /// page to `handle`, those of several ranges at a time, of one range in key order.
+    /// Works on the scan until it is complete, including the ranges of other workers. Hands each page to
+    /// `handle`: pages of several ranges at a time, those of one range in key order.
     ///
-    /// A page is done once `handle` has returned and the control table has it noted. Before that it
-    /// may come again, to any worker: see [`PageId`]. The future of `handle` is dropped when the
-    /// range was lost to another worker meanwhile, which happens to one that does not come to its
-    /// awaits for a minute. A long handler that awaits keeps its range. Handlers run on the task that
-    /// awaits this: spawn what computes for long.
+    /// A page is done when `handle` has returned and the control table has noted it. Before that it may
+    /// come again, to any worker: see [`PageId`]. If the range is lost to another worker, the future of
+    /// `handle` is dropped. That happens when a handler does not await for a minute; a long handler that
+    /// awaits keeps its range. Handlers run on the task that awaits this call: spawn long computations.
     ///
     /// When `handle` fails, its range is given back to be tried again some seconds later, all other
-    /// ranges are given back at once, and the error is returned; unless
-    /// [`continue_on_failure`](Self::continue_on_failure) says otherwise. A range that fails in five
-    /// claims, without any page handled, is put aside: the others are completed, and
-    /// [`status`](Self::status) counts it as poisoned and tells the start of its last error's text,
-    /// which the control table keeps. A table that cannot be reached does not count as its failure.
+    /// ranges are given back at once, and the call returns the error. With
+    /// [`continue_on_failure`](Self::continue_on_failure) it continues instead. A range that fails in
+    /// five claims without a handled page is put aside and the others are completed;
+    /// [`status`](Self::status) counts it as poisoned and shows the start of its last error's text. A
+    /// table that cannot be reached does not count as a failure of the range.
     ///
-    /// Dropping the future is safe: its ranges lie still for at most a minute, and the pages under
-    /// way come again. [`work_until`](Self::work_until) stops without either.
+    /// Dropping the future is safe: its ranges wait for at most a minute, and the pages under way come
+    /// again. [`work_until`](Self::work_until) stops without either.
     ///
     /// # Errors
-    /// [`DistributedScanError`](super::DistributedScanError) for a scan that cannot be run as asked
-    /// for, was not started, or was started otherwise; the error of `handle`; a row that cannot be
-    /// read; the refusal of a store or the queue. Faults that pass are tried again for 15 s first.
+    /// [`DistributedScanError`](super::DistributedScanError) if an option does not fit, or the scan was
+    /// not started or was started with other options; any error of `handle`; an unreadable row; any
+    /// refusal of a store or the queue. Transient faults are retried for 15 s first.
     pub async fn work<E, F>(&self, handle: impl FnMut(WorkPage<T>) -> F) -> Result<WorkerReport, E>
     where
         E: From<Error> + Display,
@@ -65,8 +60,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         self.work_until(pending(), handle).await
     }
 
-    /// The same until `stop` is ready, as for Ctrl-C: pages being handled are finished, nothing more
-    /// is read, and the ranges are given back for others to take on at once.
+    /// Works on the scan as [`work`](Self::work) does, until `stop` is ready, as for Ctrl-C. Then it
+    /// finishes the pages being handled, reads no more, and gives the ranges back to other workers.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -88,25 +83,17 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
             .map_err(Error::from)?;
         let concurrency = rules.workers;
         let random = Random::seeded(control.random.next());
-        let shared = Shared {
-            store: Arc::clone(&self.scan.store),
-            entity: self.scan.entity,
-            row: self.scan.row,
-            read: read::rows::<T>,
-            skip: self.scan.skip.clone().map(Skipping::new),
-            state: Mutex::new(State::new(rules, random)),
-            work: Notify::new(),
-            pages: Notify::new(),
-        };
+        let skip = self.scan.skip.clone().map(SkipRows::new);
+        let shared = Shared::new(self.scan.source(), rules, typed_rows::<T>, skip, random);
         let worker = Worker {
             shared,
             splits: row.splits,
-            hunger: Hunger::default(),
+            split_policy: SplitPolicy::default(),
             continues: self.continues,
             handle: Mutex::new(handle),
             report: Mutex::default(),
             stopping: watch::Sender::new(false),
-            turns: RwLock::new(()),
+            isolation: RwLock::new(()),
             split_off: Notify::new(),
             control,
         };
@@ -114,47 +101,48 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     }
 }
 
-pub(super) struct Worker<T, H> {
-    pub control: Control,
+struct Worker<T, H> {
+    control: Control,
     shared: Shared<T>,
     splits: bool,
-    hunger: Hunger,
+    split_policy: SplitPolicy,
     continues: bool,
     handle: Mutex<H>,
     report: Mutex<WorkerReport>,
-    pub stopping: watch::Sender<bool>,
-    /// Pages of ranges side by side, or the first page of one that others died of.
-    turns: RwLock<()>,
-    /// A message was sent that this worker, too, may receive.
-    pub split_off: Notify,
+    stopping: watch::Sender<bool>,
+    /// Held shared by pages that are handled side by side, and exclusively by the first page of a range
+    /// that may have ended other workers.
+    isolation: RwLock<()>,
+    /// A message was sent that this worker may receive too.
+    split_off: Notify,
 }
 
-/// What one of a worker's tasks has come to.
-pub(super) enum Event<'a, E> {
+/// What one of a worker's tasks has done.
+enum Event<'a, E> {
     Polled(Polling, Result<Polled<'a>>),
-    /// A range was finished, lost or given back, or failed.
+    /// A range was finished, lost or given back, or has failed.
     Ended(Result<(), E>),
 }
 
-/// Why a range is given up.
-enum Trouble<E> {
-    Gone(Gone),
-    /// Its page: it may go better next time. Whether that counts against the range.
+/// Why a worker stops reading a range.
+enum RangeFailure<E> {
+    LeaseLost(LeaseLost),
+    /// The error of a page, and whether it counts as a stall of the range.
     Page(E, bool),
     Stopped,
 }
 
-impl<E: From<Error>> Trouble<E> {
-    /// A table that cannot be reached is no fault of the range.
+impl<E: From<Error>> RangeFailure<E> {
+    /// The error of a read. A table that cannot be reached is no fault of the range.
     fn reading(error: Error) -> Self {
-        let counts = !passes(&error);
+        let counts = !is_transient(&error);
         Self::Page(error.into(), counts)
     }
 }
 
-impl<E> From<Gone> for Trouble<E> {
-    fn from(gone: Gone) -> Self {
-        Self::Gone(gone)
+impl<E> From<LeaseLost> for RangeFailure<E> {
+    fn from(gone: LeaseLost) -> Self {
+        Self::LeaseLost(gone)
     }
 }
 
@@ -198,8 +186,17 @@ where
                 None => break,
                 Some(Event::Polled(polling, Ok(Polled::Leased(lease)))) => {
                     idle = Some(polling);
+                    self.report().claims += 1;
                     leases += 1;
                     tasks.push(Either::Right(self.range(*lease)));
+                }
+                Some(Event::Polled(polling, Ok(Polled::Duplicate))) => {
+                    idle = Some(polling);
+                    self.report().duplicates += 1;
+                }
+                Some(Event::Polled(polling, Ok(Polled::Poisoned))) => {
+                    idle = Some(polling);
+                    self.report().poisoned += 1;
                 }
                 Some(Event::Polled(polling, Ok(Polled::Nothing))) => idle = Some(polling),
                 Some(Event::Polled(_, Ok(Polled::Complete))) => self.report().complete = true,
@@ -227,6 +224,19 @@ where
         }
     }
 
+    /// Waits, then checks for a range to read.
+    async fn poll(&self, mut polling: Polling) -> Event<'_, E> {
+        let mut stopping = self.stopping.subscribe();
+        let stopped = pin!(stopping.wait_for(|stopping| *stopping));
+        polling.wait(select(stopped, pin!(self.split_off.notified()))).await;
+        let polled = if *self.stopping.borrow() {
+            Ok(Polled::Nothing)
+        } else {
+            polling.look(&self.control).await
+        };
+        Event::Polled(polling, polled)
+    }
+
     /// Reads a range to its end.
     async fn range(&self, mut lease: Lease<'_>) -> Event<'_, E> {
         let ended = match self.pages(&mut lease).await {
@@ -239,9 +249,9 @@ where
                     }
                 })
             }
-            Err(Trouble::Gone(gone)) => Err(gone),
-            Err(Trouble::Stopped) => lease.give_back().await,
-            Err(Trouble::Page(error, counts)) => {
+            Err(RangeFailure::LeaseLost(gone)) => Err(gone),
+            Err(RangeFailure::Stopped) => lease.give_back().await,
+            Err(RangeFailure::Page(error, counts)) => {
                 self.report().failures += 1;
                 let delay = FIRST_RETRY * (1 << lease.row.stalls.clamp(0, 5));
                 let released = lease.fail(error_text(&error), counts, delay).await;
@@ -253,17 +263,20 @@ where
         };
         Event::Ended(match ended {
             Ok(()) => Ok(()),
-            Err(Gone::Lost) => {
+            Err(LeaseLost::Lost) => {
                 self.report().lost += 1;
                 Ok(())
             }
-            Err(Gone::Failed(error)) => Err(error.into()),
+            Err(LeaseLost::Failed(error)) => Err(error.into()),
         })
     }
 
-    /// Handles a range's pages. Returns the last key and the rows of the last page, which is
+    /// Handles a range's pages. Reisolation the last key and the rows of the last page, which is
     /// handled, and not noted yet.
-    async fn pages(&self, lease: &mut Lease<'_>) -> Result<Option<(ScanKey, usize)>, Trouble<E>> {
+    async fn pages(
+        &self,
+        lease: &mut Lease<'_>,
+    ) -> Result<Option<(RowHead, usize)>, RangeFailure<E>> {
         let mut reader = RangeReader::new(
             &self.shared,
             &self.control.random,
@@ -272,26 +285,26 @@ where
         );
         let mut alone = None;
         if lease.is_suspicious() {
-            alone = Some(lease.keep(self.turns.write()).await?);
+            alone = Some(lease.keep(self.isolation.write()).await?);
             if *self.stopping.borrow() {
-                return Err(Trouble::Stopped);
+                return Err(RangeFailure::Stopped);
             }
             lease.count_stall().await?;
         }
-        let mut looks = Looks::default();
+        let mut checks = IdleChecks::default();
         for page in 0_u32.. {
             let _beside = match alone {
                 Some(_) => None,
-                None => Some(lease.keep(self.turns.read()).await?),
+                None => Some(lease.keep(self.isolation.read()).await?),
             };
             let read = self.unless_stopped(lease.keep(reader.next())).await??;
-            let read = read.map_err(Trouble::reading)?;
+            let read = read.map_err(RangeFailure::reading)?;
             let Some(ReadPage { rows, first, last, is_last }) = read else { break };
-            // Behind a page that others came to nothing at, the range stays as it is until it is done.
+            // A range that has stalled is not split until a page is handled.
             let is_first_try = lease.row.stalls <= 1;
-            if self.splits && is_first_try && looks.is_due(page) && reader.is_long() {
+            if self.splits && is_first_try && checks.is_due(page) && reader.is_long() {
                 let split = self.share(lease, &mut reader).await?;
-                looks.looked(page, split);
+                checks.checked(page, split);
             }
             lease.check().await?;
             let (scan, range) = (self.control.scan.clone(), lease.row.range.clone());
@@ -300,7 +313,7 @@ where
                 let page = WorkPage { id, rows, last: last.clone() };
                 (self.handle.lock().unwrap_or_else(PoisonError::into_inner))(page)
             };
-            lease.keep(handled).await?.map_err(|error| Trouble::Page(error, true))?;
+            lease.keep(handled).await?.map_err(|error| RangeFailure::Page(error, true))?;
             if is_last {
                 return Ok(Some((last, count)));
             }
@@ -311,16 +324,15 @@ where
         Ok(None)
     }
 
-    /// Splits a range, which has enough left, when no message waits for an idle worker; returns
-    /// whether it did.
+    /// Splits a range with enough left if no message waits for an idle worker; returns whether it did.
     async fn share(
         &self,
         lease: &mut Lease<'_>,
         reader: &mut RangeReader<'_, T>,
-    ) -> Result<bool, Trouble<E>> {
-        let waiting = self.control.has_waiting().await.map_err(Gone::from)?;
-        let split = lease.keep(reader.split(self.hunger.parts(waiting)));
-        let parts = self.unless_stopped(split).await??.map_err(Trouble::reading)?;
+    ) -> Result<bool, RangeFailure<E>> {
+        let waiting = self.control.has_waiting().await.map_err(LeaseLost::from)?;
+        let split = lease.keep(reader.split(self.split_policy.parts(waiting)));
+        let parts = self.unless_stopped(split).await??.map_err(RangeFailure::reading)?;
         if parts.is_empty() {
             return Ok(false);
         }
@@ -330,12 +342,12 @@ where
         Ok(true)
     }
 
-    /// Does some work, or gives it up when the worker is told to stop.
-    async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, Trouble<E>> {
+    /// Runs some work, or drops it when the worker stops.
+    async fn unless_stopped<W: Future>(&self, work: W) -> Result<W::Output, RangeFailure<E>> {
         let mut stopping = self.stopping.subscribe();
         let stopped = pin!(stopping.wait_for(|stopping| *stopping));
         match select(stopped, pin!(work)).await {
-            Either::Left(_) => Err(Trouble::Stopped),
+            Either::Left(_) => Err(RangeFailure::Stopped),
             Either::Right((done, _)) => Ok(done),
         }
     }
@@ -350,10 +362,8 @@ where
     fn stop(&self) {
         self.stopping.send_replace(true);
     }
-}
 
-impl<T, H> Worker<T, H> {
-    pub fn report(&self) -> MutexGuard<'_, WorkerReport> {
+    fn report(&self) -> MutexGuard<'_, WorkerReport> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

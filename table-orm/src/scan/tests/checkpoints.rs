@@ -88,7 +88,7 @@ fn a_scan_killed_again_and_again_comes_to_its_end() {
         assert!(kill < 500);
     }
     assert_eq!(sorted(found), all(&service));
-    // A scan that has come to its end has nothing left to read.
+    // A complete scan has nothing left to read.
     let before = service.figures().requests;
     assert!(run(scan(&service).checkpoint(path).collect()).unwrap().is_empty());
     assert_eq!(service.figures().requests, before);
@@ -253,7 +253,7 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
         std::fs::write(&path, broken).unwrap();
         assert!(matches!(refused(scan(&service)), ScanError::CheckpointMalformed(_)), "{broken}");
     }
-    // Another splitter or number of workers may go on.
+    // A scan with another splitter or number of workers may resume.
     std::fs::write(&path, &saved).unwrap();
     let rest = scan(&service).split(Splitter::Serial).checkpoint(path.clone());
     assert!(run(rest.collect()).is_ok());

@@ -1,4 +1,4 @@
-//! Scans of some rows only: no more than asked for, and no more requests than it takes.
+//! Scans of some rows only: they return no more rows than their limit, and send few requests.
 
 use super::*;
 use crate::Error;

@@ -1,4 +1,4 @@
-//! Whole scans of a fake service: nothing lost, nothing twice, within bounds.
+//! Whole scans of a fake service: no row is lost or repeated, within bounds.
 
 mod bad_input;
 mod checkpoints;

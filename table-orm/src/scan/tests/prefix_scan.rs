@@ -48,7 +48,7 @@ fn rounds(page: usize, first: u32, later: u32) -> String {
             rounds.push(Vec::new());
         }
         let body = run(crate::store::Store::query(&again, &query)).unwrap().body;
-        let page = crate::entity::read_page::<crate::scan::ScanKey>(0, &body).unwrap();
+        let page = crate::entity::read_page::<crate::entity::RowHead>(0, &body).unwrap();
         rounds.last_mut().unwrap().extend(page.into_iter().map(|key| key.partition_key));
     }
     rounds.retain(|round| !round.is_empty());
@@ -57,7 +57,7 @@ fn rounds(page: usize, first: u32, later: u32) -> String {
 }
 
 #[test]
-fn a_query_reads_as_many_pages_of_a_prefix_as_it_was_told() {
+fn a_query_reads_as_many_pages_of_a_prefix_as_its_options_say() {
     assert_eq!(rounds(1, 1, 1), "b0 b1 b2 b3 b4 b5 b6 w0 w1 w2 w3 w4 w5 w6 w7");
     assert_eq!(rounds(1, 1, 2), "b0 b1 b2b3 b4b5 b6 w0w1 w2 w3w4 w5w6 w7");
     assert_eq!(rounds(1, 3, 1), "b0b1b2 b3b4b5 b6 w0 w1w2w3 w4 w5 w6 w7");
@@ -96,7 +96,7 @@ fn surrogate_pairs_are_one_character() {
 
 #[test]
 fn a_prefix_beside_all_keys_finds_none() {
-    // Before, between and behind the partitions; longer than one; part of none.
+    // Before, between and behind the partitions; longer than one; prefix of no partition.
     for prefix in ["Athens", "a", "m", "tokyo!", "tokyo2", "x", "~"] {
         for page in [1, 2, 1000] {
             let rows = [("boston", "1"), ("tokyo", "1")].map(|(pk, rk)| (pk.into(), rk.into()));
@@ -201,7 +201,7 @@ fn the_partition_named_by_the_prefix_is_found() {
 /// The example of Joel Verhagen's post "How to run a distributed scan of Azure Table Storage"
 /// (2020): ten rows, two to a page. His walk finds D, H to N, R to S and W in four queries, then
 /// goes back for what the pages that ended in `Davis`, `Nuckles` and `Splawn` left open. Bounds are
-/// half-open here, so his `gt 'D\u{FFFF}'` is `ge 'E'`, and the empty partition is asked for first.
+/// half-open here, so his `gt 'D\u{FFFF}'` is `ge 'E'`, and the empty partition is read first.
 #[test]
 fn ten_rows_take_the_published_queries_in_their_order() {
     let rows = [

@@ -1,15 +1,13 @@
-//! Scans that leave out what cannot be read: nothing else is lost, and each is told of.
+//! Scans that leave out unreadable rows: no other row is lost, and each is reported.
 
 use super::*;
 use crate::codec::Members;
-use crate::embedded::EmbeddedStore;
 use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::property::{PropertyFault, RowFault};
-use crate::queue::MemoryQueues;
 use std::sync::{Arc, Mutex};
 
-/// The key of a row, unless it is one of those that cannot be read.
+/// The key of a row, unless it is an unreadable one.
 #[derive(Debug, PartialEq)]
 struct Picky(Key);
 
@@ -33,14 +31,14 @@ impl ReadRow for Picky {
 
 /// The keys of rows that were left out.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Key>>>);
+struct SkippedKeys(Arc<Mutex<Vec<Key>>>);
 
-impl Told {
+impl SkippedKeys {
     fn by<R>(&self, scan: Scan<Picky, R>) -> Scan<Picky, R> {
-        let told = Arc::clone(&self.0);
+        let skipped = Arc::clone(&self.0);
         scan.skip_unreadable(move |error| {
             let key = (error.partition_key.clone(), error.row_key.clone());
-            told.lock().unwrap().push(key);
+            skipped.lock().unwrap().push(key);
         })
     }
 
@@ -67,32 +65,32 @@ fn found(rows: Vec<Picky>) -> Vec<Key> {
 }
 
 #[test]
-fn every_other_row_comes_once_and_each_left_out_is_told_of_once() {
+fn every_readable_row_comes_once_and_each_other_is_reported_once() {
     for splitter in splitters() {
         for (ordered, workers) in [(false, 1), (false, 5), (true, 5)] {
-            let (service, told) = (table(), Told::default());
+            let (service, skipped) = (table(), SkippedKeys::default());
             let scan = scan(&service).cast::<Picky>().split(splitter.clone());
-            let scan = told.by(scan.ordered(ordered).concurrency(workers));
+            let scan = skipped.by(scan.ordered(ordered).concurrency(workers));
             let (readable, unreadable) = split(&service);
             let rows = found(run(scan.clone().collect()).unwrap());
             assert!(!ordered || rows == readable, "{splitter:?}");
-            assert_eq!((sorted(rows), told.keys()), (readable, unreadable), "{splitter:?}");
-            // What reads no properties leaves none out.
+            assert_eq!((sorted(rows), skipped.keys()), (readable, unreadable), "{splitter:?}");
+            // A scan that reads no properties leaves out no row.
             let report = run(scan.count()).unwrap();
             assert_eq!(report.rows, service.keys().len() as u64);
-            assert!(told.keys().is_empty());
+            assert!(skipped.keys().is_empty());
         }
     }
 }
 
 #[test]
-fn a_limit_means_rows_that_can_be_read() {
+fn a_limit_counts_readable_rows() {
     for splitter in splitters() {
         for (ordered, workers) in [(false, 1), (false, 5), (true, 5)] {
             for limit in [1, 2, 7, 40, 1000] {
-                let (service, told) = (table(), Told::default());
+                let (service, skipped) = (table(), SkippedKeys::default());
                 let scan = scan(&service).cast::<Picky>().split(splitter.clone());
-                let scan = told.by(scan.ordered(ordered).concurrency(workers).take(limit));
+                let scan = skipped.by(scan.ordered(ordered).concurrency(workers).take(limit));
                 let (readable, _) = split(&service);
                 let rows = found(run(scan.collect()).unwrap());
                 assert_eq!(rows.len(), limit.min(readable.len()), "{splitter:?} {limit}");
@@ -106,12 +104,12 @@ fn a_limit_means_rows_that_can_be_read() {
         }
     }
     let service = service(mixed(), 4);
-    let first = run(Told::default().by(scan(&service).cast::<Picky>()).first()).unwrap();
+    let first = run(SkippedKeys::default().by(scan(&service).cast::<Picky>()).first()).unwrap();
     assert_eq!(first, Some(Picky(("m".to_owned(), "bib00".to_owned()))));
 }
 
 #[test]
-fn without_the_option_a_row_that_cannot_be_read_ends_the_scan_and_is_named() {
+fn without_the_option_an_unreadable_row_ends_the_scan_and_is_named() {
     let service = table();
     let mut rows = scan(&service).cast::<Picky>().concurrency(1).stream();
     let error = run(async {
@@ -127,14 +125,14 @@ fn without_the_option_a_row_that_cannot_be_read_ends_the_scan_and_is_named() {
 }
 
 #[test]
-fn a_checkpoint_counts_what_was_left_out_as_done() {
+fn a_checkpoint_counts_rows_left_out_as_done() {
     let directory = tempfile::tempdir().unwrap();
     for pages in 0..20 {
         let path = directory.path().join(format!("{pages}"));
-        let (service, told) = (table(), Told::default());
+        let (service, skipped) = (table(), SkippedKeys::default());
         let scan = || {
             let scan = scan(&service).cast::<Picky>().concurrency(1).ordered(true);
-            told.by(scan.checkpoint(path.clone()))
+            skipped.by(scan.checkpoint(path.clone()))
         };
         let mut rows = Vec::new();
         let mut left = pages;
@@ -150,19 +148,19 @@ fn a_checkpoint_counts_what_was_left_out_as_done() {
         rows.extend(found(run(scan().collect()).unwrap()));
         let (readable, unreadable) = split(&service);
         assert_eq!(rows, readable, "{pages}");
-        let mut keys = told.keys();
+        let mut keys = skipped.keys();
         keys.dedup();
         assert_eq!(keys, unreadable);
         // All is done, also where nothing was handed out.
         assert!(run(scan().collect()).unwrap().is_empty());
-        assert!(told.keys().is_empty());
+        assert!(skipped.keys().is_empty());
     }
 }
 
 #[test]
-fn pages_are_resumed_behind_what_was_left_out() {
-    let (service, told) = (table(), Told::default());
-    let pages = || told.by(scan(&service).cast::<Picky>()).pages(3);
+fn pages_resume_behind_rows_left_out() {
+    let (service, skipped) = (table(), SkippedKeys::default());
+    let pages = || skipped.by(scan(&service).cast::<Picky>()).pages(3);
     let (mut rows, mut token) = (Vec::new(), None);
     loop {
         let mut next = match token {
@@ -176,19 +174,21 @@ fn pages_are_resumed_behind_what_was_left_out() {
             break;
         }
     }
-    assert_eq!((rows, told.keys()), split(&service));
+    assert_eq!((rows, skipped.keys()), split(&service));
 }
 
+#[cfg(feature = "distributed")]
 #[test]
-fn machines_that_share_a_scan_are_not_held_up_by_what_cannot_be_read() {
-    let (service, told) = (table(), Told::default());
+fn machines_that_share_a_scan_leave_out_unreadable_rows() {
+    let (service, skipped) = (table(), SkippedKeys::default());
     let rows = Mutex::new(Vec::new());
     run(async {
-        let control = Tables::new(EmbeddedStore::in_memory().unwrap());
+        let control = Tables::in_memory().unwrap();
         let name = TableName::new("scans").unwrap();
         control.create(&name).await.unwrap();
-        let scan = told.by(scan(&service).cast::<Picky>());
-        let scan = scan.distributed("test", &control.table(name), MemoryQueues::new(), "copies");
+        let scan = skipped.by(scan(&service).cast::<Picky>());
+        let queues = crate::queue::MemoryQueues::new();
+        let scan = scan.distributed("test", &control.table(name), queues, "copies");
         scan.start().await.unwrap();
         let work = || {
             scan.work(|page| {
@@ -200,5 +200,5 @@ fn machines_that_share_a_scan_are_not_held_up_by_what_cannot_be_read() {
         assert!(one.unwrap().complete && other.unwrap().complete);
         assert!(scan.status().await.unwrap().is_whole());
     });
-    assert_eq!((sorted(rows.into_inner().unwrap()), told.keys()), split(&service));
+    assert_eq!((sorted(rows.into_inner().unwrap()), skipped.keys()), split(&service));
 }

@@ -223,7 +223,7 @@ fn a_scan_of_another_version_is_refused() {
 }
 
 #[test]
-fn a_scan_that_an_earlier_program_began_goes_on() {
+fn a_scan_begun_by_an_earlier_version_continues() {
     use crate::model::Edm;
     run(async {
         let world = World::new(numbered(50), 10).await;

@@ -207,7 +207,7 @@ fn workers_may_be_spawned_on_several_threads() {
 }
 
 #[test]
-fn several_workers_take_the_same_first_messages_without_quarrel() {
+fn several_workers_share_the_same_first_messages() {
     run(async {
         let world = World::new(numbered(50), 1000).await;
         world.scan().start().await.unwrap();

@@ -23,7 +23,7 @@ async fn stormy(seed: u64) -> (World, FaultStore, FaultStore) {
 }
 
 #[test]
-fn nothing_is_lost_on_a_bad_day() {
+fn nothing_is_lost_under_many_faults() {
     for seed in 0..crate::dose::dose(8, 40) {
         run(async {
             let (world, control, source) = stormy(seed).await;
@@ -57,7 +57,7 @@ fn nothing_is_lost_on_a_bad_day() {
 }
 
 #[test]
-fn a_table_that_is_away_puts_no_range_aside() {
+fn an_unreachable_table_puts_no_range_aside() {
     run(async {
         let service = FakeService::new(KeySet::new(numbered(300)), ServiceSettings::default());
         let source = Faults::seeded(1).errors_before(1.0).store(Arc::new(service.clone())).unwrap();

@@ -93,7 +93,7 @@ fn workers_killed_again_and_again_repeat_at_most_a_page_each() {
 }
 
 #[test]
-fn a_worker_told_to_stop_costs_nothing() {
+fn a_worker_that_stops_costs_nothing() {
     run(async {
         let (world, scan) = one_range(1).await;
         let began = Instant::now();
@@ -146,7 +146,7 @@ fn a_long_handler_keeps_its_range() {
     });
 }
 
-/// One worker falls asleep amid its work while another goes on; returns their reports.
+/// One worker falls asleep amid its work while another continues; returns their reports.
 async fn sleeper(
     world: &World,
     scan: &Distributed,
@@ -202,7 +202,7 @@ fn a_worker_that_sleeps_while_it_reads_hands_out_nothing_of_anothers() {
 }
 
 #[test]
-fn a_message_that_was_lost_is_sent_again_after_a_lease() {
+fn a_lost_message_is_sent_again_after_a_lease() {
     run(async {
         let world = World::new(numbered(1000), 10).await;
         world.queues.lose_sends(true);
@@ -274,7 +274,7 @@ fn messages_that_come_twice_are_deleted() {
 }
 
 #[test]
-fn a_worker_goes_on_without_its_message() {
+fn a_worker_continues_without_its_message() {
     run(async {
         let (world, scan) = one_range(1).await;
         let gone = async {
@@ -291,7 +291,7 @@ fn a_worker_goes_on_without_its_message() {
 }
 
 #[test]
-fn a_message_of_nothing_we_know_goes_to_the_poison_queue() {
+fn a_message_of_another_program_goes_to_the_poison_queue() {
     run(async {
         let (world, scan) = one_range(1).await;
         let gone = r#"{"scan":"gone","range":"1"}"#;

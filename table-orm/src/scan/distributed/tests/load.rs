@@ -29,7 +29,7 @@ fn a_page_costs_a_write_and_a_range_about_four_calls_to_the_queue() {
 }
 
 #[test]
-fn workers_that_share_a_range_ask_no_more_than_their_due() {
+fn workers_that_share_a_range_send_few_requests() {
     run(async {
         let world = World::counting(numbered(10_000), 10).await;
         world.scan().start().await.unwrap();
@@ -110,7 +110,7 @@ fn one_page_of_a_range_is_in_memory_at_a_time() {
         let work = scan.work(|_| {
             // A part that is split off may have its first rows on their way.
             let wasted = world.queues.calls("send");
-            // Whether there are rows to split off, one row tells.
+            // One row shows whether there are rows to split off.
             let queries = world.service.queries();
             let pages = queries.iter().filter(|query| query.top != Some(1)).count() as u64;
             let read = pages - finished.load(Ordering::Relaxed);

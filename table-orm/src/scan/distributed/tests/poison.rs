@@ -1,14 +1,15 @@
-//! Ranges that nobody gets on with are put aside, and brought back.
+//! Ranges without progress are put aside, and opened again.
 
 use super::*;
 use crate::embedded::EmbeddedStore;
+use crate::entity::RowHead;
 use crate::layer::Faults;
 use crate::queue::Queues as _;
+use crate::scan::Splitter;
 use crate::scan::distributed::rows::{RangeRow, RangeState};
 use crate::scan::distributed::{LEASE, MOST_LISTED, WorkerReport, clock};
-use crate::scan::place::Place;
+use crate::scan::engine::Position;
 use crate::scan::tests::run;
-use crate::scan::{ScanKey, Splitter};
 use crate::testing::{FakeService, KeySet, ServiceSettings};
 use crate::{Error, Tables};
 use std::sync::Arc;
@@ -131,7 +132,7 @@ fn a_page_that_ends_its_process_puts_no_range_aside_but_its_own() {
 }
 
 #[test]
-fn a_range_that_gets_on_is_not_put_aside_however_often_it_fails() {
+fn a_range_with_progress_is_not_put_aside_however_often_it_fails() {
     run(async {
         let world = World::new(numbered(300), 10).await;
         world.scan().start().await.unwrap();
@@ -189,7 +190,7 @@ enum Bad {
 }
 
 #[test]
-fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
+fn a_range_put_aside_shows_its_bounds_and_its_error() {
     run(async {
         let world = World::new(numbered(500), 10).await;
         let keys = ["000200", "000300"].map(str::to_owned).to_vec();
@@ -213,7 +214,7 @@ fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
         assert_eq!(status.poisoned, 1);
         let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
         assert_eq!(range.error.as_deref(), Some("the runner 000242 has no name"));
-        let key = |pk: &str| ScanKey { partition_key: pk.to_owned(), row_key: String::new() };
+        let key = |pk: &str| RowHead { partition_key: pk.to_owned(), row_key: String::new() };
         assert!(range.from <= key("000242") && range.to.as_ref() > Some(&key("000242")));
         // It was handled up to the page that fails.
         assert_eq!(range.last, Some(key("000239")), "{range:?}");
@@ -231,7 +232,7 @@ fn a_range_that_was_put_aside_tells_where_it_lies_and_what_failed() {
 }
 
 #[test]
-fn a_range_that_workers_died_of_has_no_error_to_tell() {
+fn a_range_whose_workers_died_has_no_error() {
     run(async {
         let world = World::new(numbered(30), 10).await;
         let scan = world.distribute(world.plain().split(Splitter::Serial));
@@ -239,13 +240,13 @@ fn a_range_that_workers_died_of_has_no_error_to_tell() {
         while timeout(seconds(100), world.work_on(&scan, seconds(3600))).await.is_err() {}
         let status = scan.status().await.unwrap();
         let [range] = &status.poisoned_ranges[..] else { panic!("{status:?}") };
-        assert_eq!((&range.from, &range.to), (&ScanKey::default(), &None));
+        assert_eq!((&range.from, &range.to), (&RowHead::default(), &None));
         assert_eq!((&range.last, &range.error), (&None, &None));
     });
 }
 
 #[test]
-fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
+fn a_range_that_changes_its_state_concurrently_is_counted_once() {
     use RangeState::{Done, Open, Poisoned};
     run(async {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
@@ -286,7 +287,7 @@ fn a_range_that_changes_its_state_meanwhile_is_counted_once() {
 }
 
 #[test]
-fn messages_of_others_do_not_keep_a_redrive_from_its_end() {
+fn messages_of_other_scans_do_not_hold_up_a_redrive() {
     run(async {
         let world = World::new(numbered(30), 10).await;
         world.scan().start().await.unwrap();
@@ -315,7 +316,7 @@ fn status_lists_a_hundred_ranges_and_counts_all() {
         world.scan().start().await.unwrap();
         let control = world.scan().control().unwrap();
         for at in (0..120).rev() {
-            let from = Place::partition(format!("{at:03}"));
+            let from = Position::partition(format!("{at:03}"));
             let row = RangeRow::new("test", format!("{at}"), &from, None, clock::now());
             control.ranges.insert(&RangeRow { state: RangeState::Poisoned, ..row }).await.unwrap();
         }

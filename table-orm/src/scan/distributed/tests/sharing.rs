@@ -19,7 +19,7 @@ async fn world(keys: KeySet, seed: u64) -> World {
     World { seed, ..World::of(FakeService::new(keys, settings), store).await }
 }
 
-/// Seconds until so many workers have ended, each page taking them a second.
+/// Seconds until all workers have ended, when each page takes them a second.
 async fn time(keys: KeySet, workers: u64, seed: u64) -> f64 {
     let world = world(keys, seed).await;
     world.scan().start().await.unwrap();
@@ -85,7 +85,7 @@ fn all_workers_have_a_range_within_the_first_page() {
 }
 
 #[test]
-fn status_tells_the_share_that_is_done() {
+fn status_estimates_the_share_that_is_done() {
     for kind in KeyKind::ALL {
         run(async {
             let world = world(kind.generate(200 * PAGE, 5), 5).await;
@@ -101,12 +101,12 @@ fn status_tells_the_share_that_is_done() {
                         break;
                     }
                     let done = status.rows as f64 / (200 * PAGE) as f64;
-                    let Some(told) = status.share_done() else {
+                    let Some(estimate) = status.share_done() else {
                         assert_eq!(status.rows, 0);
                         continue;
                     };
                     let most = if done < 0.75 { 0.55 } else { 0.25 };
-                    assert!((told - done).abs() <= most, "{kind}: {done:.2} {told:.2}");
+                    assert!((estimate - done).abs() <= most, "{kind}: {done:.2} {estimate:.2}");
                 }
             };
             tokio::join!(join_all((0..4).map(|_| world.work(seconds(1)))), watch);
@@ -115,7 +115,7 @@ fn status_tells_the_share_that_is_done() {
 }
 
 #[test]
-fn a_scan_that_is_never_split_tells_no_share_before_its_end() {
+fn a_scan_that_is_never_split_has_no_share_before_its_end() {
     run(async {
         let world = World::new(numbered(500), 10).await;
         let scan = world.distribute(world.plain().split(Splitter::Serial));

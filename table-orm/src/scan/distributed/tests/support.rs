@@ -2,14 +2,14 @@
 
 use super::super::{DistributedScan, WorkPage, WorkerReport};
 use crate::embedded::EmbeddedStore;
-use crate::entity::DynamicEntity;
+use crate::entity::{DynamicEntity, RowHead};
 use crate::error::{Error, Result};
 use crate::layer::Writes;
 use crate::model::TableName;
 use crate::query::ScanPermit;
 use crate::queue::{MemoryQueues, Message, QueueError, QueueErrorKind, Queues, Receipt};
 use crate::repo::Table;
-use crate::scan::{Scan, ScanKey};
+use crate::scan::Scan;
 use crate::store::Store;
 use crate::tables::Tables;
 use crate::testing::{FakeService, KeySet, Random, ServiceSettings};
@@ -136,7 +136,7 @@ impl World {
     }
 
     /// Counts a page's rows as handled.
-    pub fn note(&self, page: WorkPage<DynamicEntity>) -> (ScanKey, ScanKey) {
+    pub fn note(&self, page: WorkPage<DynamicEntity>) -> (RowHead, RowHead) {
         let mut handled = self.handled.lock().unwrap();
         for row in page.rows {
             *handled.entry((row.partition_key, row.row_key)).or_default() += 1;
@@ -144,7 +144,7 @@ impl World {
         (page.id.first, page.last)
     }
 
-    /// Every row was handled, and at most so many of them once more.
+    /// Checks that every row was handled, and at most `twice` of them twice.
     pub fn assert_all_handled(&self, twice: usize) {
         let handled = self.handled.lock().unwrap();
         let all: BTreeSet<Key> =

@@ -1,7 +1,7 @@
-//! The text of a message: which range of which scan there is to do, and nothing else.
+//! The text of a message: a range and its scan, and nothing else.
 //!
 //! Invariant: scan and range ids are short ASCII without quotes or markup, so the text is JSON,
-//! valid in XML as it stands, and under 200 bytes, in base64 too.
+//! valid in XML without escapes, and under 200 bytes, even in base64.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 pub(super) const MAX_ID: usize = 80;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ticket {
+pub(super) struct RangeMessage {
     pub scan: String,
     pub range: String,
 }
 
-impl Ticket {
+impl RangeMessage {
     pub fn text(&self) -> String {
         let Self { scan, range } = self;
         format!(r#"{{"scan":"{scan}","range":"{range}"}}"#)
     }
 
-    /// The ticket in a message; `None` where it holds something else.
+    /// Reads a message; `None` if it holds something else.
     pub fn read(text: &str) -> Option<Self> {
-        let ticket: Self = serde_json::from_str(text).ok()?;
-        (is_id(&ticket.scan) && is_id(&ticket.range)).then_some(ticket)
+        let message: Self = serde_json::from_str(text).ok()?;
+        (is_id(&message.scan) && is_id(&message.range)).then_some(message)
     }
 }
 
@@ -39,12 +39,12 @@ mod tests {
 
     #[test]
     fn a_message_stays_under_200_bytes_and_comes_back() {
-        let ticket = Ticket { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
-        let in_base64 = ticket.text().len().div_ceil(3) * 4;
+        let message = RangeMessage { scan: "s".repeat(MAX_ID), range: "f".repeat(32) };
+        let in_base64 = message.text().len().div_ceil(3) * 4;
         assert!(in_base64 < 200, "{in_base64}");
-        assert_eq!(Ticket::read(&ticket.text()), Some(ticket));
+        assert_eq!(RangeMessage::read(&message.text()), Some(message));
         for text in ["", "{}", "hello", r#"{"scan":"a/b","range":"1"}"#] {
-            assert_eq!(Ticket::read(text), None, "{text}");
+            assert_eq!(RangeMessage::read(text), None, "{text}");
         }
     }
 }

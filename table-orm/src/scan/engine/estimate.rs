@@ -1,18 +1,19 @@
 //! How much of a range is left, and where to cut it: what is learned from its pages.
 
-use super::key_model::{KeyModel, KeyModels};
+use super::key_model::KeyModel;
+use super::learned::Learned;
 use super::page_keys::PageKeys;
-use super::place::{Place, ScanKey, above};
-use super::range::{Axis, Range, Stuck};
-use super::state::Rules;
+use super::position::{Position, above};
+use super::range::{Axis, Range, SinglePartition};
+use crate::entity::RowHead;
 use crate::property::PropertyError;
 
 /// Pages that must remain behind the one under way, for a split to be worth it.
-pub(super) const LEAST_PAGES: f64 = 2.0;
+pub(in crate::scan) const LEAST_PAGES: f64 = 2.0;
 /// A remainder longer than this is as good as endless.
-pub(super) const ENDLESS: f64 = 1e9;
+pub(in crate::scan) const ENDLESS: f64 = 1e9;
 
-impl<T> Range<T> {
+impl Range {
     /// How many of a page's rows, from the first, lie before the range's end.
     pub fn owned(&self, page: &PageKeys<'_>) -> Result<usize, PropertyError> {
         let found = page.len();
@@ -24,24 +25,24 @@ impl<T> Range<T> {
         }
     }
 
-    /// Takes note of where a page began and ended.
+    /// Notes where a page began and ended.
     pub fn advance(
         &mut self,
-        first: &ScanKey,
-        last: &ScanKey,
+        first: &RowHead,
+        last: &RowHead,
         pages: f64,
         sparse: bool,
-        may_stick: bool,
+        may_cut: bool,
     ) {
         let before = self.committed.take().filter(|_| sparse);
         let from = before.map_or_else(
             || first.clone(),
-            |before| ScanKey {
+            |before| RowHead {
                 partition_key: before.pk.trim_end_matches('\0').to_owned(),
                 row_key: before.rk.trim_end_matches('\0').to_owned(),
             },
         );
-        let on_axis = |key: &ScanKey| match self.axis {
+        let on_axis = |key: &RowHead| match self.axis {
             Axis::Partitions => key.partition_key.clone(),
             Axis::Rows(_) => key.row_key.clone(),
         };
@@ -52,13 +53,13 @@ impl<T> Range<T> {
         let before = self.current.replace(on_axis(last));
         self.page = Some(start);
         self.tried = false;
-        self.barren = false;
+        self.unsplittable = false;
         self.left = None;
-        let stuck = may_stick
+        let in_one = may_cut
             && self.axis == Axis::Partitions
             && pages >= 0.5
             && from.partition_key == last.partition_key;
-        self.stuck = stuck.then(|| Stuck {
+        self.single_partition = in_one.then(|| SinglePartition {
             partition: last.partition_key.clone(),
             first: from.row_key,
             last: last.row_key.clone(),
@@ -68,8 +69,8 @@ impl<T> Range<T> {
     }
 
     /// The pages left, by the density of the whole range or of its last page.
-    pub fn estimate(&self, models: &KeyModels, rules: &Rules) -> f64 {
-        let (model, hi) = self.line(models, rules);
+    pub fn estimate(&self, learned: &Learned) -> f64 {
+        let (model, hi) = self.line(learned);
         let Some(current) = &self.current else { return 0.0 };
         let densities = [(&self.first, self.pages), (&self.page, 1.0)];
         let known = densities.into_iter().filter_map(|(since, pages)| {
@@ -77,47 +78,43 @@ impl<T> Range<T> {
             (used > 0.0).then(|| pages * left / used)
         });
         let left = known.reduce(f64::max).unwrap_or_else(|| {
-            // A page of one partition tells nothing of those behind it.
+            // A page of one partition says nothing about those behind it.
             let one = self.axis == Axis::Partitions && self.first.as_ref() == Some(current);
-            let unknown = one || rules.is_sparse() || rules.keys_only;
+            let unknown = one || learned.rules.is_sparse() || learned.rules.keys_only;
             if unknown { 0.0 } else { ENDLESS }
         });
         left.min(ENDLESS)
     }
 
-    /// The place at that fraction of what is left.
-    pub fn point(&self, models: &KeyModels, rules: &Rules, fraction: f64) -> Option<Place> {
-        let (model, hi) = self.line(models, rules);
+    /// The position at that fraction of what is left.
+    pub fn point(&self, learned: &Learned, fraction: f64) -> Option<Position> {
+        let (model, hi) = self.line(learned);
         let key = model.point(self.current.as_ref()?, hi, fraction)?;
         Some(match &self.axis {
-            Axis::Partitions => Place::partition(key),
-            Axis::Rows(pk) => Place::new(pk.clone(), key),
+            Axis::Partitions => Position::partition(key),
+            Axis::Rows(pk) => Position::new(pk.clone(), key),
         })
     }
 
     /// The keys it is measured on, and its upper bound among them.
-    fn line<'a>(
-        &'a self,
-        models: &'a KeyModels,
-        rules: &'a Rules,
-    ) -> (&'a KeyModel, Option<&'a str>) {
+    fn line<'a>(&'a self, learned: &'a Learned) -> (&'a KeyModel, Option<&'a str>) {
         match &self.axis {
-            Axis::Partitions => (&models.partition, self.hi()),
-            Axis::Rows(_) => (&models.row, self.hi().or(rules.rows.1.as_deref())),
+            Axis::Partitions => (&learned.models.partition, self.hi()),
+            Axis::Rows(_) => (&learned.models.row, self.hi().or(learned.rules.rows.1.as_deref())),
         }
     }
 
     /// Ends the range behind the partition that filled its last page, which it lies in from then
-    /// on. Returns what it gives away: from a place, up to its former end.
-    pub fn cut_behind_partition(&mut self) -> Option<(Place, Option<Place>)> {
-        let stuck = self.stuck.take()?;
-        let behind = Place::partition(above(&stuck.partition));
+    /// on. Returns what it gives away: from a position, up to its former end.
+    pub fn cut_behind_partition(&mut self) -> Option<(Position, Option<Position>)> {
+        let page = self.single_partition.take()?;
+        let behind = Position::partition(above(&page.partition));
         let end = self.end.replace(behind.clone());
-        self.axis = Axis::Rows(stuck.partition);
-        self.first = Some(stuck.first.clone());
-        self.page = Some(stuck.first);
-        self.current = Some(stuck.last);
-        self.pages = stuck.pages;
+        self.axis = Axis::Rows(page.partition);
+        self.first = Some(page.first.clone());
+        self.page = Some(page.first);
+        self.current = Some(page.last);
+        self.pages = page.pages;
         self.left = None;
         if end.as_ref().is_some_and(|end| *end <= behind) {
             self.end = end;

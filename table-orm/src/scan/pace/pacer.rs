@@ -3,16 +3,18 @@
 //! The service counts entities, not requests. Free until the first 503; then it starts at what the
 //! last second has sustained. A 503 of a request sent after the last cut lowers the rate by 10 %;
 //! it rises by 1 % a second, and 2 % more for each second without a 503, to at most 25 %. Near the
-//! rate that was refused last it rises a tenth as fast, for there the next 503 is to be expected.
+//! rate that was refused last it rises a tenth as fast, because the next 503 is likely there.
 //!
-//! Invariant: no rise takes the rate beyond a few times what is really asked for, and no cut starts
-//! from more. A rate that nobody reaches says nothing of the service, and the way back down is long.
+//! Invariant: no rise takes the rate beyond a few times what was requested of late, and no cut starts
+//! from more. A rate that nobody reaches says nothing about the service, and takes many cuts to
+//! correct.
 
+use crate::sync::TokenBucket;
 use std::collections::VecDeque;
 
-/// How near to the rate refused last is near.
+/// Rates within this share of the rate refused last count as near it.
 const NEAR: f64 = 0.03;
-/// How many times what was asked for of late the rate may be.
+/// The rate is at most this many times what was requested of late.
 const AHEAD: f64 = 4.0;
 
 /// Paces the account, or one partition. Times are seconds since the scan's start.
@@ -21,8 +23,9 @@ pub(super) struct Pacer {
     /// The rate never starts below this, nor falls below a quarter of it.
     floor: f64,
     rate: Option<f64>,
-    next: f64,
-    log: VecDeque<Answer>,
+    /// What a page of the rate takes.
+    bucket: TokenBucket<f64>,
+    log: VecDeque<PacedPage>,
     cut: f64,
     grown: f64,
     /// The rate that was refused last.
@@ -30,7 +33,7 @@ pub(super) struct Pacer {
 }
 
 #[derive(Debug)]
-struct Answer {
+struct PacedPage {
     at: f64,
     rows: f64,
     /// The rows that were reserved for it.
@@ -42,7 +45,7 @@ impl Pacer {
         Self {
             floor,
             rate: None,
-            next: 0.0,
+            bucket: TokenBucket::new(0.0),
             log: VecDeque::new(),
             cut: 0.0,
             grown: 0.0,
@@ -64,17 +67,15 @@ impl Pacer {
         let rate = grown.min(self.most()).max(rate);
         self.rate = Some(rate);
         self.grown = now;
-        let at = now.max(self.next);
-        self.next = at + page / rate;
-        at
+        self.bucket.take(now, page / rate)
     }
 
     /// Rows came; the unused part of a page's reservation is given back.
     pub fn sustained(&mut self, now: f64, rows: f64, page: f64) {
-        self.log.push_back(Answer { at: now, rows, page });
+        self.log.push_back(PacedPage { at: now, rows, page });
         self.forget(now);
         if let Some(rate) = self.rate {
-            self.next -= (page - rows) / rate;
+            self.bucket.give_back((page - rows) / rate);
         }
     }
 
@@ -101,13 +102,13 @@ impl Pacer {
 
     /// The rows of the second before the last answer.
     pub fn recent(&self) -> f64 {
-        self.log.iter().map(|answer| answer.rows).sum()
+        self.log.iter().map(|page| page.rows).sum()
     }
 
-    /// The highest rate that means something: by the pages of that second, not their rows, of which
-    /// a filter may leave none.
+    /// The highest rate that says something about the service. It counts the pages of that second, not
+    /// their rows, because a filter may leave out all rows.
     fn most(&self) -> f64 {
-        let asked: f64 = self.log.iter().map(|answer| answer.page).sum();
+        let asked: f64 = self.log.iter().map(|page| page.page).sum();
         AHEAD * asked.max(self.floor)
     }
 
@@ -118,7 +119,7 @@ impl Pacer {
     }
 
     fn forget(&mut self, now: f64) {
-        while self.log.front().is_some_and(|answer| answer.at < now - 1.0) {
+        while self.log.front().is_some_and(|page| page.at < now - 1.0) {
             self.log.pop_front();
         }
     }

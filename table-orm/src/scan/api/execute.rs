@@ -1,41 +1,39 @@
 //! The methods that run a scan.
 
-use super::builder::{Names, Scan};
-use super::checkpoint::Saver;
-use super::read;
-use super::report::ScanReport;
-use super::run::Run;
-use super::skip::Skipping;
-use super::state::State;
+use super::run::ScanRun;
+use super::scan::{Names, Scan};
 use super::stream::{ScanPage, ScanStream};
-use super::worker::{ReadRows, Shared};
 use crate::entity::ReadRow;
 use crate::error::{Error, Result, RowCount};
 use crate::model::{Metadata, PARTITION_KEY, ROW_KEY};
 use crate::query::{RowQuery, fingerprint};
+use crate::scan::checkpoint::Saver;
+use crate::scan::engine::{
+    ReadRows, ScanReport, ScanSource, Shared, SkipRows, no_rows, partition_keys, typed_rows,
+};
 use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesOrdered;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
-use tokio::sync::Notify;
+use std::sync::Arc;
 
 impl<T, R> Scan<T, R> {
-    /// Reads all rows without their properties. Their number is `rows` of the report.
+    /// Counts all rows, without reading their properties: the number is `rows` of the report.
     ///
-    /// A filter does not make it cheaper: the service reads every row of the range, and answers in
-    /// pages of those that match.
+    /// A filter does not make it cheaper: the service reads every row of the range, and returns those
+    /// that match.
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for, or the store's refusal.
+    /// [`Error::Scan`] if the options of the scan do not fit together; any refusal of the store.
     pub async fn count(self) -> Result<ScanReport> {
         let select = vec![PARTITION_KEY.into(), ROW_KEY.into()];
-        let mut run = self.bare().run::<()>(Some(select), read::nothing, None, false)?;
+        let mut run = self.bare().run::<()>(Some(select), no_rows, None, false)?;
         while run.next().await?.is_some() {}
         Ok(run.shared.report())
     }
 
-    /// Whether there is any row: stops at the first one, which without a filter takes one request.
+    /// Returns whether there is any row. Stops at the first one, which takes one request without a
+    /// filter.
     ///
     /// # Errors
     /// As [`count`](Self::count).
@@ -43,11 +41,11 @@ impl<T, R> Scan<T, R> {
         Ok(self.take(1).count().await?.rows > 0)
     }
 
-    /// The PartitionKeys, each once: after each page the rest of its last partition is skipped. So
-    /// it takes at most one request for each partition and one for each range, and where partitions
-    /// are small, as many as reading all rows.
+    /// Streams the PartitionKeys, each once. After each page it skips the rest of the last partition,
+    /// so it takes at most one request for each partition and one for each range. Where partitions are
+    /// small, it takes as many as reading all rows.
     ///
-    /// A scan that cannot be run as asked for is an error of the first key.
+    /// The first key fails with [`Error::Scan`] if the options of the scan do not fit together.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -72,59 +70,55 @@ impl<T, R> Scan<T, R> {
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
         let select = vec![PARTITION_KEY.into()];
-        ScanStream::rows(self.bare().run(Some(select), read::partition_keys, None, true))
+        ScanStream::rows(self.bare().run(Some(select), partition_keys, None, true))
     }
 
-    /// Without the types of properties, of which none are read.
+    /// The scan without types of properties, because it reads no properties.
     fn bare(mut self) -> Self {
         self.query = self.query.map(|query| RowQuery { metadata: Metadata::None, ..query });
         self
+    }
+
+    /// The rows that the scan reads.
+    pub(in crate::scan) fn source(&self) -> ScanSource {
+        ScanSource { store: Arc::clone(&self.store), entity: self.entity, row: self.row }
     }
 
     fn run<U: Send + 'static>(
         self,
         select: Option<Names>,
         read: ReadRows<U>,
-        skip: Option<Skipping<U>>,
+        skip: Option<SkipRows<U>>,
         keys_only: bool,
-    ) -> Result<Run<U>> {
-        let (store, entity, row) = (Arc::clone(&self.store), self.entity, self.row);
+    ) -> Result<ScanRun<U>> {
+        let source = self.source();
         let checkpoint = self.checkpoint.clone();
         let random = self.random();
         let rules = self.rules(select, keys_only)?;
         let saver = checkpoint.map(|checkpoint| {
             Saver::new(checkpoint, rules.query.table.as_str(), fingerprint(&rules.query))
         });
-        let shared = Shared {
-            store,
-            entity,
-            row,
-            read,
-            skip,
-            state: Mutex::new(State::new(rules, random)),
-            work: Notify::new(),
-            pages: Notify::new(),
-        };
-        Ok(Run::new(Arc::new(shared), saver))
+        let shared = Shared::new(source, rules, read, skip, random);
+        Ok(ScanRun::new(Arc::new(shared), saver))
     }
 }
 
 impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
-    fn run_rows(self) -> Result<Run<T>> {
-        let (select, skip) = (self.selected(), self.skip.clone().map(Skipping::new));
-        self.run(select, read::rows::<T>, skip, false)
+    fn run_rows(self) -> Result<ScanRun<T>> {
+        let (select, skip) = (self.selected(), self.skip.clone().map(SkipRows::new));
+        self.run(select, typed_rows::<T>, skip, false)
     }
 
-    /// The rows one after another, while workers read ahead as far as a page or two each.
+    /// Streams the rows, while each worker reads a page or two ahead.
     ///
-    /// A scan that cannot be run as asked for is an error of the first row.
+    /// The first row fails with [`Error::Scan`] if the options of the scan do not fit together.
     #[must_use]
     pub fn stream(self) -> ScanStream<T> {
         ScanStream::rows(self.run_rows())
     }
 
-    /// The pages one after another, while workers read ahead as [`stream`](Self::stream) has it.
-    /// With a checkpoint, a page is done once the next one is asked for.
+    /// Streams the pages, while each worker reads a page or two ahead. With a checkpoint, a page is done
+    /// when the next one is polled.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -153,16 +147,16 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         ScanStream::pages(self.run_rows())
     }
 
-    /// Hands each page to `handle`, one at a time unless [`handlers`](Self::handlers) says
-    /// otherwise. An error of `handle`, or of the scan, ends it: no more pages are handed out, those
-    /// being handled are finished, and the first error is returned.
+    /// Hands each page to `handle`, one at a time without [`handlers`](Self::handlers). After an error
+    /// of `handle`, or of the scan, it hands out no more pages, waits for those being handled, and
+    /// returns the first error.
     ///
-    /// A handler that keeps a borrow while it waits, as of a file it writes, cannot be given as a
-    /// closure: use [`page_stream`](Self::page_stream) then.
+    /// A closure cannot keep a borrow across an await, such as of a file it writes: use
+    /// [`page_stream`](Self::page_stream) for that.
     ///
-    /// With a checkpoint, a page is done once `handle` has returned, for it and all pages before: a
-    /// scan that ends before hands the others out again when it is resumed. Its keys, `first` and
-    /// `last`, tell a repeated row.
+    /// With a checkpoint, a page is done when `handle` has returned for it and for all pages before it.
+    /// A scan that ends earlier hands out the other pages again when it resumes. A handler can recognize
+    /// repeated rows by the keys `first` and `last`.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -191,8 +185,8 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, a row that
-    /// cannot be read, or the error of `handle`.
+    /// [`Error::Scan`] if the options of the scan do not fit together; any error of `handle`; an
+    /// unreadable row; any refusal of the store.
     pub async fn on_page<E, F>(
         self,
         mut handle: impl FnMut(ScanPage<T>) -> F,
@@ -205,7 +199,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         let mut run = self.run_rows()?;
         let mut under_way = FuturesOrdered::new();
         let mut failed: Option<E> = None;
-        // Whether no more pages are taken, and whether no more are done: those behind one that failed.
+        // Whether no more pages are taken, and whether a handler has failed, so that later pages are not done.
         let (mut over, mut broken) = (false, false);
         loop {
             let next = if over || under_way.len() == handlers {
@@ -245,11 +239,11 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         }
     }
 
-    /// All rows, in memory.
+    /// Collects all rows in memory.
     ///
     /// # Errors
-    /// [`Error::Scan`] for a scan that cannot be run as asked for, the store's refusal, or a row
-    /// that cannot be read.
+    /// [`Error::Scan`] if the options of the scan do not fit together; an unreadable row; any refusal
+    /// of the store.
     pub async fn collect(self) -> Result<Vec<T>> {
         let mut run = self.run_rows()?;
         let mut rows = Vec::new();
@@ -259,8 +253,8 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         Ok(rows)
     }
 
-    /// The first row in key order, if there is one: one request after the other until one has a
-    /// row, which without a filter is the first as a rule.
+    /// Returns the first row in key order, if there is one. Sends one request after the other until one
+    /// returns a row; without a filter the first request usually does.
     ///
     /// # Errors
     /// As [`collect`](Self::collect).
@@ -268,10 +262,10 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
         Ok(self.ordered(true).take(1).collect().await?.pop())
     }
 
-    /// The only row: stops at the second one.
+    /// Returns the only row. Stops at a second one.
     ///
     /// # Errors
-    /// [`Error::RowCount`] if there is none, or more than one; else as
+    /// [`Error::RowCount`] if there is no row, or more than one; otherwise as
     /// [`collect`](Self::collect).
     pub async fn one(self) -> Result<T> {
         let mut rows = self.take(2).collect().await?;
@@ -283,7 +277,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     }
 }
 
-/// The answer of the first of two to come.
+/// Waits for the first of two futures.
 async fn either<A, B>(
     left: impl Future<Output = A>,
     right: impl Future<Output = B>,

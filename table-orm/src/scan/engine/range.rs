@@ -3,28 +3,27 @@
 //! Invariant: the ranges of a scan never overlap. A range's start never changes; its end only
 //! moves down, and never below what has been committed.
 
-use super::place::{Place, ScanKey, span};
-use super::prefix::Step;
+use super::position::{Position, max, min, span};
+use super::prefix::PrefixStep;
 use crate::query::{KeyRange, RowQuery, Span};
-use std::collections::VecDeque;
 
 /// Which keys a range is measured and split by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Axis {
+pub(in crate::scan) enum Axis {
     /// PartitionKeys.
     Partitions,
     /// The RowKeys of one partition.
     Rows(String),
 }
 
-/// Who is at work on a range.
+/// Who works on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Nobody yet, or it is kept back.
+pub(in crate::scan) enum RangePhase {
+    /// Nobody yet.
     Waiting,
     /// A worker.
     Running,
-    /// Nobody: it is too far ahead of the rows handed out.
+    /// Nobody: its rows are too far ahead of those handed out.
     Parked,
     /// It is read to its end.
     Done,
@@ -32,34 +31,23 @@ pub(super) enum Phase {
 
 /// A page that lay in one partition: that, its first and last RowKey, and its size in pages.
 #[derive(Debug, Clone)]
-pub(super) struct Stuck {
+pub(in crate::scan) struct SinglePartition {
     pub partition: String,
     pub first: String,
     pub last: String,
     pub pages: f64,
-    /// The page before has ended in that partition, so it is larger than a page. Else it may as
-    /// well have ended with this page.
+    /// The page before ended in that partition too, so the partition is larger than a page. Otherwise
+    /// it may have ended with this page.
     pub large: bool,
 }
 
-/// Rows on their way to the consumer.
 #[derive(Debug)]
-pub(super) struct QueuedPage<T> {
-    pub range: Place,
-    pub rows: Vec<T>,
-    pub first: ScanKey,
-    pub last: ScanKey,
-    /// Stored rows it was read from.
-    pub read: usize,
-}
-
-#[derive(Debug)]
-pub(super) struct Range<T> {
+pub(in crate::scan) struct Range {
     pub axis: Axis,
     /// `None` is the end of the table.
-    pub end: Option<Place>,
-    pub phase: Phase,
-    /// The next page; its keys stay as they were while `end` moves.
+    pub end: Option<Position>,
+    pub phase: RangePhase,
+    /// The next page. Its keys do not change while `end` moves.
     pub request: RowQuery,
     /// The first key seen, the last one, and the start of the last page, on the axis.
     pub first: Option<String>,
@@ -67,57 +55,52 @@ pub(super) struct Range<T> {
     pub page: Option<String>,
     /// What was read, in pages.
     pub pages: f64,
-    pub stuck: Option<Stuck>,
-    /// A thief has looked at it since its last page, and has found no key to split it at.
+    pub single_partition: Option<SinglePartition>,
+    /// A stealer has tried to split it since its last page.
     pub tried: bool,
-    pub barren: bool,
-    /// The pages left, as they were estimated after its last page or split.
+    /// No key was found to split it at since then.
+    pub unsplittable: bool,
+    /// The estimated pages left, since its last page or split.
     pub left: Option<f64>,
-    /// How many pages ahead a thief may start.
+    /// How many pages ahead a stealer may start.
     pub ahead: f64,
     /// The range it was split from, and how many pages ahead.
-    pub parent: Option<(Place, f64)>,
+    pub parent: Option<(Position, f64)>,
     /// What the prefix scan does after a page, and how many more pages before it does so.
-    pub step: Option<(Step, u32)>,
+    pub step: Option<(PrefixStep, u32)>,
     /// Ranges to be released when this one ends.
-    pub held: Vec<Place>,
-    /// Behind the last row that was committed, and that the consumer is done with.
-    pub committed: Option<Place>,
-    pub delivered: Option<ScanKey>,
-    /// Pages committed that the consumer has not taken, or not done with.
-    pub queue: VecDeque<QueuedPage<T>>,
-    pub unsettled: usize,
+    pub held: Vec<Position>,
+    /// Behind the last row that was committed.
+    pub committed: Option<Position>,
 }
 
-impl<T> Range<T> {
-    pub fn new(axis: Axis, end: Option<Place>, request: RowQuery, ahead: f64) -> Self {
+impl Range {
+    pub fn new(axis: Axis, end: Option<Position>, request: RowQuery, ahead: f64) -> Self {
         Self {
             axis,
             end,
-            phase: Phase::Waiting,
+            phase: RangePhase::Waiting,
             request,
             first: None,
             current: None,
             page: None,
             pages: 0.0,
-            stuck: None,
+            single_partition: None,
             tried: false,
-            barren: false,
+            unsplittable: false,
             left: None,
             ahead,
             parent: None,
             step: None,
             held: Vec::new(),
             committed: None,
-            delivered: None,
-            queue: VecDeque::new(),
-            unsettled: 0,
         }
     }
 
     /// The large partition that its last page lay in.
-    pub fn large_partition(&self) -> Option<&Stuck> {
-        self.stuck.as_ref().filter(|stuck| stuck.large && self.axis == Axis::Partitions)
+    pub fn large_partition(&self) -> Option<&SinglePartition> {
+        let page = self.single_partition.as_ref();
+        page.filter(|page| page.large && self.axis == Axis::Partitions)
     }
 
     /// The upper bound on the axis; `None` is the end of the table or of the partition.
@@ -131,24 +114,19 @@ impl<T> Range<T> {
 
     /// The partition it lies in, or seems to.
     pub fn partition(&self) -> Option<&str> {
-        match (&self.axis, &self.stuck) {
+        match (&self.axis, &self.single_partition) {
             (Axis::Rows(pk), _) => Some(pk),
-            (Axis::Partitions, Some(stuck)) => Some(&stuck.partition),
+            (Axis::Partitions, Some(page)) => Some(&page.partition),
             (Axis::Partitions, None) => None,
         }
-    }
-
-    /// Whether every row of it was handed out and used.
-    pub fn is_settled(&self) -> bool {
-        self.phase == Phase::Done && self.unsettled == 0
     }
 }
 
 /// The keys of a range, as a query names them; `rows` are the RowKeys the scan is limited to.
-pub(super) fn keys(
+pub(in crate::scan) fn key_range(
     axis: &Axis,
-    start: &Place,
-    end: Option<&Place>,
+    start: &Position,
+    end: Option<&Position>,
     rows: &(String, Option<String>),
 ) -> KeyRange {
     match axis {
@@ -157,19 +135,22 @@ pub(super) fn keys(
             row: span(&rows.0, rows.1.as_deref()),
         },
         Axis::Rows(pk) => {
-            let lo = super::place::max(start.rk.clone(), rows.0.clone());
+            let lo = max(start.rk.clone(), rows.0.clone());
             let hi = end.filter(|end| end.pk == *pk).map(|end| end.rk.clone());
-            let hi = super::place::min(hi, rows.1.clone());
+            let hi = min(hi, rows.1.clone());
             KeyRange { partition: Span::Exact(pk.clone()), row: span(&lo, hi.as_deref()) }
         }
     }
 }
 
-/// The ranges that one query each can read, which together make up what lies between two places.
-pub(super) fn simple(start: Place, end: Option<Place>) -> Vec<(Axis, Place, Option<Place>)> {
+/// The ranges that make up what lies between two positions, each readable by one query.
+pub(in crate::scan) fn simple_ranges(
+    start: Position,
+    end: Option<Position>,
+) -> Vec<(Axis, Position, Option<Position>)> {
     let mut ranges = Vec::new();
     let mut start = start;
-    let behind = Place::after_partition(&start.pk);
+    let behind = Position::after_partition(&start.pk);
     let within = end.as_ref().is_some_and(|end| *end <= behind);
     if within || !start.rk.is_empty() {
         let stop = end.clone().filter(|_| within).unwrap_or_else(|| behind.clone());
@@ -183,7 +164,7 @@ pub(super) fn simple(start: Place, end: Option<Place>) -> Vec<(Axis, Place, Opti
     }
     match end {
         Some(end) if !end.rk.is_empty() => {
-            let last = Place::partition(end.pk.clone());
+            let last = Position::partition(end.pk.clone());
             if start < last {
                 ranges.push((Axis::Partitions, start, Some(last.clone())));
             }
@@ -202,20 +183,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_between_two_places_takes_at_most_three_queries() {
-        let rows = |pk: &str, from: &str, to: Place| {
-            (Axis::Rows(pk.to_owned()), Place::new(pk, from), Some(to))
+    fn what_lies_between_two_positions_takes_at_most_three_queries() {
+        let rows = |pk: &str, from: &str, to: Position| {
+            (Axis::Rows(pk.to_owned()), Position::new(pk, from), Some(to))
         };
-        let all = simple(Place::default(), None);
-        assert_eq!(all, [(Axis::Partitions, Place::default(), None)]);
-        let one = simple(Place::partition("a"), Some(Place::after_partition("a")));
-        assert_eq!(one, [rows("a", "", Place::after_partition("a"))]);
-        let three = simple(Place::new("a", "5\0"), Some(Place::new("c", "7")));
-        let between = (Axis::Partitions, Place::partition("a\0"), Some(Place::partition("c")));
-        let [first, last] =
-            [rows("a", "5\0", Place::after_partition("a")), rows("c", "", Place::new("c", "7"))];
+        let all = simple_ranges(Position::default(), None);
+        assert_eq!(all, [(Axis::Partitions, Position::default(), None)]);
+        let one = simple_ranges(Position::partition("a"), Some(Position::after_partition("a")));
+        assert_eq!(one, [rows("a", "", Position::after_partition("a"))]);
+        let three = simple_ranges(Position::new("a", "5\0"), Some(Position::new("c", "7")));
+        let between =
+            (Axis::Partitions, Position::partition("a\0"), Some(Position::partition("c")));
+        let [first, last] = [
+            rows("a", "5\0", Position::after_partition("a")),
+            rows("c", "", Position::new("c", "7")),
+        ];
         assert_eq!(three, [first, between, last]);
-        let part = simple(Place::new("a", "5"), Some(Place::new("a", "7")));
-        assert_eq!(part, [rows("a", "5", Place::new("a", "7"))]);
+        let part = simple_ranges(Position::new("a", "5"), Some(Position::new("a", "7")));
+        assert_eq!(part, [rows("a", "5", Position::new("a", "7"))]);
     }
 }

@@ -1,17 +1,14 @@
 //! The keys of a page's rows, read where they are needed: a few of each page.
 
-use super::place::ScanKey;
-use crate::codec::Members;
-use crate::entity::{ReadRow, read_row, split_page};
-use crate::model::{PARTITION_KEY, ROW_KEY};
-use crate::property::{PropertyError, RowFault};
+use crate::entity::{RowHead, read_row, split_page};
+use crate::property::PropertyError;
 use serde_json::value::RawValue;
 
 /// The rows of a page, unread.
 #[derive(Debug)]
-pub(super) struct PageKeys<'a> {
+pub(in crate::scan) struct PageKeys<'a> {
     rows: Vec<&'a RawValue>,
-    /// The places of rows that are left out, in order.
+    /// The indices of rows that are left out, in order.
     left_out: Vec<usize>,
 }
 
@@ -20,7 +17,7 @@ impl<'a> PageKeys<'a> {
         split_page(body).map(|rows| Self { rows, left_out: Vec::new() })
     }
 
-    /// The same, of which the rows at those places, in order, are none that a limit means.
+    /// The same page. The rows at those indices, in order, do not count towards a limit.
     pub fn without(self, left_out: Vec<usize>) -> Self {
         Self { left_out, ..self }
     }
@@ -28,8 +25,8 @@ impl<'a> PageKeys<'a> {
     /// How many of the first `rows` rows hold their first `most` that are not left out, and how many
     /// those are.
     pub fn wanted(&self, rows: usize, most: usize) -> (usize, usize) {
-        let before = |place: usize| self.left_out.partition_point(|at| *at < place);
-        // Behind each row left out, so many more rows hold as many.
+        let before = |index: usize| self.left_out.partition_point(|at| *at < index);
+        // Each row left out before the end moves the end by one.
         let end = self.left_out.iter().fold(most, |end, at| end.saturating_add((*at < end).into()));
         let rows = rows.min(end);
         (rows, rows - before(rows))
@@ -45,12 +42,12 @@ impl<'a> PageKeys<'a> {
     }
 
     /// The key of a row.
-    pub fn at(&self, index: usize) -> Result<ScanKey, PropertyError> {
-        self.rows.get(index).map_or_else(|| Ok(ScanKey::default()), |row| key(row))
+    pub fn at(&self, index: usize) -> Result<RowHead, PropertyError> {
+        self.rows.get(index).map_or_else(|| Ok(RowHead::default()), |row| key(row))
     }
 
-    /// How many rows, from the first, meet a condition that no row behind them meets.
-    pub fn count(&self, mut before: impl FnMut(&ScanKey) -> bool) -> Result<usize, PropertyError> {
+    /// How many rows, from the first, match a condition that no later row matches.
+    pub fn count(&self, mut before: impl FnMut(&RowHead) -> bool) -> Result<usize, PropertyError> {
         let (mut from, mut to) = (0, self.rows.len());
         while from < to {
             let middle = from.midpoint(to);
@@ -78,19 +75,6 @@ impl<'a> PageKeys<'a> {
 }
 
 /// The key of a row.
-pub(super) fn key(row: &RawValue) -> Result<ScanKey, PropertyError> {
-    read_row::<ScanKey>(0, row.get().as_bytes())
-}
-
-impl ReadRow for ScanKey {
-    const NAME: &'static str = "row";
-    const SELECT: Option<&'static [&'static str]> = Some(&[PARTITION_KEY, ROW_KEY]);
-
-    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        members.skip()?;
-        Ok(Self {
-            partition_key: members.partition_key().into_owned(),
-            row_key: members.row_key().into_owned(),
-        })
-    }
+pub(super) fn key(row: &RawValue) -> Result<RowHead, PropertyError> {
+    read_row::<RowHead>(0, row.get().as_bytes())
 }

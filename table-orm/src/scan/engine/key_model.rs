@@ -20,7 +20,7 @@ const LONGEST: u128 = 1 << 100;
 
 /// What a scan has learned of its keys.
 #[derive(Debug, Default)]
-pub(super) struct KeyModels {
+pub(in crate::scan) struct KeyModels {
     pub partition: KeyModel,
     pub row: KeyModel,
 }
@@ -39,18 +39,18 @@ impl KeyModels {
 
 /// The characters seen at each position of a PartitionKey or RowKey.
 #[derive(Debug, Default)]
-pub(super) struct KeyModel {
+pub(in crate::scan) struct KeyModel {
     seen: Vec<Vec<char>>,
 }
 
 impl KeyModel {
-    /// Takes note of a key's characters.
+    /// Notes a key's characters.
     pub fn learn(&mut self, key: &str) {
         for (position, c) in key.chars().take(POSITIONS).enumerate() {
             if self.seen.len() == position {
                 self.seen.push(Vec::new());
             }
-            if !splits(c) {
+            if !is_split_char(c) {
                 continue;
             }
             let Some(seen) = self.seen.get_mut(position) else { continue };
@@ -88,7 +88,7 @@ impl KeyModel {
         let (lower, upper) = (letters(a), b.map(letters));
         let common = common(&lower, upper.as_deref());
         let prefix = lower.get(..common)?;
-        if !prefix.iter().all(|c| splits(*c)) {
+        if !prefix.iter().all(|c| is_split_char(*c)) {
             return None;
         }
         let mut line: Vec<(Alphabet<'_>, u128)> = Vec::new();
@@ -124,7 +124,7 @@ impl KeyModel {
         let mut extra: Vec<char> = [a, b]
             .into_iter()
             .flatten()
-            .filter(|c| splits(*c) && seen.binary_search(c).is_err())
+            .filter(|c| is_split_char(*c) && seen.binary_search(c).is_err())
             .collect();
         extra.sort_unstable();
         extra.dedup();
@@ -132,7 +132,7 @@ impl KeyModel {
             extra.push('0');
         }
         let last = seen.last().max(extra.last()).copied();
-        extra.extend(last.and_then(|last| (last..='\u{D7FF}').skip(1).find(|c| splits(*c))));
+        extra.extend(last.and_then(|last| (last..='\u{D7FF}').skip(1).find(|c| is_split_char(*c))));
         Alphabet { seen, extra }
     }
 }
@@ -157,7 +157,7 @@ impl Alphabet<'_> {
         below.min(self.len().saturating_sub(1)) as u128
     }
 
-    /// The digit of an upper bound, which lies behind all digits where there is none.
+    /// The digit of an upper bound; without a bound, one above all digits.
     fn upper(&self, bounded: bool, first: bool, c: Option<char>) -> u128 {
         match (bounded, first) {
             (true, _) => self.rank(c),
@@ -194,7 +194,7 @@ fn decode(line: &[(Alphabet<'_>, u128)], mut offset: u128) -> Option<Vec<char>> 
 }
 
 /// Whether a split key may hold `c`.
-pub(super) const fn splits(c: char) -> bool {
+pub(in crate::scan) const fn is_split_char(c: char) -> bool {
     c <= '\u{D7FF}' && !is_forbidden(c)
 }
 
@@ -241,7 +241,7 @@ mod tests {
             if let Some(point) = model.point(&a, b.as_deref(), fraction) {
                 prop_assert!(order::compare(&a, &point).is_lt() && a < point);
                 prop_assert!(b.is_none_or(|b| order::compare(&point, &b).is_lt() && point < b));
-                prop_assert!(point.chars().all(splits));
+                prop_assert!(point.chars().all(is_split_char));
             }
         }
 

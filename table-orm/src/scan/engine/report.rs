@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-/// What a scan has done so far, or in all.
+/// The work that a scan has done so far, or in all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ScanReport {
-    /// Rows handed out, without those left out as unreadable; partition keys, where those were asked
-    /// for.
+    /// Rows handed out, without unreadable rows that were left out; partition keys, for
+    /// [`partition_keys`](crate::scan::Scan::partition_keys).
     pub rows: u64,
-    /// Pages handed out, which were never empty as they were stored.
+    /// Pages handed out. A page had rows in the table, even where all of them were left out.
     pub pages: u64,
-    /// Requests sent, refused ones included.
+    /// Requests sent, including refused ones.
     pub requests: u64,
-    /// Splits whose upper part held no rows: a request each.
+    /// Splits whose upper part held no rows. Each cost a request.
     pub misses: u64,
     /// Requests that the service refused with 503 or 429.
     pub throttled: u64,
@@ -25,7 +25,7 @@ pub struct ScanReport {
     pub elapsed: Duration,
     /// Whether an earlier scan with this checkpoint had read everything, so that this one read
     /// nothing. To read the table again, delete the checkpoint. It stays `false` for the scan that
-    /// does the reading: that one is complete when it returns `Ok`.
+    /// reads the rows: that one is complete when it returns `Ok`.
     pub already_complete: bool,
     /// Partitions whose rate the service limited.
     pub hot_partitions: Vec<String>,

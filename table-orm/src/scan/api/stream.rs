@@ -1,10 +1,9 @@
 //! The rows of a scan as a stream, and its pages.
 
-use super::place::ScanKey;
-use super::range::QueuedPage;
-use super::report::ScanReport;
-use super::run::Run;
+use super::run::ScanRun;
+use crate::entity::RowHead;
 use crate::error::{Error, Result};
+use crate::scan::engine::{QueuedPage, ScanReport};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
@@ -13,33 +12,32 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::{fmt, iter};
 
-/// Rows of one range, in key order; none only where
-/// [`skip_unreadable`](super::Scan::skip_unreadable) has left all of them out.
+/// Rows of one range, in key order. It is empty only if
+/// [`skip_unreadable`](crate::scan::Scan::skip_unreadable) has left all of them out.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanPage<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// The key of the first one, left out or not: names the page, for handlers that must notice a
-    /// repeated one.
-    pub first: ScanKey,
-    /// The key of the last one.
-    pub last: ScanKey,
+    /// The key of the first row, left out or not. Handlers can recognize a repeated page by it.
+    pub first: RowHead,
+    /// The key of the last row.
+    pub last: RowHead,
 }
 
-/// The rows of a scan, or its pages. Nothing is sent before it is polled; dropping it cancels the
-/// scan.
+/// A stream of the rows of a scan, or of its pages. Sends nothing before the first poll. Dropping it
+/// cancels the scan.
 pub struct ScanStream<T> {
     items: BoxStream<'static, Result<T>>,
     report: Box<dyn Fn() -> ScanReport + Send + Sync>,
 }
 
 impl<T: Send + 'static> ScanStream<T> {
-    pub(super) fn rows(run: Result<Run<T>>) -> Self {
+    pub(super) fn rows(run: Result<ScanRun<T>>) -> Self {
         Self::of(run, |page| page.rows.into_iter())
     }
 
-    fn of<R, I>(run: Result<Run<R>>, items: fn(QueuedPage<R>) -> I) -> Self
+    fn of<R, I>(run: Result<ScanRun<R>>, items: fn(QueuedPage<R>) -> I) -> Self
     where
         R: Send + 'static,
         I: Iterator<Item = T> + Send + 'static,
@@ -67,29 +65,29 @@ impl<T: Send + 'static> ScanStream<T> {
 }
 
 impl<T: Send + 'static> ScanStream<ScanPage<T>> {
-    pub(super) fn pages(run: Result<Run<T>>) -> Self {
+    pub(super) fn pages(run: Result<ScanRun<T>>) -> Self {
         Self::of(run, |page| iter::once(page.into()))
     }
 }
 
 impl<T> From<QueuedPage<T>> for ScanPage<T> {
-    fn from(batch: QueuedPage<T>) -> Self {
-        let QueuedPage { rows, first, last, .. } = batch;
+    fn from(page: QueuedPage<T>) -> Self {
+        let QueuedPage { rows, first, last, .. } = page;
         Self { rows, first, last }
     }
 }
 
 impl<T> ScanStream<T> {
-    /// The next row, or page; `None` at the end, or after an error.
+    /// Returns the next row or page; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// When the scan cannot be started, the store fails, or a row cannot be read. The stream has
-    /// ended then.
+    /// [`Error::Scan`](crate::Error::Scan) if the scan cannot start; an unreadable row; any refusal of
+    /// the store. The stream has ended then.
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.items.next().await.transpose()
     }
 
-    /// What the scan has done so far.
+    /// Reports what the scan has done so far.
     #[must_use]
     pub fn report(&self) -> ScanReport {
         (self.report)()

@@ -1,4 +1,4 @@
-//! How many requests are under way, and when the next may go: slow start and pacers.
+//! How many requests are under way, and when the next may be sent: slow start and pacers.
 
 use super::pacer::Pacer;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const REMEMBERED: usize = 1_000;
 
 /// One pacer for the account, one for each partition that a range lies in.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub(in crate::scan) struct Limiter {
     most: f64,
     limit: f64,
     busy: usize,

@@ -1,0 +1,12 @@
+//! A scan as an app asks for it: its options, and the methods that run it.
+
+mod check;
+mod execute;
+mod pages;
+mod run;
+mod scan;
+mod start;
+mod stream;
+
+pub use scan::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
+pub use stream::{ScanPage, ScanStream};

@@ -1,0 +1,20 @@
+//! Scans as pages, for clients that come back for the next one.
+
+use super::scan::Scan;
+use crate::entity::ReadRow;
+use crate::plan::{Connection, TableClient};
+use crate::repo::{PageReader, Pages};
+use std::sync::Arc;
+
+impl<T: ReadRow, R> Scan<T, R> {
+    /// The rows in key order, in pages of at most `size` rows, 1 to 1000, each resumed by a token.
+    /// Sends one request after the other, whatever the scan says about workers and checkpoints.
+    pub fn pages(self, size: usize) -> Pages<T> {
+        let connection = Arc::new(Connection::new(Arc::clone(&self.store)));
+        let client = TableClient::untyped(connection, self.table.clone(), self.entity);
+        let (row, limit, skip) = (self.row, self.limit, self.skip.clone());
+        let select = self.selected();
+        let query = self.rules(select, false).map(|rules| rules.query);
+        Pages::read_by(client, PageReader::each(row), query, limit, Some(size)).skipping(skip)
+    }
+}

@@ -1,0 +1,357 @@
+//! A scan and its options.
+
+use crate::entity::{DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadable};
+use crate::error::Result;
+use crate::model::{SYSTEM_PROPERTIES, TableName};
+use crate::property::PropertyError;
+use crate::query::{Condition, Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
+use crate::scan::checkpoint::Checkpoint;
+use crate::scan::engine::Splitter;
+use crate::store::Store;
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The most requests that a scan has under way by default.
+pub const DEFAULT_CONCURRENCY: usize = 16;
+/// The highest [concurrency](Scan::concurrency). Twenty full pages a second reach an account's
+/// documented target of 20,000 entities a second (service documentation, "Scalability and performance
+/// targets").
+pub const MAX_CONCURRENCY: usize = 1000;
+
+/// Names of properties.
+pub(super) type Names = Vec<Cow<'static, str>>;
+
+/// Rows of any shape.
+#[derive(Debug, Clone, Copy)]
+pub enum Untyped {}
+
+/// A scan of a table: of rows of kind `R`, read as `T`. One of these methods runs it, on the tokio
+/// runtime that awaits it: [`stream`], [`page_stream`], [`on_page`], [`collect`],
+/// [`first`], [`one`], [`exists`], [`count`], [`partition_keys`] or [`pages`].
+///
+/// A scan delivers each row that stays in the table while it runs exactly once. It is no snapshot: it
+/// may or may not see rows that are written meanwhile. Rows come in no order without [`ordered`].
+///
+/// A slow consumer stops the workers: at most two pages for each worker wait in memory.
+///
+/// ```
+/// # use table_orm::{DynamicEntity, TableName, Tables};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tables = Tables::in_memory()?;
+/// # let results = TableName::new("results")?;
+/// # tables.create(&results).await?;
+/// # for (race, bib) in [("Boston", "00001"), ("Boston", "00002"), ("Chicago", "00001")] {
+/// #     tables.table(results.clone()).insert(&DynamicEntity::new(race, bib)).await?;
+/// # }
+/// use table_orm::ScanPermit;
+/// use table_orm::scan::Splitter;
+///
+/// let mut rows = tables
+///     .scan(results, ScanPermit::because("nightly export"))
+///     .partition_range("B".to_owned().."D".to_owned())
+///     .split(Splitter::Keys(vec!["C".to_owned()]))
+///     .concurrency(4)
+///     .ordered(true)
+///     .stream();
+/// let mut keys = Vec::new();
+/// while let Some(row) = rows.next().await? {
+///     keys.push(row.partition_key + "/" + &row.row_key);
+/// }
+/// assert_eq!(keys, ["Boston/00001", "Boston/00002", "Chicago/00001"]);
+/// assert_eq!(rows.report().requests, 2);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`ordered`]: Self::ordered
+/// [`stream`]: Self::stream
+/// [`page_stream`]: Self::page_stream
+/// [`on_page`]: Self::on_page
+/// [`collect`]: Self::collect
+/// [`first`]: Self::first
+/// [`one`]: Self::one
+/// [`exists`]: Self::exists
+/// [`count`]: Self::count
+/// [`partition_keys`]: Self::partition_keys
+/// [`pages`]: Self::pages
+#[must_use = "nothing is sent until `stream`, `on_page`, `collect` or another method runs it"]
+#[derive(Debug)]
+pub struct Scan<T, R = Untyped> {
+    pub(in crate::scan) store: Arc<dyn Store>,
+    pub(in crate::scan) table: TableName,
+    pub(in crate::scan) entity: &'static str,
+    pub(in crate::scan) row: usize,
+    /// Its partition span is the range of the options, without the prefix.
+    pub(in crate::scan) query: Result<RowQuery, Invalid>,
+    pub(in crate::scan) prefix: String,
+    pub(in crate::scan) page_size: Option<usize>,
+    pub(in crate::scan) splitter: Splitter,
+    pub(in crate::scan) rounds: (u32, u32),
+    pub(in crate::scan) workers: usize,
+    pub(in crate::scan) handlers: usize,
+    pub(in crate::scan) ordered: bool,
+    pub(in crate::scan) limit: Option<usize>,
+    pub(in crate::scan) skip: Option<SkipUnreadable>,
+    pub(in crate::scan) checkpoint: Option<Checkpoint>,
+    /// The seed of random waits; `None` takes one from the system.
+    pub(in crate::scan) seed: Option<u64>,
+    pub(in crate::scan) reason: String,
+    pub(in crate::scan) read: PhantomData<fn() -> (T, R)>,
+}
+
+impl<T, R> Clone for Scan<T, R> {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            table: self.table.clone(),
+            query: self.query.clone(),
+            prefix: self.prefix.clone(),
+            splitter: self.splitter.clone(),
+            skip: self.skip.clone(),
+            checkpoint: self.checkpoint.clone(),
+            reason: self.reason.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<T: ReadRow, R> Scan<T, R> {
+    pub(super) fn with(
+        store: Arc<dyn Store>,
+        table: TableName,
+        (entity, row): (&'static str, usize),
+        rows: Span,
+        permit: &ScanPermit,
+    ) -> Self {
+        Self {
+            store,
+            table: table.clone(),
+            entity,
+            row,
+            query: Ok(RowQuery {
+                metadata: T::METADATA,
+                ..RowQuery::new(table, KeyRange { partition: Span::All, row: rows })
+            }),
+            prefix: String::new(),
+            page_size: None,
+            splitter: Splitter::default(),
+            rounds: (1, 1),
+            workers: DEFAULT_CONCURRENCY,
+            handlers: 1,
+            ordered: false,
+            limit: None,
+            skip: None,
+            checkpoint: None,
+            seed: None,
+            reason: permit.reason().to_owned(),
+            read: PhantomData,
+        }
+    }
+}
+
+impl<T, R> Scan<T, R> {
+    /// Reads only the partitions whose stored keys start with `prefix`. The method that runs the scan
+    /// fails if no key can start with it.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Reads only the partitions in a range of stored PartitionKeys. The method that runs the scan
+    /// fails if the range is empty, as when its ends are swapped.
+    pub fn partition_range(mut self, partitions: impl IntoSpan) -> Self {
+        let span = partitions.into_span();
+        self.query = self.query.map(|mut query| {
+            query.keys.partition = span;
+            query
+        });
+        self
+    }
+
+    /// Chooses how the table is divided among the workers. Default: [`Splitter::Adaptive`].
+    pub fn split(mut self, splitter: Splitter) -> Self {
+        self.splitter = splitter;
+        self
+    }
+
+    /// Limits the requests under way, 1 to [`MAX_CONCURRENCY`]. Default: [`DEFAULT_CONCURRENCY`].
+    pub const fn concurrency(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Limits the pages that [`on_page`](Self::on_page) handles at a time. Default: 1. A limit of 0
+    /// counts as 1.
+    pub const fn handlers(mut self, pages: usize) -> Self {
+        self.handlers = if pages == 0 { 1 } else { pages };
+        self
+    }
+
+    /// Chooses whether rows come in key order: PartitionKey, then RowKey, by UTF-16 code unit. In order,
+    /// up to five pages for each worker wait in memory for earlier ones, and the scan takes about twice
+    /// as long.
+    pub const fn ordered(mut self, ordered: bool) -> Self {
+        self.ordered = ordered;
+        self
+    }
+
+    /// Reads at most `rows` rows in all, or keys with [`partition_keys`](Self::partition_keys). With
+    /// [`ordered`](Self::ordered) these are the first in key order, read one page after the other;
+    /// otherwise any. The scan sends no request once it has them.
+    ///
+    /// Without a filter, it uses no more workers than these rows fill pages.
+    pub fn take(mut self, rows: usize) -> Self {
+        self.limit = Some(self.limit.map_or(rows, |limit| limit.min(rows)));
+        self
+    }
+
+    /// Leaves out unreadable rows, and calls `on_skip` with the key and the fault of each. Without it,
+    /// the scan fails at the first unreadable row.
+    ///
+    /// As with [`List::skip_unreadable`](crate::repo::List::skip_unreadable), pages without unreadable
+    /// rows cost nothing extra. [`take`](Self::take), [`first`](Self::first) and [`one`](Self::one)
+    /// count readable rows only; [`count`](Self::count), [`exists`](Self::exists) and
+    /// [`partition_keys`](Self::partition_keys) read no properties and count all rows. The workers call
+    /// `on_skip`, several at a time, in no order and ahead of the consumer.
+    ///
+    /// A page of unreadable rows only is handed out without rows, so that a
+    /// [checkpoint](Self::checkpoint) or a scan by many machines can note it as done. A page that comes
+    /// again reports its unreadable rows again.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableEntity, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "results", partition = "{race}", row = "{bib:05}")]
+    /// struct Finisher { race: String, bib: u32, minutes: u32 }
+    ///
+    /// let results = tables.repo::<Finisher>();
+    /// # results.create_table().await?;
+    /// results.insert(&Finisher { race: "Boston".into(), bib: 7, minutes: 171 }).await?;
+    /// // Another program gave up on a runner.
+    /// let row = DynamicEntity::new("Boston", "00009").with("Race", "Boston").with("Bib", 9);
+    /// tables.table(results.table().clone()).insert(&row.with("Minutes", "DNF")).await?;
+    ///
+    /// let scan = results.scan(ScanPermit::because("export"));
+    /// assert!(scan.clone().collect().await.is_err());
+    /// let readable = scan.skip_unreadable(|error| eprintln!("left out: {error}")).collect().await?;
+    /// assert_eq!(readable.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
+        Self { skip: Some(SkipUnreadable::new(on_skip)), ..self }
+    }
+
+    /// Asks for pages of at most `rows` rows, 1 to 1000. Default: 1000.
+    pub const fn page_size(mut self, rows: usize) -> Self {
+        self.page_size = Some(rows);
+        self
+    }
+
+    /// Sets how many pages a query of [`Splitter::Prefix`] reads before it goes deeper, in its first
+    /// round and in each later one. Default: one and one.
+    pub const fn pages_per_prefix(mut self, first: u32, later: u32) -> Self {
+        self.rounds = (first, later);
+        self
+    }
+
+    /// Keeps the progress in a file, or in a row of a table, and resumes where an earlier scan with it
+    /// ended. The method that runs the scan fails if the checkpoint belongs to another table, range,
+    /// filter or selection.
+    pub fn checkpoint(mut self, checkpoint: impl Into<Checkpoint>) -> Self {
+        self.checkpoint = Some(checkpoint.into());
+        self
+    }
+
+    pub(super) fn keep(mut self, filter: Result<Filter, Invalid>) -> Self {
+        self.query = self.query.and_then(|query| Ok(query.and(filter?)));
+        self
+    }
+
+    pub(crate) fn cast<U>(self) -> Scan<U, R> {
+        Scan {
+            store: self.store,
+            table: self.table,
+            entity: self.entity,
+            row: self.row,
+            query: self.query,
+            prefix: self.prefix,
+            page_size: self.page_size,
+            splitter: self.splitter,
+            rounds: self.rounds,
+            workers: self.workers,
+            handlers: self.handlers,
+            ordered: self.ordered,
+            limit: self.limit,
+            skip: self.skip,
+            checkpoint: self.checkpoint,
+            seed: self.seed,
+            reason: self.reason,
+            read: PhantomData,
+        }
+    }
+
+    /// Seeds the random waits after 503s, so that a test or a benchmark on virtual time can be
+    /// repeated.
+    #[cfg(any(test, feature = "testing"))]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+}
+
+impl<T, R: Row> Scan<T, R> {
+    /// Keeps the rows that match a condition on their properties. The service evaluates it on every
+    /// row of the range, so a filter saves transfer, not reading. Rows must match every filter. All
+    /// filters together may hold 11 comparisons.
+    ///
+    /// A row that lacks a compared property does not match.
+    pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
+        let entity = self.entity;
+        let filter = condition(R::COLUMNS).0.map_err(|(property, fault)| {
+            Invalid::Property(PropertyError {
+                entity,
+                property,
+                partition_key: String::new(),
+                row_key: String::new(),
+                fault,
+            })
+        });
+        self.keep(filter)
+    }
+
+    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
+    pub fn project<P: FromRow<R>>(self) -> Scan<P, R> {
+        let mut scan = self.cast();
+        scan.query = scan.query.map(|query| RowQuery { metadata: P::METADATA, ..query });
+        scan
+    }
+}
+
+impl Scan<DynamicEntity> {
+    /// Keeps the rows that match a condition. The service evaluates it on every row of the range, so a
+    /// filter saves transfer, not reading. Rows must match every filter. All filters together may hold
+    /// 12 comparisons.
+    pub fn filter(self, filter: Filter) -> Self {
+        self.keep(Ok(filter))
+    }
+
+    /// Reads only these properties, the keys and the timestamp.
+    pub fn select<N: Into<Cow<'static, str>>>(
+        mut self,
+        properties: impl IntoIterator<Item = N>,
+    ) -> Self {
+        let system = SYSTEM_PROPERTIES.map(Cow::Borrowed);
+        let names = system.into_iter().chain(properties.into_iter().map(Into::into)).collect();
+        self.query = self.query.map(|mut query| {
+            query.select = Some(names);
+            query
+        });
+        self
+    }
+}

@@ -1,0 +1,152 @@
+//! How a page becomes part of what was read: cut at its range's end, learned from, queued.
+
+use super::delivery::QueuedPage;
+use super::page_keys::PageKeys;
+use super::position::Position;
+use super::prefix::PrefixStep;
+use super::range::{Axis, RangePhase, key_range};
+use super::ranges::Ranges;
+use super::state::ScanState;
+use crate::entity::RowHead;
+use crate::model::Continuation;
+use crate::property::PropertyError;
+
+/// The outcome of a page.
+#[derive(Debug)]
+pub(super) struct Committed {
+    /// Rows from the first that lie in the range.
+    pub keep: usize,
+    /// Whether the range is read to its end.
+    pub ended: bool,
+    /// The range that the same worker reads next.
+    pub then: Option<Position>,
+    pub first: RowHead,
+    pub last: RowHead,
+}
+
+impl<T> ScanState<T> {
+    /// Takes a page into account. Rows at or behind the range's end belong to another range now.
+    pub(super) fn commit(
+        &mut self,
+        start: &Position,
+        page: &PageKeys<'_>,
+        continuation: Option<Continuation>,
+    ) -> Result<Committed, PropertyError> {
+        let Self { rules, ranges, delivery, .. } = self;
+        delivery.requested -= 1;
+        ranges.exhausted = false;
+        let (found, more) = (page.len(), continuation.is_some());
+        let range = ranges.get(start);
+        let end = range.and_then(|range| range.end.clone());
+        let owned = range.map_or(Ok(found), |range| range.owned(page))?;
+        delivery.dropped += (found - owned) as u64;
+        let keep = delivery.claim(page, owned)?;
+        let read_up = keep == owned && (!more || owned < found);
+        ranges.learn_from_split(start, found, more);
+        let pages = ranges.learned.learn(page, keep, more)?;
+        ranges.learned.pages += pages;
+        let (first, last) = match keep.checked_sub(1) {
+            Some(last) => (page.at(0)?, page.at(last)?),
+            None => Default::default(),
+        };
+        let (keys_only, sparse) = (rules.keys_only, rules.is_sparse());
+        let mut committed = Committed { keep, ended: read_up, then: None, first, last };
+        let Some(range) = ranges.get_mut(start) else { return Ok(committed) };
+        range.pages += pages;
+        range.request.continuation = continuation;
+        if keep > 0 {
+            let Committed { first, last, .. } = &committed;
+            range.advance(first, last, pages, sparse || keys_only, !keys_only);
+            delivery.expect(start);
+            let behind = if keys_only {
+                Position::after_partition(&last.partition_key)
+            } else {
+                Position::after(last)
+            };
+            committed.ended |= end.as_ref().is_some_and(|end| *end <= behind);
+            if keys_only {
+                committed.ended |= range.axis != Axis::Partitions;
+                range.request.keys = key_range(&range.axis, &behind, end.as_ref(), &rules.rows);
+                range.request.continuation = None;
+            }
+            range.committed = Some(behind);
+            if !committed.ended {
+                ranges.descend(start, &mut committed);
+            }
+        }
+        if committed.ended
+            && let Some(range) = ranges.get_mut(start)
+        {
+            // Nothing is left to steal.
+            range.current = None;
+        }
+        Ok(committed)
+    }
+
+    /// Queues a page's rows, and ends its range if it is read to its end.
+    pub(super) fn push(&mut self, start: &Position, committed: &Committed, rows: Vec<T>) {
+        if committed.ended {
+            self.ranges.release(start);
+        }
+        if committed.keep > 0 {
+            let Committed { keep, first, last, .. } = committed;
+            let (first, last, read) = (first.clone(), last.clone(), *keep);
+            self.delivery.push(QueuedPage { range: start.clone(), rows, first, last, read });
+        }
+        if committed.ended {
+            self.ranges.finish(start);
+            self.forget_settled(start);
+        }
+    }
+}
+
+impl Ranges {
+    /// Learns from the first answer of a part split off how far ahead stealers may start.
+    fn learn_from_split(&mut self, start: &Position, found: usize, more: bool) {
+        let look_ahead = self.rules.look_ahead();
+        if found == 0 && more {
+            return;
+        }
+        let Some(range) = self.get_mut(start) else { return };
+        let Some((victim, distance)) = range.parent.take() else { return };
+        self.learned.misses += u64::from(found == 0);
+        if let Some(victim) = self.get_mut(&victim) {
+            victim.ahead = if found == 0 {
+                victim.ahead.min(distance / 4.0).max(2.0)
+            } else {
+                victim.ahead.max(2.0 * distance).min(look_ahead)
+            };
+        }
+    }
+
+    /// In a prefix scan: goes deeper, once enough pages are read.
+    fn descend(&mut self, start: &Position, committed: &mut Committed) {
+        let Some(range) = self.by_start.get_mut(start) else { return };
+        let Some((step, pages)) = &mut range.step else { return };
+        *pages = pages.saturating_sub(1);
+        if *pages > 0 {
+            return;
+        }
+        let steps = step.next(Some(&committed.last), true, !self.rules.keys_only);
+        let prefix_of = |step: &PrefixStep| match step {
+            PrefixStep::PrefixQuery { prefix, .. } => Some(prefix.clone()),
+            _ => None,
+        };
+        let goes_on = steps.last().and_then(prefix_of) == prefix_of(step);
+        let mut held = std::mem::take(&mut range.held);
+        range.end.clone_from(&range.committed);
+        committed.ended = true;
+        let mut starts = self.follow(steps);
+        committed.then = if goes_on { starts.pop() } else { None };
+        held.extend(starts);
+        let holder = committed.then.as_ref().unwrap_or(start);
+        let later = self.rules.rounds.1;
+        if let Some(range) = self.by_start.get_mut(holder) {
+            range.held = held;
+            if committed.then.is_some() {
+                range.phase = RangePhase::Running;
+                range.step = range.step.take().map(|(step, _)| (step, later));
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! How a scan reads a table: workers read ranges of keys, and idle workers split them.
+//!
+//! All that the workers share is one [`ScanState`] behind one lock. It composes three owners: the
+//! [ranges](ranges::Ranges) and who reads them, the [delivery](delivery::Delivery) of pages to the
+//! consumer, and the [pace](super::pace::ScanPace) of the requests.
+
+mod commit;
+mod delivery;
+mod estimate;
+mod fetch;
+mod key_model;
+mod learned;
+mod page_keys;
+mod page_rows;
+mod position;
+mod prefix;
+mod range;
+mod ranges;
+mod report;
+mod rules;
+mod shared;
+mod state;
+mod steal;
+mod worker;
+
+pub(super) use delivery::QueuedPage;
+pub(super) use key_model::is_split_char;
+pub(super) use page_rows::{SkipRows, no_rows, partition_keys, typed_rows};
+pub(super) use position::{Position, bounds, max, min, span};
+pub use report::ScanReport;
+pub(super) use rules::Rules;
+pub use rules::Splitter;
+pub(super) use shared::{ReadRows, ScanSource, Shared};
+pub(super) use state::{ScanState, Unsettled};
+pub(super) use worker::work;
+
+#[cfg(feature = "distributed")]
+pub(super) use {
+    estimate::LEAST_PAGES,
+    fetch::fetch,
+    key_model::KeyModels,
+    page_keys::PageKeys,
+    range::{Axis, Range, key_range, simple_ranges},
+    ranges::Ranges,
+};

@@ -1,0 +1,68 @@
+//! What a scan reads, and how its workers divide it.
+
+use crate::query::RowQuery;
+
+/// How many pages ahead of the range it splits a stealer may start.
+const LOOK_AHEAD: f64 = 64.0;
+/// The same where rows leave in order.
+const ORDERED_LOOK_AHEAD: f64 = 6.0;
+
+/// The way a scan divides the table among its workers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Splitter {
+    /// Lets idle workers split the range with most left, at keys guessed from the keys seen. Needs no
+    /// knowledge of the keys, splits single partitions too, and keeps to the rate that the service
+    /// sustains. A table of one page costs one request.
+    #[default]
+    Adaptive,
+    /// Walks the tree of PartitionKey prefixes, one character at a time, as Joel Verhagen has
+    /// described ("How to run a distributed scan of Azure Table Storage", 2020). Takes two to three
+    /// times the requests, never splits a partition, and slows down by back-off only.
+    Prefix,
+    /// Starts with the ranges between these PartitionKeys, then continues as [`Adaptive`].
+    ///
+    /// [`Adaptive`]: Self::Adaptive
+    Keys(Vec<String>),
+    /// Sends one request after the other.
+    Serial,
+}
+
+/// What a scan reads, and how.
+#[derive(Debug, Clone)]
+pub(in crate::scan) struct Rules {
+    /// The whole scan as one query: table, keys, filter, select and page size of each request.
+    pub query: RowQuery,
+    /// The PartitionKeys, half-open.
+    pub partitions: (String, Option<String>),
+    /// The RowKeys, half-open.
+    pub rows: (String, Option<String>),
+    /// The prefix of all PartitionKeys.
+    pub prefix: String,
+    pub splitter: Splitter,
+    /// Pages a prefix query reads before it goes deeper: in its first round, and in later ones.
+    pub rounds: (u32, u32),
+    pub workers: usize,
+    pub ordered: bool,
+    /// One row of each partition is enough.
+    pub keys_only: bool,
+    /// The most rows in all, or partition keys.
+    pub limit: Option<usize>,
+}
+
+impl Rules {
+    /// Whether the service leaves out rows that it reads, so that a page does not measure its work.
+    pub const fn is_sparse(&self) -> bool {
+        self.query.filter.is_some() || !self.rows.0.is_empty() || self.rows.1.is_some()
+    }
+
+    /// How many pages ahead of the range it splits a stealer may start.
+    pub const fn look_ahead(&self) -> f64 {
+        if self.ordered { ORDERED_LOOK_AHEAD } else { LOOK_AHEAD }
+    }
+
+    /// Whether idle workers split ranges, and requests keep to a rate.
+    pub const fn is_adaptive(&self) -> bool {
+        matches!(self.splitter, Splitter::Adaptive | Splitter::Keys(_))
+    }
+}

@@ -1,0 +1,91 @@
+//! A worker: takes a range, reads it page by page to its end, then takes or steals the next.
+
+use super::commit::Committed;
+use super::fetch::fetch;
+use super::page_keys::PageKeys;
+use super::position::Position;
+use super::shared::Shared;
+use super::state::{Admission, NextTask};
+use crate::error::{Result, ScanError};
+use std::sync::Arc;
+
+/// Works until nothing is left. An error ends the scan.
+pub(in crate::scan) async fn work<T: Send>(shared: Arc<Shared<T>>) {
+    let mut lost = Lost(Some(Arc::clone(&shared)));
+    if let Err(error) = ranges(&shared).await {
+        shared.lock().delivery.failed.get_or_insert(error);
+    }
+    lost.0 = None;
+    shared.wake();
+}
+
+/// Ends the scan when a worker is lost, as by a panic in reading a row.
+struct Lost<T>(Option<Arc<Shared<T>>>);
+
+impl<T> Drop for Lost<T> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.lock().delivery.failed.get_or_insert(ScanError::WorkerLost.into());
+            shared.wake();
+        }
+    }
+}
+
+async fn ranges<T: Send>(shared: &Shared<T>) -> Result<()> {
+    loop {
+        shared.lock().ranges.idle += 1;
+        let next = shared.wait(|state| match state.next() {
+            NextTask::Read(start) => Some(Some(start)),
+            NextTask::End => Some(None),
+            NextTask::Wait => None,
+        });
+        let Some(mut start) = next.await else { return Ok(()) };
+        if !shared.lock().ranges.ready.is_empty() {
+            shared.work.notify_waiters();
+        }
+        while let Some(then) = page(shared, &start).await? {
+            start = then;
+        }
+    }
+}
+
+/// Reads one page of a range; returns the range to read next.
+async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Position>> {
+    let admitted = shared.wait(|state| match state.admit(start) {
+        Admission::Go(request, partition) => Some(Some((request, partition))),
+        Admission::Park => Some(None),
+        Admission::Wait => None,
+    });
+    let Some((request, partition)) = admitted.await else {
+        shared.wake();
+        return Ok(None);
+    };
+    let page = fetch(shared, &request, partition.as_deref()).await?;
+    let mut keys = PageKeys::read(&page.body)?;
+    let tried = shared.skip.as_ref().map(|skip| {
+        let rows = skip.try_rows(shared.source.row, &page.body, keys.first(keys.len()));
+        (skip, rows)
+    });
+    if let Some((_, rows)) = &tried {
+        let unread = rows.iter().enumerate().filter(|(_, row)| row.is_err());
+        keys = keys.without(unread.map(|(at, _)| at).collect());
+    }
+    let committed = {
+        let mut state = shared.lock();
+        state.answered(partition.as_deref(), keys.len());
+        state.commit(start, &keys, page.continuation)?
+    };
+    let Committed { keep, .. } = committed;
+    let rows = match (keep, tried) {
+        (0, _) => Vec::new(),
+        (_, Some((skip, rows))) => skip.take(rows, keep)?,
+        _ => (shared.read)(shared.source.row, &page.body, keys.first(keep), keep == keys.len())?,
+    };
+    let then = {
+        let mut state = shared.lock();
+        state.push(start, &committed, rows);
+        if committed.ended { committed.then } else { Some(start.clone()) }
+    };
+    shared.wake();
+    Ok(then)
+}
