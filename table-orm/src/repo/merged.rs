@@ -7,13 +7,13 @@ use super::pages::RowStream;
 use crate::error::{Error, Result};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-struct Head<T, K> {
+struct StreamHead<T, K> {
     key: K,
     row: T,
     rest: RowStream<T>,
 }
 
-impl<T, K> Head<T, K> {
+impl<T, K> StreamHead<T, K> {
     async fn of(mut rest: RowStream<T>, key: impl Fn(&T) -> K) -> Result<Option<Self>> {
         let row = rest.next().await?;
         Ok(row.map(|row| Self { key: key(&row), row, rest }))
@@ -31,7 +31,7 @@ where
 {
     let first = key.clone();
     let heads = async move {
-        let heads = stream::iter(streams).map(|rows| Head::of(rows, first.clone()));
+        let heads = stream::iter(streams).map(|rows| StreamHead::of(rows, first.clone()));
         let heads: Vec<_> = heads.buffered(MAX_PARALLEL_GETS).try_collect().await?;
         Ok::<_, Error>((heads, key))
     };
@@ -41,14 +41,14 @@ where
             let Some(place) = least.min_by(|one, other| order(one).cmp(&order(other))) else {
                 return Ok(None);
             };
-            let Some(Head { row, rest, .. }) = place.take() else { return Ok(None) };
-            *place = Head::of(rest, key.clone()).await?;
+            let Some(StreamHead { row, rest, .. }) = place.take() else { return Ok(None) };
+            *place = StreamHead::of(rest, key.clone()).await?;
             Ok(Some((row, (heads, key))))
         })
     });
     RowStream::new(rows.try_flatten())
 }
 
-fn order<T, K>(head: &Option<Head<T, K>>) -> Option<&K> {
+fn order<T, K>(head: &Option<StreamHead<T, K>>) -> Option<&K> {
     head.as_ref().map(|head| &head.key)
 }

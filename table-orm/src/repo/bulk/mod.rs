@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::plan::{OptimisticWrite, Plan, TableClient, insert_all, upsert_all};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
-use run::Run;
+use run::BulkRun;
 use std::fmt;
 
 impl<E: TableEntity> Repo<E> {
@@ -179,7 +179,7 @@ impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
     /// # Errors
     /// The first entity that the service would refuse.
     pub fn plan(self) -> Result<Plan> {
-        Run::new(self).plan()
+        BulkRun::new(self).plan()
     }
 }
 
@@ -192,7 +192,7 @@ where
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let run = Run::new(self);
+        let run = BulkRun::new(self);
         Box::pin(run.run())
     }
 }

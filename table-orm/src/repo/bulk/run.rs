@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// What was sent, and the answer.
 type Sent<E> = (Chunk<E>, Result<()>);
 
-pub(super) struct Run<'a, E, I> {
+pub(super) struct BulkRun<'a, E, I> {
     bulk: Bulk<'a, E, I>,
     /// Chunks that are being collected.
     open: Open<E>,
@@ -30,7 +30,7 @@ pub(super) struct Run<'a, E, I> {
     stopped: bool,
 }
 
-impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
+impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
     pub fn new(bulk: Bulk<'a, E, I>) -> Self {
         Self {
             bulk,

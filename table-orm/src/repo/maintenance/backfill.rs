@@ -4,8 +4,8 @@
 
 use super::super::Repo;
 use super::super::bulk::{Chunk, DEFAULT_PARALLELISM};
-use super::repair::{RepairFailure, SkipReason, Skipped, came_between, guard, mend};
-use super::verify::{Finding, Found, Problem, index_rows, told_rows};
+use super::repair::{RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity};
+use super::verify::{Finding, Found, Problem, expected_rows, index_rows};
 use crate::entity::{
     EntityRow, Row, RowOf, TableEntity, WholePartition, canonical, canonical_rows, name_of,
     split_page,
@@ -283,7 +283,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
             etag: None,
             problem,
         };
-        let rows = match told_rows::<E>(&row.partition_key, &row.row_key, row.body) {
+        let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
             Ok(rows) => rows,
             Err(problem) => {
                 let finding = finding(canonical::<E>(), row.row_key.clone(), problem);
@@ -347,7 +347,7 @@ async fn send<E: TableEntity>(client: &TableClient, chunk: Chunk<Entity>) -> Wri
     let partition_key = batch.partition_key.clone();
     if let Err(error) = client.send(batch).await {
         (written.entities, written.rows) = (0, 0);
-        if came_between(&error) {
+        if is_write_conflict(&error) {
             send_each::<E>(client, &partition_key, entities, &mut written).await;
         } else {
             written.ended = Err(error);
@@ -364,7 +364,7 @@ async fn send_each<E: TableEntity>(
     written: &mut Written,
 ) {
     for Entity { canonical, findings } in entities {
-        let outcome = mend::<E>(client, partition_key, &canonical, findings).await;
+        let outcome = repair_entity::<E>(client, partition_key, &canonical, findings).await;
         written.rows += outcome.repaired.len() as u64;
         let exists = |skipped: &Skipped| skipped.reason == SkipReason::NoLongerHolds;
         written.skipped.extend(outcome.skipped.into_iter().filter(|skipped| !exists(skipped)));

@@ -10,7 +10,7 @@ mod verdict;
 
 pub use report::{RepairFailure, RepairReport, SkipReason, Skipped};
 
-pub(crate) use entity::{came_between, guard, mend};
+pub(crate) use entity::{guard, is_write_conflict, repair_entity};
 
 use super::super::Repo;
 use super::super::bulk::{DEFAULT_PARALLELISM, Remainder};
@@ -25,7 +25,7 @@ use futures_util::stream::FuturesUnordered;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::marker::PhantomData;
-use verdict::Outcome;
+use verdict::RepairOutcome;
 
 /// How many findings of one partition are looked at together.
 const BATCH: usize = 1000;
@@ -165,17 +165,17 @@ enum Job {
 }
 
 impl Job {
-    async fn run<E: TableEntity>(self, client: &TableClient) -> Outcome {
+    async fn run<E: TableEntity>(self, client: &TableClient) -> RepairOutcome {
         match self {
             Self::Entity { partition_key, canonical, findings } => {
-                mend::<E>(client, &partition_key, &canonical, findings).await
+                repair_entity::<E>(client, &partition_key, &canonical, findings).await
             }
             Self::Orphans { partition_key, findings } => {
                 orphans::delete::<E>(client, &partition_key, findings).await
             }
             Self::Skip { finding, reason } => {
                 let skipped = vec![Skipped { finding: *finding, reason }];
-                Outcome { skipped, ..Outcome::default() }
+                RepairOutcome { skipped, ..RepairOutcome::default() }
             }
         }
     }

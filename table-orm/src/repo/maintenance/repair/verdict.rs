@@ -8,19 +8,19 @@ use crate::store::Batch;
 /// What is to be done about one finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Mend,
+    Repair,
     Skip(SkipReason),
 }
 
 /// The one transaction that mends findings, and the verdict on each of them.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRepair {
     pub batch: Batch,
     /// In the order of the findings.
     pub verdicts: Vec<Verdict>,
 }
 
-impl Prepared {
+impl PreparedRepair {
     /// Nothing is to be done about any of them.
     pub fn skipped(partition_key: &str, findings: usize, reason: SkipReason) -> Self {
         Self {
@@ -32,13 +32,13 @@ impl Prepared {
 
 /// What became of some findings.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RepairOutcome {
     pub repaired: Vec<Finding>,
     pub skipped: Vec<Skipped>,
     pub failure: Option<RepairFailure>,
 }
 
-impl Outcome {
+impl RepairOutcome {
     /// Those to be mended were, or could not be.
     pub(crate) fn of(
         findings: Vec<Finding>,
@@ -48,7 +48,7 @@ impl Outcome {
         let mut outcome = Self::default();
         for (finding, verdict) in findings.into_iter().zip(verdicts) {
             match verdict {
-                Verdict::Mend => outcome.repaired.push(finding),
+                Verdict::Repair => outcome.repaired.push(finding),
                 Verdict::Skip(reason) => outcome.skipped.push(Skipped { finding, reason }),
             }
         }

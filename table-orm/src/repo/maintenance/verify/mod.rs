@@ -2,16 +2,16 @@
 //! and index rows are compared with those that the canonical rows tell of.
 
 mod differences;
+mod expected;
 mod finding;
 mod found;
 mod partition;
-mod told;
 
 pub use finding::{Finding, Problem};
 
 pub(crate) use differences::differences;
+pub(crate) use expected::{expected_rows, index_rows, own_canonical};
 pub(crate) use found::Found;
-pub(crate) use told::{index_rows, own_canonical, told_rows};
 
 use super::super::Repo;
 use super::super::pages::RowStream;
@@ -23,7 +23,7 @@ use crate::plan::{Plan, Step, TableClient};
 use crate::query::{IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use futures_core::future::BoxFuture;
 use futures_util::stream;
-use partition::{Kind, Partition};
+use partition::{Partition, RowKind};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -151,7 +151,7 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let run = self.query.map(|query| Run::<E>::new(self.client, query));
+        let run = self.query.map(|query| VerifyRun::<E>::new(self.client, query));
         RowStream::new(stream::try_unfold(run, |run| async {
             let mut run = run?;
             Ok(run.next().await?.map(|finding| (finding, Ok(run))))
@@ -159,12 +159,12 @@ impl<E: TableEntity> Verify<E> {
     }
 
     async fn run(self) -> Result<VerifyReport> {
-        let mut run = Run::<E>::new(self.client, self.query?);
+        let mut run = VerifyRun::<E>::new(self.client, self.query?);
         let mut findings = Vec::new();
         while let Some(finding) = run.next().await? {
             findings.push(finding);
         }
-        let Run { entities, rows, undecided, .. } = run;
+        let VerifyRun { entities, rows, undecided, .. } = run;
         Ok(VerifyReport { entities, rows, undecided, findings })
     }
 }
@@ -179,7 +179,7 @@ impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
 }
 
 /// A `verify` under way.
-struct Run<E> {
+struct VerifyRun<E> {
     client: TableClient,
     /// The next request; `None` at the end.
     query: Option<RowQuery>,
@@ -190,7 +190,7 @@ struct Run<E> {
     undecided: u64,
 }
 
-impl<E: TableEntity> Run<E> {
+impl<E: TableEntity> VerifyRun<E> {
     fn new(client: TableClient, query: RowQuery) -> Self {
         let (query, ready) = (Some(query), VecDeque::new());
         Self { client, query, partition: None, ready, entities: 0, rows: 0, undecided: 0 }
@@ -229,7 +229,7 @@ impl<E: TableEntity> Run<E> {
         let partition = self.partition.get_or_insert_with(|| {
             Partition::new(row.partition_key.clone(), hidden.map(str::to_owned))
         });
-        if partition.row(row, findings)? == Kind::Canonical {
+        if partition.row(row, findings)? == RowKind::Canonical {
             self.entities += 1;
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::entity::{
 use crate::model::Edm;
 
 /// The rows that the canonical row of that key tells of, itself among them.
-pub(crate) fn told_rows<E: TableEntity>(
+pub(crate) fn expected_rows<E: TableEntity>(
     partition_key: &str,
     row_key: &str,
     body: &[u8],
