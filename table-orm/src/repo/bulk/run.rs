@@ -1,9 +1,10 @@
 //! A bulk write under way.
 
+use super::builder::Bulk;
 use super::chunk::Chunk;
 use super::open::Open;
+use super::policy::Individually;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
-use super::{Bulk, Individually};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Step, TableClient};
 use crate::store::{Batch, Operation};
@@ -15,7 +16,32 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// What was sent, and the answer.
 type Sent<E> = (Chunk<E>, Result<()>);
 
-pub(super) struct BulkRun<'a, E, I> {
+impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
+    /// What it will send, in no certain order; reads the whole input, and sends nothing.
+    ///
+    /// # Errors
+    /// The first entity that the service would refuse.
+    pub fn plan(self) -> Result<Plan> {
+        BulkRun::new(self).plan()
+    }
+}
+
+impl<'a, E, I> IntoFuture for Bulk<'a, E, I>
+where
+    E: Send + 'static,
+    I: Iterator<Item = E> + Send + 'a,
+{
+    type Output = BulkReport<E, I>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let run = BulkRun::new(self);
+        Box::pin(run.run())
+    }
+}
+
+/// A bulk write under way.
+struct BulkRun<'a, E, I> {
     bulk: Bulk<'a, E, I>,
     /// Chunks that are being collected.
     open: Open<E>,
@@ -31,7 +57,7 @@ pub(super) struct BulkRun<'a, E, I> {
 }
 
 impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
-    pub fn new(bulk: Bulk<'a, E, I>) -> Self {
+    fn new(bulk: Bulk<'a, E, I>) -> Self {
         Self {
             bulk,
             open: Open::new(),
@@ -44,7 +70,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         }
     }
 
-    pub fn plan(mut self) -> Result<Plan> {
+    fn plan(mut self) -> Result<Plan> {
         let mut plans = Vec::new();
         while let Some(chunk) = self.next_closed() {
             let Bulk { client, policy, .. } = &self.bulk;
@@ -59,7 +85,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         }
     }
 
-    pub async fn run(mut self) -> BulkReport<E, I> {
+    async fn run(mut self) -> BulkReport<E, I> {
         let mut under_way = FuturesUnordered::<BoxFuture<'static, Sent<E>>>::new();
         loop {
             while !self.stopped && under_way.len() < self.bulk.parallelism {

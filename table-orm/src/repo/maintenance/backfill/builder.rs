@@ -1,0 +1,156 @@
+//! The calls that start a backfill, and its settings.
+
+use super::report::BackfillProgress;
+use crate::entity::{Row, RowOf, TableEntity, WholePartition, canonical_rows};
+use crate::error::Result;
+use crate::key::KeyError;
+use crate::model::Metadata;
+use crate::plan::{Plan, Step, TableClient};
+use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
+use crate::repo::Repo;
+use crate::repo::bulk::DEFAULT_PARALLELISM;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A `backfill`: `.await` sends it, `.plan()` shows what it reads.
+///
+/// It reads canonical rows, at most 1000 a page, and holds one page at a time. Entities of one
+/// partition share a transaction, up to 100 operations and 4 MiB: one that asks for the canonical
+/// row's version, and one for each index row. Where rows are there already, the entities of that
+/// transaction are looked at one by one, a point query for each row.
+#[must_use = "nothing is sent until this is awaited"]
+pub struct Backfill<'a, E> {
+    pub(super) client: TableClient,
+    query: Result<RowQuery, KeyError>,
+    reason: Option<String>,
+    pub(super) token: Option<PageToken>,
+    /// The only kind of row to write.
+    pub(super) only: Option<usize>,
+    pub(super) parallelism: usize,
+    pub(super) progress: Option<OnProgress<'a>>,
+    entity: PhantomData<fn() -> E>,
+}
+
+type OnProgress<'a> = Box<dyn FnMut(&BackfillProgress) + Send + 'a>;
+
+impl<E> fmt::Debug for Backfill<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backfill").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+impl<E: TableEntity> Repo<E> {
+    /// Inserts the index rows that entities of a partition lack, such as those of a `#[row(..)]`
+    /// that was added when they were stored already. Rows that are there are left as they are;
+    /// those with other content are reported.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// mod before {
+    ///     # use table_orm::TableEntity;
+    ///     #[derive(TableEntity)]
+    ///     #[table(name = "runners", partition = "{race}")]
+    ///     #[row(by_bib, key = "BIB:{bib:05}")]
+    ///     pub struct Runner { pub race: String, pub bib: u32, pub age: u8 }
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "runners", partition = "{race}")]
+    /// #[row(by_bib, key = "BIB:{bib:05}")]
+    /// #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// struct Runner { race: String, bib: u32, age: u8 }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let old = tables.repo::<before::Runner>();
+    /// # old.create_table().await?;
+    /// # old.insert(&before::Runner { race: "Boston".into(), bib: 7, age: 55 }).await?;
+    /// let runners = tables.repo::<Runner>();
+    /// let boston = Runner::partition("Boston");
+    /// let done = runners.backfill(&boston).await.all()?;
+    /// assert_eq!((done.entities, done.rows), (1, 1));
+    /// assert_eq!(runners.list(boston.by_age().age(55)).count().await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn backfill<'a, Q>(&self, partition: Q) -> Backfill<'a, E>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        self.backfill_keys(partition.into_keys().map(|keys| keys.partition), None)
+    }
+
+    /// Inserts the index rows that entities lack in the whole table, as
+    /// [`backfill`](Self::backfill) does in one partition. Reads every row of the table.
+    pub fn backfill_table<'a>(&self, permit: ScanPermit) -> Backfill<'a, E> {
+        self.backfill_keys(Ok(Span::All), Some(permit.reason().to_owned()))
+    }
+
+    fn backfill_keys<'a>(
+        &self,
+        partition: Result<Span, KeyError>,
+        reason: Option<String>,
+    ) -> Backfill<'a, E> {
+        let query = partition.map(|partition| {
+            let mut query = self.client.query(KeyRange { partition, row: canonical_rows::<E>() });
+            query.metadata = Metadata::Minimal;
+            query
+        });
+        Backfill {
+            client: self.client.clone(),
+            query,
+            reason,
+            token: None,
+            only: None,
+            parallelism: DEFAULT_PARALLELISM,
+            progress: None,
+            entity: PhantomData,
+        }
+    }
+}
+
+impl<'a, E: TableEntity> Backfill<'a, E> {
+    /// Writes rows of kind `R` only, such as `RunnerByAge`.
+    pub fn only<R: Row<Entity = E>>(mut self) -> Self {
+        self.only = Some(R::INDEX);
+        self
+    }
+
+    /// Has at most `requests` transactions under way at a time; 0 counts as 1.
+    pub fn parallelism(mut self, requests: usize) -> Self {
+        self.parallelism = requests.max(1);
+        self
+    }
+
+    /// Calls `progress` after each page, whose token is where to resume.
+    pub fn on_progress(mut self, progress: impl FnMut(&BackfillProgress) + Send + 'a) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
+    /// Goes on behind the page that gave `token`. A token of another backfill is
+    /// [`Error::Token`](crate::Error::Token).
+    pub fn resume(mut self, token: PageToken) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// What it will read; what it writes is decided by that.
+    ///
+    /// # Errors
+    /// A value that a key cannot hold, or a token of another backfill.
+    pub fn plan(&self) -> Result<Plan> {
+        let (query, reason) = (self.first_query()?, self.reason.clone());
+        Ok(Step::Read { query, limit: None, reason }.into())
+    }
+
+    pub(super) fn first_query(&self) -> Result<RowQuery> {
+        let mut query = self.query.clone()?;
+        if let Some(token) = self.token.clone() {
+            query.continuation = Some(token.open(&query)?);
+        }
+        Ok(query)
+    }
+}
