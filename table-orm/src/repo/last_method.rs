@@ -4,7 +4,7 @@ use super::list::List;
 use super::union::UnionList;
 use std::marker::PhantomData;
 
-/// A type that stands for `.await` itself. On the list type, rustc would only say that it is not a
+/// `.await` as a type of its own. For the list type itself, rustc would only say that it is not a
 /// future.
 pub struct Await<T>(PhantomData<T>);
 

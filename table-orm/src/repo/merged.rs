@@ -1,12 +1,13 @@
-//! Several streams as one, in an order that each of them has.
+//! Merges several sorted streams into one.
 //!
-//! Invariant: of each stream the first row that was not given is held, and no other.
+//! Invariant: it holds one row of each stream, the next one.
 
 use super::get::MAX_PARALLEL_GETS;
 use super::pages::RowStream;
 use crate::error::{Error, Result};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
+/// The next row of a stream, and the stream behind it.
 struct StreamHead<T, K> {
     key: K,
     row: T,
@@ -20,7 +21,8 @@ impl<T, K> StreamHead<T, K> {
     }
 }
 
-/// The rows of all streams by `key`; of equal ones, those of the earlier stream first.
+/// The rows of all streams in the order of `key`. Of equal rows, that of the earlier stream comes
+/// first.
 pub(super) fn merged<T, K>(
     streams: Vec<RowStream<T>>,
     key: impl Fn(&T) -> K + Clone + Send + Sync + 'static,
@@ -38,11 +40,11 @@ where
     let rows = stream::once(heads).map_ok(|(heads, key)| {
         stream::try_unfold((heads, key), |(mut heads, key)| async move {
             let least = heads.iter_mut().filter(|head| head.is_some());
-            let Some(place) = least.min_by(|one, other| order(one).cmp(&order(other))) else {
+            let Some(next) = least.min_by(|one, other| order(one).cmp(&order(other))) else {
                 return Ok(None);
             };
-            let Some(StreamHead { row, rest, .. }) = place.take() else { return Ok(None) };
-            *place = StreamHead::of(rest, key.clone()).await?;
+            let Some(StreamHead { row, rest, .. }) = next.take() else { return Ok(None) };
+            *next = StreamHead::of(rest, key.clone()).await?;
             Ok(Some((row, (heads, key))))
         })
     });
