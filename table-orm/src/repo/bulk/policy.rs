@@ -7,18 +7,18 @@ use futures_core::future::BoxFuture;
 
 /// How entities share transactions.
 pub(in crate::repo) struct BatchPolicy<E> {
-    /// The operations that write an entity; of one that is sent individually, at least those on its
-    /// rows.
+    /// The operations that write an entity. For an entity that is sent individually, they only name
+    /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
-    /// How each entity is sent by itself, where its operations depend on what is stored.
+    /// How each entity is sent by itself, when its operations depend on what is stored.
     pub individually: Option<Individually<E>>,
 }
 
 /// A write that reads first, as one of many.
 pub(in crate::repo) struct Individually<E> {
-    /// What it will send.
+    /// Returns what it will send.
     pub write: fn(&TableClient, &E) -> Result<OptimisticWrite>,
-    /// Sends that, and gives the entity back with the answer.
+    /// Sends it. Returns the entity with the answer.
     pub send: fn(TableClient, E) -> BoxFuture<'static, Answered<E>>,
 }
 

@@ -12,19 +12,41 @@ use crate::repo::bulk::DEFAULT_PARALLELISM;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A `backfill`: `.await` sends it, `.plan()` shows what it reads.
+/// A backfill: `.await` sends it, `.plan()` shows what it reads.
 ///
-/// It reads canonical rows, at most 1000 a page, and holds one page at a time. Entities of one
-/// partition share a transaction, up to 100 operations and 4 MiB: one that asks for the canonical
-/// row's version, and one for each index row. Where rows are there already, the entities of that
-/// transaction are looked at one by one, a point query for each row.
+/// It reads canonical rows, at most 1000 a request, and holds one page in memory. Entities of one partition
+/// share transactions of at most 100 operations and 4 MiB: one operation for each entity, which checks the
+/// version of the canonical row, and one for each index row. If one of these rows exists, it examines the
+/// entities of that transaction one by one, with a point query for each row.
+///
+/// ```
+/// # use table_orm::{ScanPermit, TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "runners", partition = "{race}")]
+/// # #[row(by_bib, key = "BIB:{bib:05}")]
+/// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+/// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let runners = Tables::in_memory()?.repo::<Runner>();
+/// # runners.create_table().await?;
+/// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+/// let mut pages = 0;
+/// let backfill = runners.backfill_table(ScanPermit::because("new row by_age"));
+/// let report = backfill.only::<RunnerByAge>().on_progress(|_| pages += 1).await;
+/// assert!(report.skipped.is_empty());
+/// // The index row exists already.
+/// assert_eq!((report.all()?.rows, pages), (0, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Backfill<'a, E> {
     pub(super) client: TableClient,
     query: Result<RowQuery, KeyError>,
     reason: Option<String>,
     pub(super) token: Option<PageToken>,
-    /// The only kind of row to write.
+    /// The only kind of row to write; `None` for all kinds.
     pub(super) only: Option<usize>,
     pub(super) parallelism: usize,
     pub(super) progress: Option<OnProgress<'a>>,
@@ -40,9 +62,9 @@ impl<E> fmt::Debug for Backfill<'_, E> {
 }
 
 impl<E: TableEntity> Repo<E> {
-    /// Inserts the index rows that entities of a partition lack, such as those of a `#[row(..)]`
-    /// that was added when they were stored already. Rows that are there are left as they are;
-    /// those with other content are reported.
+    /// Inserts the index rows that the entities of a partition lack, such as those of a `#[row(..)]`
+    /// that was added to the type later. Existing rows stay as they are; the report lists those with
+    /// other content.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -82,8 +104,27 @@ impl<E: TableEntity> Repo<E> {
         self.backfill_keys(partition.into_keys().map(|keys| keys.partition), None)
     }
 
-    /// Inserts the index rows that entities lack in the whole table, as
-    /// [`backfill`](Self::backfill) does in one partition. Reads every row of the table.
+    /// Inserts the index rows that entities of the whole table lack, as [`backfill`](Self::backfill) does in
+    /// one partition. Reads every row of the table, and is billed for it.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+    /// let permit = ScanPermit::because("new row by_age");
+    /// let done = runners.backfill_table(permit).await.all()?;
+    /// assert_eq!((done.entities, done.rows), (1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn backfill_table<'a>(&self, permit: ScanPermit) -> Backfill<'a, E> {
         self.backfill_keys(Ok(Span::All), Some(permit.reason().to_owned()))
     }
@@ -112,35 +153,35 @@ impl<E: TableEntity> Repo<E> {
 }
 
 impl<'a, E: TableEntity> Backfill<'a, E> {
-    /// Writes rows of kind `R` only, such as `RunnerByAge`.
+    /// Writes only rows of kind `R`, such as `RunnerByAge`.
     pub fn only<R: Row<Entity = E>>(mut self) -> Self {
         self.only = Some(R::INDEX);
         self
     }
 
-    /// Has at most `requests` transactions under way at a time; 0 counts as 1.
+    /// Sets the most transactions in flight; 0 counts as 1.
     pub fn parallelism(mut self, requests: usize) -> Self {
         self.parallelism = requests.max(1);
         self
     }
 
-    /// Calls `progress` after each page, whose token is where to resume.
+    /// Calls `progress` after each page. Its token is where to resume.
     pub fn on_progress(mut self, progress: impl FnMut(&BackfillProgress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
 
-    /// Goes on behind the page that gave `token`. A token of another backfill is
-    /// [`Error::Token`](crate::Error::Token).
+    /// Continues after the page that returned `token`. The backfill fails with
+    /// [`Error::Token`](crate::Error::Token) when the token belongs to another one.
     pub fn resume(mut self, token: PageToken) -> Self {
         self.token = Some(token);
         self
     }
 
-    /// What it will read; what it writes is decided by that.
+    /// Returns the first request for canonical rows, without sending it. The answer decides what is written.
     ///
     /// # Errors
-    /// A value that a key cannot hold, or a token of another backfill.
+    /// When a key cannot hold one of the values, or the token belongs to another backfill.
     pub fn plan(&self) -> Result<Plan> {
         let (query, reason) = (self.first_query()?, self.reason.clone());
         Ok(Step::Read { query, limit: None, reason }.into())

@@ -63,28 +63,28 @@ impl<E: TableEntity> Backfill<'_, E> {
             }
         }
         let mut chunks = chunks.into_iter();
-        let mut under_way = FuturesUnordered::new();
+        let mut in_flight = FuturesUnordered::new();
         let (mut entities, mut rows, mut ended) = (0, 0, Ok(()));
         loop {
-            while ended.is_ok() && under_way.len() < self.parallelism {
+            while ended.is_ok() && in_flight.len() < self.parallelism {
                 let Some(chunk) = chunks.next() else { break };
-                under_way.push(send::<E>(&self.client, chunk));
+                in_flight.push(send::<E>(&self.client, chunk));
             }
-            let Some(written) = under_way.next().await else { break };
+            let Some(written) = in_flight.next().await else { break };
             entities += written.entities;
             rows += written.rows;
             report.skipped.extend(written.skipped);
             report.failures.extend(written.failures);
             ended = ended.and(written.ended);
         }
-        // A page that is not whole is gone through again.
+        // An unfinished page does not count: a resumed backfill reads it again.
         ended?;
         report.progress.entities += entities;
         report.progress.rows += rows;
         Ok(())
     }
 
-    /// An entity with the operations that insert its index rows.
+    /// Returns an entity with the operations that insert its index rows.
     fn entity(&self, row: &Found<'_>) -> Result<Result<(Entity, Batch), Skipped>> {
         let finding = |index: usize, row_key: String, problem| Finding {
             entity: E::NAME.to_owned(),
@@ -127,14 +127,14 @@ impl<'a, E: TableEntity + 'a> IntoFuture for Backfill<'a, E> {
     }
 }
 
-/// An entity and the index rows it may lack.
+/// An entity and the index rows that it may lack.
 struct Entity {
     canonical: String,
-    /// Its index rows as if they were all missing.
+    /// A finding for each of its index rows, as if all were missing.
     findings: Vec<Finding>,
 }
 
-/// What became of a chunk.
+/// The result of a chunk.
 struct Written {
     entities: u64,
     rows: u64,
@@ -168,7 +168,7 @@ async fn send<E: TableEntity>(client: &TableClient, chunk: Chunk<Entity>) -> Wri
     written
 }
 
-/// Looks at the entities one by one: some of their rows exist, or they have changed.
+/// Repairs the entities one by one, because some of their rows exist or have changed.
 async fn send_each<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,

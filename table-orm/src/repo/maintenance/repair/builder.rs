@@ -14,15 +14,36 @@ use futures_util::stream::FuturesUnordered;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A `repair`: `.await` sends it, `.plan()` reads the rows and tells what it would write.
+/// A repair: `.await` sends it, `.plan()` reads the rows and returns what it would write.
 ///
-/// Index rows of one entity cost a point query of the canonical row, one for each row, and one
-/// transaction, which asks for the versions that were read. Orphans cost a point query each, one
-/// more or a pass over the partition's canonical rows to be sure that none tells of them, and a
-/// transaction for 100 of them. At most 1000 findings of a partition are held at a time.
+/// The index rows of one entity cost a point query of the canonical row, a point query for each row, and one
+/// transaction, which checks the versions that were read. An orphan costs a point query, then another one or
+/// a read of the partition's canonical rows to make sure that no canonical row expects it; 100 orphans share
+/// a transaction. Holds at most 1000 findings of a partition in memory.
 ///
-/// Writing an entity's index rows gives its canonical row a new ETag, though nothing else of it
-/// changes: a writer that has loaded the entity gets [`Error::Conflict`](crate::Error::Conflict), and loads it again.
+/// The transaction gives the canonical row a new ETag, though its properties stay. A writer that has loaded
+/// the entity gets [`Error::Conflict`](crate::Error::Conflict), and must load it again.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "runners", partition = "{race}")]
+/// # #[row(by_bib, key = "BIB:{bib:05}")]
+/// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+/// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let runners = Tables::in_memory()?.repo::<Runner>();
+/// # runners.create_table().await?;
+/// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+/// let findings = runners.verify(Runner::partition("Boston")).await?.findings;
+/// // A dry run.
+/// let plan = runners.repair(findings.clone()).plan().await?;
+/// assert_eq!(plan.operations().count(), 0);
+/// assert_eq!(runners.repair(findings).parallelism(4).await.all()?, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Repair<E, I> {
     client: TableClient,
@@ -38,10 +59,12 @@ impl<E, I> fmt::Debug for Repair<E, I> {
 }
 
 impl<E: TableEntity> Repo<E> {
-    /// Mends what [`verify`](Self::verify) found: writes index rows that are missing, stale or of
-    /// the wrong shape, and deletes orphans, all by the canonical rows as they are now and under
-    /// their ETags. Nothing else is written. What no longer holds is skipped, so the same findings
-    /// can be given again.
+    /// Corrects what [`verify`](Self::verify) found: writes index rows that are missing, stale or have
+    /// the wrong properties, and deletes orphans.
+    ///
+    /// Reads the rows again, and writes under the ETags of the canonical rows as they are now. Writes
+    /// nothing else, and never changes the properties of a canonical row. Skips findings that no
+    /// longer hold, so the same findings can be given again.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables, TableName};
@@ -76,17 +99,17 @@ impl<E: TableEntity> Repo<E> {
 }
 
 impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
-    /// Works on at most `entities` at a time; 0 counts as 1.
+    /// Sets the most entities that it repairs at a time; 0 counts as 1.
     pub fn parallelism(mut self, entities: usize) -> Self {
         self.parallelism = entities.max(1);
         self
     }
 
-    /// The dry run: reads the rows, and gives the transactions that it would send as the rows are
-    /// now. Writes nothing.
+    /// Reads the rows, and returns the transactions that it would send for the rows as they are now.
+    /// Writes nothing.
     ///
     /// # Errors
-    /// When a row cannot be asked for.
+    /// When the store rejects a read.
     pub async fn plan(self) -> Result<Plan> {
         let mut steps = Vec::new();
         let mut jobs = Jobs::new(self.input);
@@ -104,15 +127,15 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
     {
         let mut jobs = Jobs::new(self.input);
         let (mut repaired, mut skipped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        let mut under_way = FuturesUnordered::new();
+        let mut in_flight = FuturesUnordered::new();
         let mut going = true;
         loop {
-            while going && under_way.len() < self.parallelism {
+            while going && in_flight.len() < self.parallelism {
                 let Some(job) = jobs.next::<E>() else { break };
                 let client = self.client.clone();
-                under_way.push(async move { job.run::<E>(&client).await });
+                in_flight.push(async move { job.run::<E>(&client).await });
             }
-            let Some(outcome) = under_way.next().await else { break };
+            let Some(outcome) = in_flight.next().await else { break };
             repaired.extend(outcome.repaired);
             skipped.extend(outcome.skipped);
             if let Some(failure) = outcome.failure {

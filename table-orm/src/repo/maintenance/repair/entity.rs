@@ -1,7 +1,8 @@
-//! The index rows of one entity.
+//! Repair of the index rows of one entity.
 //!
-//! Invariant: what is written follows from the canonical row in the version that the transaction
-//! asks for, and replaces a stored row only in the version that was looked at.
+//! Invariants:
+//! - What is written follows from the canonical row in the version that the transaction checks.
+//! - A stored row is replaced only in the version that was read.
 
 use super::report::SkipReason;
 use super::verdict::{PreparedRepair, RepairOutcome, Verdict};
@@ -15,8 +16,8 @@ use crate::repo::maintenance::verify::{
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use std::collections::BTreeMap;
 
-/// Mends what was found of one entity, by the canonical row as it is now; looks again when another
-/// writer comes between.
+/// Repairs the findings of one entity, by the canonical row as it is now. Reads again when another writer
+/// changed the rows in between.
 pub(crate) async fn repair_entity<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
@@ -42,7 +43,7 @@ pub(crate) async fn repair_entity<E: TableEntity>(
     }
 }
 
-/// Whether a refusal says that the rows are no longer as they were read.
+/// Whether the error means that the rows have changed since they were read.
 pub(crate) const fn is_write_conflict(error: &Error) -> bool {
     matches!(
         error,
@@ -53,14 +54,14 @@ pub(crate) const fn is_write_conflict(error: &Error) -> bool {
     )
 }
 
-/// Leaves a canonical row as it is, and asks for its version.
+/// An operation that checks the version of a canonical row and keeps its properties.
 pub(crate) fn guard(partition_key: &str, row_key: &str, etag: ETag) -> Result<Operation> {
     let unchanged = DynamicEntity::new(partition_key, row_key).body()?;
     let action = Action::Merge(unchanged, IfMatch::ETag(etag));
     Ok(Operation { row_key: row_key.to_owned(), action })
 }
 
-/// Looks at the rows, and says what to write.
+/// Reads the rows, and decides what to write.
 pub(crate) async fn prepare<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
@@ -85,7 +86,7 @@ pub(crate) async fn prepare<E: TableEntity>(
                 match repair_row::<E>(client, &rows, canonical, expected, finding).await? {
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
-                        // A finding given twice is mended once.
+                        // A finding given twice is repaired once.
                         operations.insert(expected.index, (expected.row_key.clone(), action));
                         Verdict::Repair
                     }
@@ -103,7 +104,7 @@ pub(crate) async fn prepare<E: TableEntity>(
     Ok(PreparedRepair { batch, verdicts })
 }
 
-/// What brings one row in step, or why nothing is to be done.
+/// The write that brings one row in step, or the reason to skip it.
 async fn repair_row<E: TableEntity>(
     client: &TableClient,
     rows: &EntityRows,
@@ -118,7 +119,7 @@ async fn repair_row<E: TableEntity>(
     if differences(&expected.body, &stored.body, client.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
-    // It was not there for this entity: what is there now may be another's.
+    // The row was missing for this entity, so the stored one may belong to another entity.
     if finding.problem == Problem::Missing
         || is_another::<E>(client, partition_key, canonical, expected, &stored).await?
     {
@@ -127,7 +128,7 @@ async fn repair_row<E: TableEntity>(
     Ok(Ok(Action::Replace(expected.body.clone(), IfMatch::ETag(stored.etag()?))))
 }
 
-/// Whether a stored row belongs to another entity that tells of it.
+/// Whether a stored row belongs to another entity, which expects it.
 async fn is_another<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,

@@ -12,17 +12,17 @@ use crate::repo::maintenance::verify::{Finding, Problem};
 use crate::store::Batch;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many findings of one partition are looked at together.
+/// The most findings of one partition that are grouped at a time.
 const BATCH: usize = 1000;
 
-/// Findings that are looked at together.
+/// Findings that are repaired together.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// Of one entity's index rows.
+    /// Findings about the index rows of one entity.
     Entity { partition_key: String, canonical: String, findings: Vec<Finding> },
-    /// Of one partition.
+    /// Findings about orphans of one partition.
     Orphans { partition_key: String, findings: Vec<Finding> },
-    /// There is nothing to look at.
+    /// A finding that needs no read.
     Skip { finding: Box<Finding>, reason: SkipReason },
 }
 

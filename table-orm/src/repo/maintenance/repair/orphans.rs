@@ -1,8 +1,8 @@
-//! Index rows of one partition that no canonical row tells of.
+//! Index rows of one partition that no canonical row expects.
 //!
-//! Invariant: a row is deleted only in a version that was read before the canonical rows were, none
-//! of which told of it. Whoever writes an entity that has the row either finds it there and is
-//! refused, or changes its version.
+//! Invariant: a row is deleted only in a version that was read before the canonical rows, and only if no
+//! canonical row expected it. A writer of an entity that has the row either fails because the row exists,
+//! or changes its version.
 
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
@@ -15,10 +15,10 @@ use crate::repo::maintenance::verify::{Finding, Found, expected_rows, own_canoni
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::collections::HashSet;
 
-/// What is to be done about a row: delete it in a version, or leave it.
+/// The decision about a row: delete it in a version, or leave it.
 type OrphanDecision = Result<ETag, SkipReason>;
 
-/// Deletes those that are orphans now.
+/// Deletes the rows that are orphans now.
 pub(crate) async fn delete<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
@@ -52,10 +52,10 @@ pub(crate) async fn plan<E: TableEntity>(
     Ok(chunks.map(|chunk| deletion_batch(partition_key, chunk)).collect())
 }
 
-/// One row to delete, and the place of its finding.
+/// One row to delete, and the index of its finding.
 type Deletion = (usize, Operation);
 
-/// The deletions; a finding given twice makes one.
+/// The deletions. A finding given twice makes one.
 fn deletions(
     findings: &[Finding],
     decisions: Vec<OrphanDecision>,
@@ -75,7 +75,7 @@ fn deletion_batch(partition_key: &str, deletions: &[Deletion]) -> Batch {
     }
 }
 
-/// Sends deletions together, without those that turn out to be changed or gone.
+/// Sends deletions together, without rows that have changed or are gone.
 async fn delete_all(
     client: &TableClient,
     partition_key: &str,
@@ -111,7 +111,7 @@ fn verdict(decision: &OrphanDecision) -> Verdict {
     }
 }
 
-/// Reads the rows, then what could tell of them.
+/// Reads the rows, then the canonical rows that may expect them.
 async fn decide<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
@@ -145,10 +145,11 @@ async fn decide<E: TableEntity>(
             }
         });
     }
-    // One look is exact where the row's key tells the canonical row's. Elsewhere an entity may move
-    // its canonical row from before us to behind us as we read, and keep the row; so we look twice.
-    let looks = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
-    for _ in 0..looks {
+    // One read of the partition is exact if the row's key determines that of the canonical row.
+    // Otherwise an entity may move its canonical row behind the place of our read, and keep the index
+    // row; a second read finds it.
+    let reads = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
+    for _ in 0..reads {
         if open.is_empty() {
             break;
         }
@@ -169,7 +170,7 @@ async fn decide<E: TableEntity>(
     Ok(decisions)
 }
 
-/// Whether the canonical row of that key tells of a row; `None` when it cannot be read.
+/// Whether the canonical row of a key expects a row; `None` when it cannot be read.
 async fn is_expected_by<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
@@ -183,7 +184,7 @@ async fn is_expected_by<E: TableEntity>(
     Ok(rows.map(|rows| rows.rows.iter().any(|row| row.row_key == row_key)))
 }
 
-/// Which rows the canonical rows of a partition tell of.
+/// The keys of the rows that the canonical rows of a partition expect.
 struct ExpectedKeys {
     rows: HashSet<String>,
     /// Whether every canonical row could be read.

@@ -1,18 +1,18 @@
-//! What is to be done about findings, as the rows are now.
+//! The decisions about findings, and their result.
 
 use super::report::{RepairFailure, SkipReason, Skipped};
 use crate::error::Error;
 use crate::repo::maintenance::verify::Finding;
 use crate::store::Batch;
 
-/// What is to be done about one finding.
+/// The decision about one finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Repair,
     Skip(SkipReason),
 }
 
-/// The one transaction that mends findings, and the verdict on each of them.
+/// The one transaction that repairs findings, and the verdict on each of them.
 #[derive(Debug)]
 pub(crate) struct PreparedRepair {
     pub batch: Batch,
@@ -21,7 +21,7 @@ pub(crate) struct PreparedRepair {
 }
 
 impl PreparedRepair {
-    /// Nothing is to be done about any of them.
+    /// Skips all of them.
     pub fn skipped(partition_key: &str, findings: usize, reason: SkipReason) -> Self {
         Self {
             batch: Batch { partition_key: partition_key.to_owned(), operations: Vec::new() },
@@ -30,7 +30,7 @@ impl PreparedRepair {
     }
 }
 
-/// What became of some findings.
+/// The result of some findings.
 #[derive(Debug, Default)]
 pub(crate) struct RepairOutcome {
     pub repaired: Vec<Finding>,
@@ -39,7 +39,7 @@ pub(crate) struct RepairOutcome {
 }
 
 impl RepairOutcome {
-    /// Those to be mended were, or could not be.
+    /// Reports the findings to repair as repaired, or as failed with `error`.
     pub(crate) fn of(
         findings: Vec<Finding>,
         verdicts: impl IntoIterator<Item = Verdict>,
@@ -59,7 +59,7 @@ impl RepairOutcome {
         outcome
     }
 
-    /// None of them could be looked at.
+    /// Reports all findings as failed.
     pub(crate) fn failed(findings: Vec<Finding>, error: Error) -> Self {
         Self { failure: Some(RepairFailure { findings, error }), ..Self::default() }
     }

@@ -9,23 +9,38 @@ use crate::query::{IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
 use std::marker::PhantomData;
 
-#[cfg(doc)]
-use super::VerifyReport;
-
-/// A `verify`: `.await` gives all findings with counts, `.stream()` the findings as they are made,
+/// A verify: `.await` returns all findings with counts, `.stream()` each finding as soon as it is certain,
 /// `.plan()` shows what it reads. It writes nothing.
 ///
-/// It reads each row of the entity type once, at most 1000 a request, and holds one page and those
-/// rows of the current partition that have not met their counterpart yet. Where index rows sort
-/// before canonical ones (`AGE:` before `BIB:`) these are the index rows of a whole partition.
+/// It reads each row of the entity type once, at most 1000 a request. It holds one page and the rows of the
+/// current partition that have no match so far. If index rows sort before canonical ones (`AGE:` before
+/// `BIB:`), these are the index rows of a whole partition.
 ///
-/// Rows are compared by their typed values, so the way a store writes numbers makes no finding.
-/// What is expected follows from the canonical rows alone. Rows whose keys are of no template of
-/// the entity are left alone, as are index rows that may belong to a canonical row which cannot be
-/// read: those are [counted](VerifyReport::undecided).
+/// It compares typed values, so the number format of a store makes no finding. The expected rows follow
+/// from the canonical rows alone. It ignores rows whose keys match no template of the entity, and
+/// [counts](super::VerifyReport::undecided) index rows that may belong to an unreadable canonical row.
 ///
-/// The service has no snapshot over several pages: while others write, a row may be found that was
-/// on its way. [`Repo::repair`] looks again before it writes.
+/// The service has no snapshot over several pages: while others write, a finding may be about a row that
+/// was just being moved. [`Repo::repair`] reads the rows again before it writes.
+///
+/// ```
+/// # use table_orm::{ScanPermit, TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "runners", partition = "{race}")]
+/// # #[row(by_bib, key = "BIB:{bib:05}")]
+/// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+/// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let runners = Tables::in_memory()?.repo::<Runner>();
+/// # runners.create_table().await?;
+/// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+/// let verify = runners.verify_table(ScanPermit::because("weekly check"));
+/// let mut findings = verify.partition_range("B".to_owned().."C".to_owned()).stream();
+/// assert_eq!(findings.next().await?, None);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited or streamed"]
 #[derive(Debug)]
 pub struct Verify<E> {
@@ -36,8 +51,9 @@ pub struct Verify<E> {
 }
 
 impl<E: TableEntity> Repo<E> {
-    /// Looks for rows of one partition that are out of step with their canonical rows: missing,
-    /// orphaned, stale, or storing the wrong properties. Reads every row once and writes nothing.
+    /// Finds the rows of one partition that are out of step with their canonical rows: missing,
+    /// orphaned, stale, or with the wrong properties. Reads every row once, 1000 a request, and writes
+    /// nothing.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables, TableName};
@@ -55,7 +71,7 @@ impl<E: TableEntity> Repo<E> {
     /// let runners = tables.repo::<Runner>();
     /// # runners.create_table().await?;
     /// runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55 }).await?;
-    /// // Somebody deletes a row with another tool.
+    /// // Another tool deletes a row.
     /// let rows = tables.table(runners.table().clone());
     /// let copy = rows.get("Boston", "AGE:055__00007").await?.unwrap();
     /// rows.delete(&copy).await?;
@@ -75,8 +91,27 @@ impl<E: TableEntity> Repo<E> {
         self.verify_keys(partition.into_keys().map(|keys| keys.partition), None)
     }
 
-    /// Looks for rows out of step in every partition of the table, as [`verify`](Self::verify)
-    /// does in one. Reads, and is billed for, every row of the table.
+    /// Finds the rows of the whole table that are out of step, as [`verify`](Self::verify) does in one
+    /// partition. Reads every row of the table, and is billed for it.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+    /// let report = runners.verify_table(ScanPermit::because("weekly check")).await?;
+    /// assert_eq!((report.entities, report.rows), (1, 2));
+    /// assert!(report.findings.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn verify_table(&self, permit: ScanPermit) -> Verify<E> {
         self.verify_keys(Ok(Span::All), Some(permit.reason().to_owned()))
     }
@@ -92,8 +127,8 @@ impl<E: TableEntity> Repo<E> {
 }
 
 impl<E: TableEntity> Verify<E> {
-    /// Reads only the partitions in a range of stored PartitionKeys; to go on with a table where an
-    /// earlier run has ended, for one. Without effect on a `verify` of one partition.
+    /// Reads only the partitions in a range of stored PartitionKeys, for example to continue where an earlier
+    /// run ended. Has no effect on a verify of one partition.
     pub fn partition_range(mut self, range: impl IntoSpan) -> Self {
         if let Ok(query) = &mut self.query
             && self.reason.is_some()
@@ -103,10 +138,10 @@ impl<E: TableEntity> Verify<E> {
         self
     }
 
-    /// What it will read.
+    /// Returns the first request, without sending it.
     ///
     /// # Errors
-    /// A value that a key cannot hold.
+    /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         let (query, reason) = (self.query.clone()?, self.reason.clone());
         Ok(Step::Read { query, limit: None, reason }.into())

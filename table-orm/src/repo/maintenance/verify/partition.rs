@@ -1,9 +1,9 @@
-//! The rows of one partition, matched as they pass in key order.
+//! The rows of one partition, matched in key order.
 //!
-//! Invariant: memory holds only rows without a match so far. A row of this kind is either an index
-//! row that no canonical row has asked for, or an expected row that was not read yet. Index rows that
-//! sort before the canonical ones are kept with their bodies; of those that sort after, the expected
-//! rows are kept.
+//! Invariant: memory holds only rows without a match so far. Such a row is either an index row that no
+//! canonical row has expected, or an expected row that was not read yet. Index rows that sort before the
+//! canonical ones are kept until their canonical row is read. For those that sort after, the expected rows
+//! are kept.
 
 use super::differences::differences;
 use super::expected::{expected_rows, index_rows, own_canonical};
@@ -24,7 +24,7 @@ pub(crate) struct Partition<E> {
     pub key: String,
     /// Rows that follow from a canonical row and were not read yet, by RowKey.
     expected: HashMap<String, ExpectedRow>,
-    /// Index rows that were read and that no canonical row asks for so far, by RowKey.
+    /// Index rows that were read and that no canonical row expects so far, by RowKey.
     unmatched: HashMap<String, Unmatched>,
     /// The RowKeys of canonical rows that cannot be read as the entity.
     unreadable: HashSet<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Partition<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// A row that must be stored, because a canonical row asks for it.
+/// A row that a canonical row expects.
 #[derive(Debug)]
 struct ExpectedRow {
     index: usize,
@@ -100,7 +100,7 @@ impl<E: TableEntity> Partition<E> {
             } else {
                 match self.expected.entry(row_key) {
                     Entry::Vacant(entry) => drop(entry.insert(expected)),
-                    // Two entities cannot share a row: the second one's is not there.
+                    // Two entities cannot share a row: that of the second one is missing.
                     Entry::Occupied(entry) => {
                         let row_key = entry.key().clone();
                         findings.push(self.missing(&row_key, &expected));

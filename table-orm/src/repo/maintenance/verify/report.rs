@@ -3,19 +3,19 @@
 use super::finding::Finding;
 use serde::{Deserialize, Serialize};
 
-/// What a `verify` found, of how much.
+/// The findings of a verify, and the numbers of rows that it read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[must_use = "it may hold findings"]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Entities read: canonical rows, those that cannot be read included.
+    /// Canonical rows read, including unreadable ones.
     pub entities: u64,
-    /// Rows read, those of other entity types included.
+    /// Rows read, including those of other entity types.
     pub rows: u64,
-    /// Index rows that no canonical row tells of, and that may belong to one which cannot be read:
-    /// whether they are orphans is known when that is mended.
+    /// Index rows that no readable canonical row expects, but an unreadable one may. Verify again when
+    /// that row is corrected.
     #[serde(default)]
     pub undecided: u64,
-    /// What is wrong, partition by partition.
+    /// The findings, partition by partition.
     pub findings: Vec<Finding>,
 }

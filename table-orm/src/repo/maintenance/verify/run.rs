@@ -15,7 +15,7 @@ use futures_util::stream;
 use std::collections::VecDeque;
 
 impl<E: TableEntity> Verify<E> {
-    /// The findings one after another, as soon as they are sure.
+    /// Returns the findings one after another, each as soon as it is certain.
     #[must_use]
     pub fn stream(self) -> RowStream<Finding>
     where
@@ -48,7 +48,7 @@ impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
     }
 }
 
-/// A `verify` under way.
+/// A verify in progress.
 struct VerifyRun<E> {
     client: TableClient,
     /// The next request; `None` at the end.
