@@ -68,6 +68,22 @@ impl<E: TableEntity> Repo<E> {
 }
 
 /// A delete of a partition: `.await` sends it, `.plan()` shows what it reads.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+/// # struct Note { owner: String, id: u32, text: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let notes = Tables::in_memory()?.repo::<Note>();
+/// # notes.create_table().await?;
+/// let delete = notes.delete_partition(Note::partition("ann"));
+/// assert!(delete.plan()?.to_string().contains("PartitionKey eq 'ann'"));
+/// assert_eq!(delete.await?.entities, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct DeletePartition<E> {

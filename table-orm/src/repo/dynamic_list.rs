@@ -36,6 +36,24 @@ pub struct DynamicList {
 
 impl DynamicList {
     /// Keeps the rows that meet a condition. A second filter must hold as well.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// use table_orm::query::{Comparison, Filter};
+    /// for (key, seconds) in [("01", 213), ("02", 182)] {
+    ///     songs.insert(&DynamicEntity::new("Blue", key).with("Seconds", seconds)).await?;
+    /// }
+    /// let long = Filter::compare("Seconds", Comparison::Greater, 200);
+    /// assert_eq!(songs.list("Blue", ..).filter(long).one().await?.row_key, "01");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn filter(self, filter: Filter) -> Self {
         Self { listing: self.listing.filter(Ok(filter)) }
     }

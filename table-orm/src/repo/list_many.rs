@@ -89,6 +89,25 @@ pub struct ListMany<R, C, T>(Vec<List<R, C, T>>);
 
 impl<R: Row, C, T> ListMany<R, C, T> {
     /// Keeps the rows that meet a condition, as [`List::filter`] does.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// # for customer in ["acme", "init"] {
+    /// #     invoices.insert(&Invoice { customer: customer.into(), number: 1, cents: 900, paid: customer == "acme" }).await?;
+    /// # }
+    /// let both = invoices.list_many(["acme", "init"].map(Invoice::partition));
+    /// let due = both.filter(|row| row.paid.eq(false)).collect().await?;
+    /// assert_eq!(due[0].customer, "init");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn filter(self, condition: impl Fn(R::Columns) -> Condition) -> Self {
         Self(self.0.into_iter().map(|list| list.filter(&condition)).collect())
     }

@@ -35,6 +35,24 @@ pub struct LoadedSet<E>(pub(crate) Vec<Loaded<E>>);
 impl<E: ReadRow> LoadedSet<E> {
     /// Returns the only entity.
     ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// notes.insert(&Note { owner: "ann".into(), id: 1, text: "milk".into() }).await?;
+    /// let mut note = notes.load(Note::partition("ann")).await?.one()?;
+    /// note.text = "bread".into();
+    /// notes.save(note).await?;
+    /// assert_eq!(notes.list(Note::partition("ann")).one().await?.text, "bread");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::RowCount`] when the load found no entity, or more than one.
     pub fn one(self) -> Result<Loaded<E>> {

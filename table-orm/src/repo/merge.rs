@@ -147,6 +147,24 @@ impl<E: TableEntity> Merge<E> {
     /// Sets the most attempts when other writers change the entity in between, instead of
     /// [`MAX_ATTEMPTS`]; 0 counts as 1. A merge of an entity that
     /// [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW) is sent once.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// let key = Runner::partition("Boston").by_bib().bib(7);
+    /// let merge = runners.merge(key, RunnerPatch::default().city("Oslo".to_owned())).attempts(2);
+    /// assert!(merge.plan()?.to_string().contains("at most 2 attempts"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts.max(1);
         self

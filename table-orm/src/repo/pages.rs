@@ -179,6 +179,28 @@ impl<T> Pages<T> {
     /// Reads the next page: one request. Returns `None` after the last one. A page that reaches the limit of
     /// `take` is the last one, and has no token.
     ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # for number in 1..=5 {
+    /// #     tracks.insert(&Track { album: "Blue".into(), number, title: "-".into() }).await?;
+    /// # }
+    /// let mut pages = tracks.list(Track::partition("Blue")).pages(2);
+    /// let mut sizes = Vec::new();
+    /// while let Some(page) = pages.next().await? {
+    ///     sizes.push(page.items.len());
+    /// }
+    /// assert_eq!(sizes, [2, 2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When a key or filter cannot hold one of the values, or a row cannot be read; no page follows. When the
     /// store rejects the request; the next call sends the same request again.

@@ -173,6 +173,29 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
 
     /// Continues after the page that returned `token`. The backfill fails with
     /// [`Error::Token`](crate::Error::Token) when the token belongs to another one.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+    /// # let saved: Option<table_orm::query::PageToken> = None;
+    /// let mut backfill = runners.backfill(Runner::partition("Boston"));
+    /// // The token that an earlier run saved in `on_progress`.
+    /// if let Some(token) = saved {
+    ///     backfill = backfill.resume(token);
+    /// }
+    /// assert_eq!(backfill.await.all()?.entities, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resume(mut self, token: PageToken) -> Self {
         self.token = Some(token);
         self

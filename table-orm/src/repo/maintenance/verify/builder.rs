@@ -129,6 +129,27 @@ impl<E: TableEntity> Repo<E> {
 impl<E: TableEntity> Verify<E> {
     /// Reads only the partitions in a range of stored PartitionKeys, for example to continue where an earlier
     /// run ended. Has no effect on a verify of one partition.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # for race in ["Boston", "Chicago"] {
+    /// #     runners.insert(&Runner { race: race.into(), bib: 7, age: 55, city: None }).await?;
+    /// # }
+    /// let check = runners.verify_table(ScanPermit::because("weekly check"));
+    /// let rest = check.partition_range("Boston2".to_owned()..).await?;
+    /// assert_eq!(rest.entities, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn partition_range(mut self, range: impl IntoSpan) -> Self {
         if let Ok(query) = &mut self.query
             && self.reason.is_some()
