@@ -11,18 +11,18 @@ pub(crate) struct CanonicalKey {
 }
 
 impl CanonicalKey {
-    /// The row that a complete key names.
+    /// The row of a complete key.
     pub fn of(keys: KeyRange) -> Self {
         let text = |span| if let Span::Exact(text) = span { text } else { String::new() };
         Self { partition_key: text(keys.partition), row_key: text(keys.row) }
     }
 
-    /// The key of `row`, which is in that partition.
+    /// The key of `row` in a partition.
     pub fn in_partition(partition_key: &str, row: &EntityRow) -> Self {
         Self { partition_key: partition_key.to_owned(), row_key: row.row_key.clone() }
     }
 
-    /// The keys of a point query of the row.
+    /// The keys of a point query for the row.
     pub fn range(&self) -> KeyRange {
         KeyRange {
             partition: Span::Exact(self.partition_key.clone()),

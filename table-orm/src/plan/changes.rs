@@ -1,31 +1,32 @@
-//! The operations that bring an entity's rows from one state to another.
+//! The operations that turn the stored rows of an entity into its new rows.
 //!
-//! Invariant: whatever the operations, the rows afterwards are exactly those of the new entity,
-//! and the canonical row's ETag is asked for whenever anything is written.
+//! Invariants:
+//! - After the operations, the stored rows are exactly those of the new entity.
+//! - A batch that writes anything checks the ETag of the canonical row.
 
 use crate::entity::{EntityRow, EntityRows};
 use crate::model::ETag;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 
-/// Every row inserted: none of them may exist.
+/// Inserts every row. No row may exist.
 pub(crate) fn insert_all(rows: EntityRows) -> Batch {
     all(rows, Action::Insert)
 }
 
-/// Every row inserted or replaced. Right only where the row keys follow from the canonical key.
+/// Inserts or replaces every row. Only for types whose row keys follow from the canonical key.
 pub(crate) fn upsert_all(rows: EntityRows) -> Batch {
     all(rows, Action::InsertOrReplace)
 }
 
-/// Every row inserted, or its given properties set. Right only where the row keys follow from the
+/// Inserts every row, or sets its given properties. Only for types whose row keys follow from the
 /// canonical key.
 pub(crate) fn merge_all(rows: EntityRows) -> Batch {
     all(rows, Action::InsertOrMerge)
 }
 
-/// The canonical row replaced in the given version, and every other row inserted or replaced: one
-/// that the type has got since is not there yet. Right only where the row keys follow from the
+/// Replaces the canonical row in the given version. Inserts or replaces every other row, because a row
+/// that was added to the type later may not be stored yet. Only for types whose row keys follow from the
 /// canonical key.
 pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Batch {
     each(rows, |index, body| {
@@ -37,7 +38,7 @@ pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -
     })
 }
 
-/// Every row deleted; the canonical row only in the given version.
+/// Deletes every row; the canonical row only in the given version.
 pub(crate) fn delete_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Batch {
     each(rows, |index, _| {
         Action::Delete(if index == canonical { guard.clone() } else { IfMatch::Any })
@@ -57,12 +58,12 @@ fn each(rows: EntityRows, action: impl Fn(usize, Bytes) -> Action) -> Batch {
     }
 }
 
-/// What becomes of properties that a row stores and the new one does not name.
+/// What an update does with stored properties that the new row does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UpdateMode {
-    /// They go.
+    /// Removes them.
     Replace,
-    /// They stay.
+    /// Keeps them.
     Merge,
 }
 
@@ -82,8 +83,8 @@ impl UpdateMode {
     }
 }
 
-/// From the stored rows to the new ones; no operations when nothing differs. Both are rows of one
-/// partition.
+/// The operations from the stored rows to the new ones, which are in the same partition. Empty when
+/// nothing differs.
 pub(crate) fn changes(
     stored: &EntityRows,
     new: &EntityRows,
@@ -103,8 +104,8 @@ pub(crate) fn changes(
     Batch { partition_key: new.partition_key.clone(), operations }
 }
 
-/// `guard` is the condition of the canonical row, which is written even when it stays the same so
-/// that its version is checked.
+/// The operations for one row. `guard` is the condition of the canonical row, which is written even
+/// when it stays the same, so that its version is checked.
 fn row_changes(
     stored: Option<&EntityRow>,
     new: Option<&EntityRow>,

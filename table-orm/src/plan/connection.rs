@@ -1,7 +1,7 @@
 //! A store, and the locks of the calls that write to it.
 //!
-//! Invariant: no call waits for ever for a lock. The task that holds it may have set that call aside
-//! to await this one.
+//! Invariant: no call waits for a lock without end. The task that holds the lock may have stopped
+//! polling its call in order to await this one.
 
 use super::canonical_key::CanonicalKey;
 use crate::model::TableName;
@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest wait for a lock: many requests end within it. After it, the ETag alone decides.
+/// The longest wait for a lock, in which many requests end. After it, the ETag alone decides.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What all clones of a [`Tables`](crate::Tables) share.
@@ -30,7 +30,8 @@ impl Connection {
         Self { store, write_locks: KeyedLock::new(1) }
     }
 
-    /// Waits until no other call reads the entity to write it; `None` after [`MAX_WAIT`].
+    /// Waits until no other call is between its read and its write of the entity. Returns `None` after
+    /// [`MAX_WAIT`].
     pub(crate) async fn write_lock(
         &self,
         table: &TableName,

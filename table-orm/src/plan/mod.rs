@@ -1,14 +1,35 @@
-//! What a call will send, and what sends it.
+//! The requests of a call as values.
 //!
 //! A read or write on a [`Repo`](crate::Repo) returns a value that sends nothing by itself. `.plan()`
-//! shows its requests as a [`Plan`], `.await` or a last method sends them.
+//! returns its requests as a [`Plan`]; `.await` or a last method sends them.
+//!
+//! ```
+//! # use table_orm::{TableEntity, Tables};
+//! #[derive(TableEntity)]
+//! #[table(name = "runners", partition = "{race}")]
+//! #[row(by_bib, key = "BIB:{bib:05}")]
+//! #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+//! struct Runner { race: String, bib: u32, age: u8 }
+//!
+//! # fn main() -> table_orm::Result<()> {
+//! let runners = Tables::in_memory()?.repo::<Runner>();
+//! let runner = Runner { race: "Boston".into(), bib: 7, age: 55 };
+//! let plan = runners.insert(&runner).plan()?;
+//! assert_eq!(plan.to_string(), r#"
+//! entity group transaction on `runners`
+//!   PartitionKey  "Boston"
+//!    0 insert            "BIB:00007"
+//!    1 insert            "AGE:055__00007"
+//! "#.trim());
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! Invariants:
-//! - A call builds each request once: as a [`RowQuery`], a [`Batch`], or a read and the write that it
-//!   decides. The plan lists these values, and the table client sends these values. Nothing else
-//!   decides what is sent.
-//! - Only this module hands requests about rows to a store, but for scans, which read by pages of
-//!   their own.
+//! - A call builds each request once: as a [`RowQuery`], as a [`Batch`], or as a read and the write that
+//!   depends on it. The plan lists these values, and the table client sends the same values.
+//! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
+//!   themselves.
 
 mod canonical_key;
 mod changes;

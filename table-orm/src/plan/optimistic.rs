@@ -1,11 +1,11 @@
 //! Read, decide, write under the version that was read.
 //!
 //! Invariants:
-//! - Nothing is written over a version that the decision has not seen.
-//! - When another writer came between, the row is read and decided on again, up to a given number
-//!   of attempts.
-//! - Of the calls of one connection, no call comes between the read and the write of another of the
-//!   same entity. A call takes that lock before it sends anything, and takes one at most, so no two
+//! - A write never replaces a version that its decision has not seen.
+//! - When another writer changed the row in between, the call starts again with a read, up to a given
+//!   number of attempts.
+//! - Calls of one connection do not overlap on one entity: from its read to its write, a call holds the
+//!   entity's lock. A call takes its lock before it sends anything, and holds at most one lock, so no two
 //!   calls wait for each other.
 
 use super::canonical_key::CanonicalKey;
@@ -18,23 +18,24 @@ use crate::model::ETag;
 use crate::query::RowQuery;
 use crate::store::Batch;
 
-/// How many times a write that reads first is tried when other writers come between, unless the
-/// call sets another number. Calls of one [`Tables`](crate::Tables) and its clones wait for each
-/// other, so only writers from elsewhere come between.
+/// The most attempts of a write that reads first, unless the call sets another number.
+///
+/// An attempt fails when another writer changes the entity between the read and the write. Calls of one
+/// [`Tables`](crate::Tables) and its clones wait for each other, so this takes writers elsewhere.
 pub const MAX_ATTEMPTS: usize = 8;
 
-/// A write of one entity that is decided by what is stored.
+/// A write of one entity whose operations depend on what is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct OptimisticWrite {
     key: CanonicalKey,
-    /// The point query of the canonical row.
+    /// The point query for the canonical row.
     query: RowQuery,
-    /// The rows to insert where nothing is stored; `None` makes that an error.
+    /// The rows to insert when nothing is stored; with `None`, the write fails then.
     absent: Option<EntityRows>,
     attempts: usize,
 }
 
-/// What to write over the rows that were read.
+/// The operations over the rows that were read.
 pub(crate) struct Decision {
     /// The operations; empty when nothing changes.
     pub batch: Batch,
@@ -42,13 +43,13 @@ pub(crate) struct Decision {
     pub canonical: Option<EntityRow>,
 }
 
-/// What an optimistic write read and wrote.
+/// The entity that an optimistic write read, and the row that it wrote.
 pub(crate) struct Outcome<E> {
-    /// The entity as it was read and then decided on; `None` where nothing was stored.
+    /// The entity as it was read and then changed; `None` when nothing was stored.
     pub loaded: Option<Loaded<E>>,
     /// The canonical row afterwards; `None` when it was deleted.
     pub canonical: Option<EntityRow>,
-    /// Its version, where the store returned it.
+    /// Its version, if the store returned it.
     pub etag: Option<ETag>,
 }
 
@@ -77,7 +78,7 @@ impl OptimisticWrite {
         Plan { steps: vec![Step::read(self.query.clone()), changes] }
     }
 
-    /// Reads the canonical row, and writes what `decide` makes of it under its ETag.
+    /// Reads the canonical row, and sends what `decide` returns, under the ETag that was read.
     pub async fn run<E: TableEntity, X: From<Error>>(
         &self,
         client: &TableClient,
@@ -119,11 +120,11 @@ impl OptimisticWrite {
         Ok(Decision { batch: insert_all(rows), canonical })
     }
 
-    /// Whether another writer came between the read and the write.
+    /// Whether another writer changed the entity between the read and the write.
     fn is_retryable<E>(&self, error: &Error, read: &Option<Loaded<E>>) -> bool {
         match error {
             Error::Conflict(_) | Error::NotFound(_) => true,
-            // Any other row that exists is another entity's, and another attempt finds it again.
+            // Any other existing row belongs to another entity, and another attempt would find it again.
             Error::AlreadyExists(rejection) => {
                 read.is_none() && rejection.row_key == self.key.row_key
             }

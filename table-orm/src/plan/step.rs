@@ -6,7 +6,26 @@ use crate::store::{Batch, Operation};
 
 /// The requests of one call, in order.
 ///
-/// `Display` lists them with their query class, keys, filter and operations.
+/// `Display` lists them with their query class, keys, filter and operations, for a log or a test.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+/// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+/// # invoices.create_table().await?;
+/// let acme = invoices.list(Invoice::partition("acme").row().number_in(10..));
+/// let plan = acme.filter(|row| row.paid.eq(false)).plan()?;
+/// println!("{plan}");
+/// let text = plan.to_string();
+/// assert!(text.starts_with("row range query on `invoices`"));
+/// assert!(text.contains("RowKey ge '00010'") && text.contains("Paid eq false"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Plan {
@@ -14,25 +33,44 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
-/// One request of a plan, or several whose number the answer to an earlier one decides.
+/// One request of a plan, or several requests whose number the answer to an earlier one decides.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+/// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+/// # invoices.create_table().await?;
+/// use table_orm::plan::Step;
+/// let plan = invoices.get(Invoice::partition("acme").row().number(1)).plan()?;
+/// assert!(matches!(&plan.steps[..], [Step::Read { query, .. }] if query.filter.is_none()));
+/// let invoice = Invoice { customer: "acme".into(), number: 1, cents: 900, paid: false };
+/// let plan = invoices.insert(&invoice).plan()?;
+/// assert!(matches!(&plan.steps[..], [Step::Write { partition_key, .. }] if partition_key == "acme"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Reads rows; a query other than a point query repeats for each page.
+    /// A read of rows. Every query except a point query repeats for each page.
     Read {
         /// Keys, filter, projection.
         query: RowQuery,
         /// The most rows the call reads in all.
         limit: Option<usize>,
-        /// Why a scan is permitted.
+        /// The reason of the permit to scan.
         reason: Option<String>,
     },
-    /// Reads the canonical row of each entity that the step before found.
+    /// A point query for the canonical row of each entity that the step before found.
     ReadCanonical {
         /// The table.
         table: TableName,
     },
-    /// Writes one row.
+    /// A write of one row.
     Write {
         /// The table.
         table: TableName,
@@ -48,14 +86,14 @@ pub enum Step {
         /// The writes.
         batch: Batch,
     },
-    /// One transaction of the differences to the rows that were read, under their ETag. When
-    /// another writer comes between, the call starts again.
+    /// One transaction with the changes to the rows that were read, under their ETag. The call starts
+    /// again when another writer changed the rows in between.
     CommitChanges {
         /// The table.
         table: TableName,
-        /// What is written when nothing is stored; `None` when that is an error.
+        /// The writes when nothing is stored; with `None`, the call fails then.
         absent: Option<Batch>,
-        /// How many times it is tried.
+        /// The most attempts.
         attempts: usize,
     },
 }
@@ -66,7 +104,7 @@ impl Step {
         Self::Read { query, limit: None, reason: None }
     }
 
-    /// A write of one row, or of several in a transaction; `None` for no operations.
+    /// A write of one row, or a transaction of several; `None` for no operations.
     pub(crate) fn write(table: TableName, mut batch: Batch) -> Option<Self> {
         if batch.operations.len() > 1 {
             return Some(Self::Commit { table, batch });
@@ -89,15 +127,32 @@ impl From<Step> for Plan {
 }
 
 impl FromIterator<Self> for Plan {
-    /// The requests of several calls as those of one.
+    /// Joins the requests of several calls.
     fn from_iter<I: IntoIterator<Item = Self>>(plans: I) -> Self {
         Self { steps: plans.into_iter().flat_map(|plan| plan.steps).collect() }
     }
 }
 
 impl Plan {
-    /// Returns the writes that the call is sure to send, in order; writes that a read decides are
-    /// not among them.
+    /// Returns the writes that the call is sure to send, in order. Leaves out writes that depend on a read.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// let track = |number| Track { album: "Blue".into(), number, title: "-".into() };
+    /// let blue = tracks.transaction(Track::partition("Blue")).insert(&track(1)).insert(&track(2));
+    /// let plan = blue.plan()?;
+    /// let keys: Vec<_> = plan.operations().map(|operation| operation.row_key.as_str()).collect();
+    /// assert_eq!(keys, ["01", "02"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.steps.iter().flat_map(|step| match step {
             Step::Write { operation, .. } => std::slice::from_ref(operation),
@@ -107,6 +162,25 @@ impl Plan {
     }
 
     /// Returns the costliest query class among the reads; `None` when the call only writes.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// use table_orm::query::QueryClass;
+    /// let blue = Track::partition("Blue");
+    /// let point = tracks.get(blue.row().number(1)).plan()?;
+    /// assert_eq!(point.class(), Some(QueryClass::Point));
+    /// let some = tracks.list(blue.row().number_in(..5)).plan()?;
+    /// assert_eq!(some.class(), Some(QueryClass::RowRange));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn class(&self) -> Option<QueryClass> {
         self.steps

@@ -1,4 +1,4 @@
-//! A table of a store, and the way its answers become the errors of calls.
+//! A table of a store, and the conversion of its answers into the errors of calls.
 
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
@@ -20,14 +20,14 @@ pub(crate) struct TableClient {
     pub context: EntityContext,
 }
 
-/// The entity type that rows are written for, by which a refusal tells whose row it was.
+/// The entity type that rows are written for. An error names it and its rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntityContext {
     /// Its name.
     pub entity: &'static str,
-    /// By which a refused insert is told from another entity's attribute.
+    /// The guard rows, which identify an insert that failed on a unique value of another entity.
     guards: &'static [GuardTemplate],
-    /// Its rows other than the canonical one.
+    /// The name of the index row that a RowKey belongs to.
     index_row: fn(&str) -> Option<&'static str>,
 }
 
@@ -37,12 +37,12 @@ impl EntityContext {
         Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E> }
     }
 
-    /// No type whose rows are known.
+    /// A type whose rows are not known.
     pub const fn untyped(entity: &'static str) -> Self {
         Self { entity, guards: &[], index_row: |_| None }
     }
 
-    /// The error of one of its operations.
+    /// Adds the entity and its row to the error of an operation.
     pub fn attribute(self, error: Error) -> Error {
         error.of_entity(self.entity, self.index_row).guarded_by(self.guards)
     }
@@ -56,32 +56,32 @@ fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
 }
 
 impl TableClient {
-    /// That table, on behalf of `E`.
+    /// A table, on behalf of `E`.
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
         Self { connection, table, context: EntityContext::of::<E>() }
     }
 
-    /// The store behind the pointer: the pointer is a store too, one that boxes each future again.
+    /// The store behind the pointer. The pointer is a store too, but boxes each future again.
     pub fn store(&self) -> &dyn Store {
         &*self.connection.store
     }
 
-    /// A query of these keys in this table.
+    /// A query for these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)
     }
 
-    /// That table, on behalf of tools that know no entity of it.
+    /// A table, on behalf of tools that do not know its entities.
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
         Self { connection, table, context: EntityContext::untyped(entity) }
     }
 
-    /// A point query of that row in this table, for a reader that knows the types.
+    /// A point query for a row of this table, for a reader that knows the types.
     pub fn point(&self, key: &CanonicalKey) -> RowQuery {
         self.query(key.range())
     }
 
-    /// Sends a point query: one request, one row. `None` when there is no such row.
+    /// Sends a point query: one request, one row. `None` when the row does not exist.
     pub async fn row(&self, query: &RowQuery) -> Result<Option<StoredRow>> {
         let KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) } =
             &query.keys
@@ -107,7 +107,7 @@ impl TableClient {
         self.row(&RowQuery { metadata: Metadata::Minimal, ..query }).await
     }
 
-    /// One page of a query.
+    /// Reads one page of a query.
     pub async fn page(&self, query: &RowQuery) -> Result<Page> {
         let comparisons = query.comparisons();
         if comparisons > MAX_COMPARISONS {
@@ -121,12 +121,12 @@ impl TableClient {
         page.map_err(|cause| self.rejected(partition_key, "", None, cause))
     }
 
-    /// Writes all operations or none: one write, or an entity group transaction. Returns the new
+    /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
     /// ETags in order.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         self.check_count(&batch)?;
         let partition_key = batch.partition_key.clone();
-        // For an error; the row keys one behind the other, which costs less than a text for each.
+        // For an error: one text of all row keys, which costs less than a text for each.
         let mut row_keys = String::new();
         let rows: Vec<_> = batch
             .operations
@@ -154,8 +154,8 @@ impl TableClient {
         })
     }
 
-    /// As [`send`](Self::send), but an index row that is to be deleted may be gone already: an
-    /// entity that was written before it had that index has none. The canonical row must be there.
+    /// Does the same as [`send`](Self::send), but accepts that an index row to delete does not exist: an
+    /// entity stored before its type had that row has none. The canonical row must exist.
     pub async fn send_changes(&self, batch: Batch, canonical: &str) -> Result<Vec<Option<ETag>>> {
         let may_be_gone = |operation: &Operation| {
             operation.action == Action::Delete(IfMatch::Any) && operation.row_key != canonical
@@ -190,32 +190,33 @@ impl TableClient {
         }
     }
 
-    /// Fails before the store does, with a text that speaks of an entity's rows.
+    /// Fails before the store does, with a text about the rows of an entity.
     fn check_count(&self, batch: &Batch) -> Result<()> {
         let operations = batch.operations.len();
         if operations <= MAX_TRANSACTION_OPERATIONS {
             return Ok(());
         }
         let message = format!(
-            "the rows that are written together take {operations} operations, two for each row that \
-             moves; one entity group transaction takes {MAX_TRANSACTION_OPERATIONS}"
+            "the write needs {operations} operations, two for each row whose key changes; an entity \
+             group transaction takes at most {MAX_TRANSACTION_OPERATIONS}"
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
         Err(self.rejected(&batch.partition_key, "", None, cause))
     }
 
-    /// The version of a row that was written, which every store returns.
+    /// The version of a written row. Fails when the store did not return it, which every store must.
     pub(crate) fn version(&self, key: &CanonicalKey, etag: Option<ETag>) -> Result<ETag> {
         etag.ok_or_else(|| {
-            let message = "the row was written, but the answer has no ETag: load it again";
+            let message =
+                "the row was written, but the store returned no ETag; load the entity again";
             let cause = StoreError::new(ErrorCode::NO_ANSWER, message);
             self.rejected(&key.partition_key, &key.row_key, None, cause)
         })
     }
 
-    /// The service's 404 for an update of a row that is not there.
+    /// The service's 404 for an update of a row that does not exist.
     pub fn not_found(&self, partition_key: &str, row_key: &str) -> Error {
-        let cause = StoreError::new(ErrorCode::RESOURCE_NOT_FOUND, "there is no such row");
+        let cause = StoreError::new(ErrorCode::RESOURCE_NOT_FOUND, "the row does not exist");
         self.rejected(partition_key, row_key, None, cause)
     }
 
@@ -223,7 +224,7 @@ impl TableClient {
     pub fn changed(&self, partition_key: &str, row_key: &str) -> Error {
         let cause = StoreError::new(
             ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
-            "the row has another version than the one asked for",
+            "the stored row has another version than the given ETag",
         );
         self.rejected(partition_key, row_key, None, cause)
     }
@@ -253,7 +254,7 @@ mod tests {
     use crate::embedded::EmbeddedStore;
 
     #[tokio::test]
-    async fn more_operations_than_a_transaction_takes_are_refused_before_they_are_sent() {
+    async fn too_many_operations_fail_before_they_are_sent() {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
         let connection = Arc::new(Connection::new(store));
         let client = TableClient::untyped(connection, TableName::new("orders").unwrap(), "Order");

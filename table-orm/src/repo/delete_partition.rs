@@ -1,7 +1,7 @@
-//! The end of a partition: every entity of one type in it, wherever its row is.
+//! Deletes of every entity of one type in a partition.
 //!
-//! Invariant: a canonical row is deleted under its own key, in the version that was read, whatever
-//! key its properties make.
+//! Invariant: a canonical row is deleted under the key that it is stored under and in the version that
+//! was read, even if its properties make another key.
 
 use super::Repo;
 use super::bulk::{BatchPolicy, Bulk, BulkProgress};
@@ -20,17 +20,41 @@ use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
-    /// Deletes every entity of this type in a partition: reads its canonical rows page by page and
-    /// deletes the entities of a page in as few transactions as they need.
+    /// Deletes every entity of this type in a partition. Returns the counts of what it deleted.
     ///
-    /// A row whose properties make another key, which `load` refuses, is deleted where it stands,
-    /// with the index rows that its properties tell of. If it had others, they are orphans then,
-    /// which [`verify`](Self::verify) finds and [`repair`](Self::repair) deletes.
+    /// Reads the canonical rows page by page, 1000 a request, and deletes the entities of each page in
+    /// transactions of at most 100 operations. Rows of other types stay.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # for bib in [7, 8] {
+    /// #     runners.insert(&Runner { race: "Boston".into(), bib, age: 40, city: None }).await?;
+    /// # }
+    /// let boston = Runner::partition("Boston");
+    /// let deleted = runners.delete_partition(&boston).await?;
+    /// assert_eq!((deleted.entities, deleted.rows), (2, 4));
+    /// assert!(!runners.list(&boston).exists().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A canonical row whose properties make another key, which `load` rejects, is deleted too, with the index
+    /// rows that its properties make. Its other index rows become orphans, which [`verify`](Self::verify)
+    /// finds and [`repair`](Self::repair) deletes.
     ///
     /// # Errors
-    /// With the first failure. What was deleted before it stays deleted, and the call can be made
-    /// again. A row that cannot be read is a failure, for it may be of another type: delete it with
-    /// the untyped calls of [`Tables::table`](crate::Tables::table), or keep it.
+    /// Fails with the first error. What was deleted before stays deleted, and the call can be repeated. A row
+    /// that cannot be read fails the call, because it may be of another type: delete it with the untyped calls
+    /// of [`Tables::table`](crate::Tables::table), or keep it.
     pub fn delete_partition<Q>(&self, partition: Q) -> DeletePartition<E>
     where
         Q: WholePartition,
@@ -43,7 +67,23 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// A `delete_partition`: `.await` sends it, `.plan()` shows what it reads.
+/// A delete of a partition: `.await` sends it, `.plan()` shows what it reads.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+/// # struct Note { owner: String, id: u32, text: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let notes = Tables::in_memory()?.repo::<Note>();
+/// # notes.create_table().await?;
+/// let delete = notes.delete_partition(Note::partition("ann"));
+/// assert!(delete.plan()?.to_string().contains("PartitionKey eq 'ann'"));
+/// assert_eq!(delete.await?.entities, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct DeletePartition<E> {
@@ -53,7 +93,8 @@ pub struct DeletePartition<E> {
 }
 
 impl<E: TableEntity + 'static> DeletePartition<E> {
-    /// Returns what it will read; what it deletes is decided by that.
+    /// Returns the first request for the canonical rows, without sending it. The answer decides what is
+    /// deleted.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
@@ -91,7 +132,7 @@ impl<E: TableEntity + 'static> IntoFuture for DeletePartition<E> {
     }
 }
 
-/// What deletes the entity of a canonical row; `None` for a row of another kind.
+/// The deletion of the entity of a canonical row; `None` for a row of another kind.
 fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     let canonical = canonical::<E>();
     let Found { partition_key, row_key, etag, .. } = Found::read(json)?;
@@ -100,7 +141,7 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     }
     let entity = read_row::<E>(canonical, json)?;
     let guard = IfMatch::ETag(etag);
-    // If it makes no key, or one of another partition, it has no copies here.
+    // An entity that makes no key, or one of another partition, has no copies here.
     let made = EntityRows::of(&entity).ok().filter(|made| made.partition_key == partition_key);
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
     let own = EntityRow { index: canonical, row_key, body: Bytes::new() };

@@ -11,6 +11,24 @@ use crate::query::Filter;
 use std::borrow::Cow;
 
 /// A query of untyped rows. One of the last methods sends it.
+///
+/// ```
+/// # use table_orm::{DynamicEntity, TableName, Tables};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tables = Tables::in_memory()?;
+/// # let name = TableName::new("songs")?;
+/// # tables.create(&name).await?;
+/// # let songs = tables.table(name);
+/// for (key, seconds) in [("01", 213), ("02", 182)] {
+///     songs.insert(&DynamicEntity::new("Blue", key).with("Seconds", seconds)).await?;
+/// }
+/// let blue = songs.list("Blue", ..).select(["Seconds"]).take(1);
+/// assert!(blue.plan()?.to_string().contains("PartitionKey,RowKey,Timestamp,Seconds"));
+/// assert_eq!(blue.one().await?.row_key, "01");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
 #[derive(Debug, Clone)]
 pub struct DynamicList {
@@ -18,7 +36,25 @@ pub struct DynamicList {
 }
 
 impl DynamicList {
-    /// Keeps the rows that meet a condition. Two filters must both hold.
+    /// Keeps the rows that meet a condition. A second filter must hold as well.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// use table_orm::query::{Comparison, Filter};
+    /// for (key, seconds) in [("01", 213), ("02", 182)] {
+    ///     songs.insert(&DynamicEntity::new("Blue", key).with("Seconds", seconds)).await?;
+    /// }
+    /// let long = Filter::compare("Seconds", Comparison::Greater, 200);
+    /// assert_eq!(songs.list("Blue", ..).filter(long).one().await?.row_key, "01");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn filter(self, filter: Filter) -> Self {
         Self { listing: self.listing.filter(Ok(filter)) }
     }
@@ -36,8 +72,8 @@ impl DynamicList {
         self
     }
 
-    /// Leaves out rows that cannot be read, such as one whose value is not of the type that it
-    /// states, as [`List::skip_unreadable`](super::List::skip_unreadable) does.
+    /// Leaves out rows that cannot be read, as [`List::skip_unreadable`](super::List::skip_unreadable) does.
+    /// An example is a row whose value does not match the type that it states.
     pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
         Self { listing: self.listing.skip_unreadable(on_skip) }
     }
@@ -47,18 +83,18 @@ impl DynamicList {
         Self { listing: self.listing.take(rows) }
     }
 
-    /// Returns whether there is any row: reads one, without its properties.
+    /// Returns whether the query matches a row: reads one row, without its properties.
     ///
     /// # Errors
-    /// As [`count`](Self::count).
+    /// When the store rejects the request.
     pub async fn exists(self) -> Result<bool> {
         Ok(self.take(1).count().await? > 0)
     }
 
-    /// Returns the number of rows: reads all of them, without their properties.
+    /// Returns the number of rows. Reads all of them without their properties, 1000 a request.
     ///
     /// # Errors
-    /// When the store refuses a request.
+    /// When the store rejects a request.
     pub async fn count(mut self) -> Result<usize> {
         self.listing.query = self.listing.query.map(reading::<RowHead>);
         self.listing.pages(PageReader::<RowHead>::each(0), None).count().await

@@ -1,4 +1,4 @@
-//! Point queries.
+//! Point queries: one row by its complete key.
 
 use super::Repo;
 use crate::entity::{CompleteKey, FromRow, Query, ReadRow, Row, RowOf, TableEntity, read_row};
@@ -14,18 +14,45 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The most point queries that one `get_many` has under way.
+/// The most requests that one `get_many`, `list_many` or `load` has in flight.
 pub const MAX_PARALLEL_GETS: usize = 16;
 
 impl<E: TableEntity> Repo<E> {
-    /// Reads the entity in the row of a complete key, or returns `None`. One request, one row.
+    /// Reads the entity in the row of a complete key. Returns `None` when the row does not exist. One
+    /// request, one row.
     ///
-    /// The key may be of any row that holds the whole entity.
+    /// The key may be that of any row that stores the whole entity.
     ///
-    /// The row's properties are not compared with its key: where another program has written a row
-    /// whose properties make another key, this returns the entity of that other key. `load` refuses
-    /// such rows; see [rows that others
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55, city: None }).await?;
+    /// let boston = Runner::partition("Boston");
+    /// let runner = runners.get(boston.by_bib().bib(7)).await?;
+    /// assert_eq!(runner.map(|runner| runner.age), Some(55));
+    /// // The copy that sorts by age stores the whole entity too.
+    /// assert!(runners.get(boston.by_age().age(55).bib(7)).await?.is_some());
+    /// assert!(runners.get(boston.by_bib().bib(8)).await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// `get` does not compare the row's properties with its key. If another program wrote a row whose
+    /// properties make another key, `get` returns the entity of that other key. [`load`](Self::load)
+    /// fails on such a row; see [rows that others
     /// wrote](crate::guide::run::out_of_step#a-key-that-the-properties-do-not-make).
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values, the store rejects the request, or the row cannot be read
+    /// as `E`.
     pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
     where
         Q: CompleteKey,
@@ -34,7 +61,30 @@ impl<E: TableEntity> Repo<E> {
         Get::new(self.client.clone(), key.into_keys())
     }
 
-    /// Sends many point queries, at most 16 at a time. Returns the answers in the order of the keys.
+    /// Reads the entities of many complete keys: one request for each key, at most 16 in flight. Returns
+    /// the answers in the order of the keys, `None` for a row that does not exist.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # tracks.insert(&Track { album: "Kind of Blue".into(), number: 1, title: "So What".into() }).await?;
+    /// let keys = [1, 2].map(|number| Track::partition("Kind of Blue").row().number(number));
+    /// let found = tracks.get_many(keys).await?;
+    /// assert_eq!(found[0].as_ref().map(|track| track.title.as_str()), Some("So What"));
+    /// assert_eq!(found[1], None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values; nothing is sent then. Fails with the first request that
+    /// the store rejects, and the first row that cannot be read.
     pub fn get_many<Q>(&self, keys: impl IntoIterator<Item = Q>) -> GetMany<Q::Row, E>
     where
         Q: CompleteKey,
@@ -46,10 +96,26 @@ impl<E: TableEntity> Repo<E> {
 }
 
 /// A point query: `.await` sends it, `.plan()` shows it.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+/// # struct Track { album: String, number: u8, title: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tracks = Tables::in_memory()?.repo::<Track>();
+/// # tracks.create_table().await?;
+/// let get = tracks.get(Track::partition("Blue Train").row().number(1));
+/// assert!(get.plan()?.to_string().contains(r#"RowKey        "01""#));
+/// assert_eq!(get.await?, None);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Get<R, T> {
-    /// What to send, until it is sent.
+    /// The request, until it is sent.
     query: Option<(TableClient, Result<KeyRange, KeyError>)>,
     row: PhantomData<fn() -> R>,
     answer: Answer<Option<T>>,
@@ -60,15 +126,35 @@ impl<R: Row, T> Get<R, T> {
         Self { query: Some((client, keys)), row: PhantomData, answer: Answer(None) }
     }
 
-    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`: fields that the row
-    /// stores from its properties, others from its keys.
+    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`. Fields that the row stores
+    /// come from its properties, the others from its keys.
+    ///
+    /// ```
+    /// # use table_orm::{Projection, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[derive(Debug, PartialEq, Projection)]
+    /// # #[projection(of = Track)]
+    /// # struct Title { title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # tracks.insert(&Track { album: "Blue Train".into(), number: 1, title: "Blue Train".into() }).await?;
+    /// // `Title` is a projection of the field `title`.
+    /// let get = tracks.get(Track::partition("Blue Train").row().number(1)).project::<Title>();
+    /// assert_eq!(get.await?, Some(Title { title: "Blue Train".into() }));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn project<P: FromRow<R>>(self) -> Get<R, P> {
         Get { query: self.query, row: PhantomData, answer: Answer(None) }
     }
 }
 
 impl<R: Row, T: FromRow<R>> Get<R, T> {
-    /// Returns what it will send.
+    /// Returns the request that it will send, without sending it.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
@@ -78,7 +164,7 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     }
 }
 
-// A future by itself: for `IntoFuture`, rustc would not say that the row lacks some of `T`.
+// A future by itself: with `IntoFuture`, rustc would not report which field of `T` the row lacks.
 impl<R: Row + 'static, T: FromRow<R> + 'static> Future for Get<R, T> {
     type Output = Result<Option<T>>;
 
@@ -94,7 +180,7 @@ impl<R: Row + 'static, T: FromRow<R> + 'static> Future for Get<R, T> {
     }
 }
 
-/// An answer that is asked for when it is first polled.
+/// An answer whose request is sent at the first poll.
 struct Answer<T>(Option<BoxFuture<'static, Result<T>>>);
 
 impl<T> Answer<T> {
@@ -109,11 +195,11 @@ impl<T> Answer<T> {
 
 impl<T> fmt::Debug for Answer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "asked for" } else { "not asked for" })
+        f.write_str(if self.0.is_some() { "sent" } else { "not sent" })
     }
 }
 
-/// The query, of the properties that a `T` is made of.
+/// The query, limited to the properties that a `T` is read from.
 pub(super) fn reading<T: ReadRow>(query: RowQuery) -> RowQuery {
     let select = T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect());
     RowQuery { select, metadata: T::METADATA, ..query }
@@ -130,8 +216,24 @@ where
     }
 }
 
-/// Many point queries, at most 16 at a time: `.await` sends them and returns the answers in the
-/// order of the keys.
+/// Many point queries: `.await` sends them, at most 16 at a time, `.plan()` shows them.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+/// # struct Track { album: String, number: u8, title: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tracks = Tables::in_memory()?.repo::<Track>();
+/// # tracks.create_table().await?;
+/// let keys = (1..=20).map(|number| Track::partition("Giant Steps").row().number(number));
+/// let found = tracks.get_many(keys);
+/// assert_eq!(found.plan()?.steps.len(), 20);
+/// assert!(found.await?.iter().all(Option::is_none));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct GetMany<R, T> {
@@ -148,7 +250,7 @@ impl<R: Row, T> GetMany<R, T> {
 }
 
 impl<R: Row, T: FromRow<R>> GetMany<R, T> {
-    /// Returns what it will send.
+    /// Returns the requests that it will send, in the order of the keys, without sending them.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
@@ -166,7 +268,7 @@ impl<R: Row + 'static, T: FromRow<R> + Send + 'static> Future for GetMany<R, T> 
         answers.poll(context, || {
             let (client, keys) = (client.clone(), std::mem::take(keys));
             Box::pin(async move {
-                // All keys first: a bad one is an error before anything is sent.
+                // All keys first: an invalid key fails the call before anything is sent.
                 let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
                 stream::iter(keys)
                     .map(|keys| read_point::<R, T>(&client, keys))

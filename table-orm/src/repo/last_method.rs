@@ -1,18 +1,19 @@
-//! What `.await` says of a query that one of its last methods sends.
+//! The compile error for `.await` on a query that a last method sends.
 
 use super::list::List;
 use super::union::UnionList;
 use std::marker::PhantomData;
 
-/// `.await` by itself. Not the list, of which rustc would say no more than that it is no future.
+/// `.await` as a type of its own. For the list type itself, rustc would only say that it is not a
+/// future.
 pub struct Await<T>(PhantomData<T>);
 
-/// Implemented by nothing: a list or scan can be read in several ways, of which `.await` tells none.
+/// Implemented by no type: a list or scan can be read in several ways, and `.await` chooses none.
 #[diagnostic::on_unimplemented(
-    message = "a list or scan is not sent by `.await`, but by its last method",
-    label = "nothing says how to read it",
-    note = "write `.collect().await` for all rows, or `.first()`, `.one()`, `.count()`; `.stream()` \
-            and `.pages(n)` read it piece by piece"
+    message = "a list or scan cannot be awaited without a last method",
+    label = "no method says how to read the rows",
+    note = "use `.collect().await` for all rows, or `.first()`, `.one()`, `.count()`; `.stream()` \
+            and `.pages(n)` read piece by piece"
 )]
 pub trait ReadsLists {}
 

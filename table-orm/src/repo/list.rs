@@ -13,9 +13,35 @@ use crate::query::Condition;
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
-    /// The rows of a query in one partition. At most 1000 rows a request.
+    /// Reads the rows of a query in one partition: one request for each 1000 rows, in key order.
     ///
-    /// As in [`get`](Self::get), properties are not compared with keys.
+    /// Choose what to read with a last method of [`List`], such as [`collect`](List::collect),
+    /// [`stream`](List::stream), [`first`](List::first) or [`count`](List::count).
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # for (bib, age) in [(7, 55), (8, 30), (9, 51)] {
+    /// #     runners.insert(&Runner { race: "Boston".into(), bib, age, city: None }).await?;
+    /// # }
+    /// let boston = Runner::partition("Boston");
+    /// assert_eq!(runners.list(&boston).count().await?, 3);
+    /// let fifties = runners.list(boston.by_age().age_in(50..60)).collect().await?;
+    /// let bibs: Vec<_> = fifties.iter().map(|runner| runner.bib).collect();
+    /// assert_eq!(bibs, [9, 7]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// As [`get`](Self::get), it does not compare properties with keys.
     pub fn list<Q>(&self, query: Q) -> List<Q::Row, Q::Class, E>
     where
         Q: Query,
@@ -29,6 +55,31 @@ impl<E: TableEntity> Repo<E> {
 /// A query of rows of kind `R`, of class `C`, read as `T`. One of the last methods sends it.
 ///
 /// Rows come in the service's order: PartitionKey, then RowKey, by UTF-16 code unit.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+/// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let readings = Tables::in_memory()?.repo::<Reading>();
+/// # readings.create_table().await?;
+/// # for minute in 0..5 {
+/// #     readings.insert(&Reading { sensor: "roof".into(), minute, celsius: 20.0 }).await?;
+/// # }
+/// let roof = readings.list(Reading::partition("roof"));
+/// assert!(roof.clone().exists().await?);
+/// assert_eq!(roof.clone().first().await?.map(|reading| reading.minute), Some(0));
+/// let mut rows = roof.filter(|row| row.celsius.gt(15.0)).take(3).stream();
+/// let mut minutes = Vec::new();
+/// while let Some(reading) = rows.next().await? {
+///     minutes.push(reading.minute);
+/// }
+/// assert_eq!(minutes, [0, 1, 2]);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
 #[derive(Debug)]
 pub struct List<R, C, T> {
@@ -53,10 +104,29 @@ impl<R: Row, C, T> List<R, C, T> {
         List { listing: self.listing, read: PhantomData }
     }
 
-    /// Keeps the rows that meet a condition on their properties. The store evaluates it on every
-    /// row in the range, so a filter saves transfer, not reading. Two filters must both hold.
+    /// Keeps the rows that meet a condition on their properties. A second filter must hold as well.
     ///
-    /// A row that lacks a compared property does not match.
+    /// The store evaluates the condition on every row in the range, so a filter saves transfer, but not
+    /// reading. A row that lacks a compared property does not match.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// # for (number, paid) in [(1, true), (2, false), (3, false)] {
+    /// #     invoices.insert(&Invoice { customer: "acme".into(), number, cents: 900, paid }).await?;
+    /// # }
+    /// let acme = invoices.list(Invoice::partition("acme"));
+    /// let due = acme.filter(|row| row.paid.eq(false)).filter(|row| row.number.gt(2));
+    /// assert_eq!(due.one().await?.number, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
         let entity = self.listing.client.context.entity;
         let condition = condition(R::COLUMNS).0.map_err(|(property, fault)| {
@@ -71,20 +141,41 @@ impl<R: Row, C, T> List<R, C, T> {
         self.map(|listing| listing.filter(condition))
     }
 
-    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`: fields that the row
-    /// stores from its properties, others from its keys.
+    /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`. Fields that the row stores
+    /// come from its properties, the others from its keys.
+    ///
+    /// ```
+    /// # use table_orm::{Projection, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[derive(Debug, PartialEq, Projection)]
+    /// # #[projection(of = Invoice)]
+    /// # struct Amount { number: u32, cents: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// # invoices.insert(&Invoice { customer: "acme".into(), number: 1, cents: 900, paid: true }).await?;
+    /// // `Amount` is a projection of the fields `number` and `cents`.
+    /// let amounts = invoices.list(Invoice::partition("acme")).project::<Amount>();
+    /// assert_eq!(amounts.collect().await?, [Amount { number: 1, cents: 900 }]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn project<P: FromRow<R>>(self) -> List<R, C, P> {
         self.cast()
     }
 
     /// Leaves out rows that cannot be read, and calls `on_skip` with the key and the fault of each.
-    /// Without it the first such row is an error, and the end.
+    /// By default the first such row fails the call.
     ///
-    /// For rows that other programs wrote: a property that is missing, a code that no variant has.
-    /// Pages that read well cost nothing more. [`take`](Self::take), [`first`](Self::first) and
-    /// [`one`](Self::one) mean rows that can be read; a page of [`pages`](Self::pages) holds fewer
-    /// than it was asked for, even none, and is not the last for that. [`count`](Self::count) and
-    /// [`exists`](Self::exists) read no properties: they count all rows.
+    /// Use it for rows that other programs wrote: a property is missing, or an enum has no variant of
+    /// the stored code. It sends no further requests for pages without such rows.
+    /// [`take`](Self::take), [`first`](Self::first) and [`one`](Self::one) count readable rows only. A
+    /// page of [`pages`](Self::pages) may hold fewer rows than its size, or no row, and not be the
+    /// last. [`count`](Self::count) and [`exists`](Self::exists) read no properties, so they count
+    /// unreadable rows too.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -102,7 +193,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// # let tables = Tables::in_memory()?;
     /// # let orders = tables.repo::<Order>();
     /// # orders.create_table().await?;
-    /// // Another program knows one more state.
+    /// // Another program writes a state that `State` does not have.
     /// let rows = tables.table(orders.table().clone());
     /// for (id, state) in [(1, "open"), (2, "lost"), (3, "done")] {
     ///     let row = DynamicEntity::new("A", format!("{id:05}"));
@@ -130,15 +221,50 @@ impl<R: Row, C, T> List<R, C, T> {
         self.map(|listing| listing.skipping(skip))
     }
 
-    /// Reads at most `rows` rows in all.
+    /// Reads at most `rows` rows in all, and asks the store for no more.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # for number in 1..=9 {
+    /// #     tracks.insert(&Track { album: "Blue".into(), number, title: "-".into() }).await?;
+    /// # }
+    /// let two = tracks.list(Track::partition("Blue")).take(2);
+    /// assert!(two.plan()?.to_string().contains("$top          2"));
+    /// assert_eq!(two.collect().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn take(self, rows: usize) -> Self {
         self.map(|listing| listing.take(rows))
     }
 
-    /// Returns whether there is any row: reads one, without its properties.
+    /// Returns whether the query matches a row: reads one row, without its properties.
     ///
     /// # Errors
-    /// When a key or filter cannot hold one of the values, or the store refuses the request.
+    /// When a key or filter cannot hold one of the values, or the store rejects the request.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # tracks.insert(&Track { album: "Blue".into(), number: 1, title: "-".into() }).await?;
+    /// assert!(tracks.list(Track::partition("Blue")).exists().await?);
+    /// assert!(!tracks.list(Track::partition("Green")).exists().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn exists(self) -> Result<bool>
     where
         R: 'static,
@@ -146,10 +272,29 @@ impl<R: Row, C, T> List<R, C, T> {
         Ok(self.take(1).count().await? > 0)
     }
 
-    /// Returns the number of rows: reads all of them, without their properties.
+    /// Returns the number of rows. Reads all of them without their properties, 1000 a request.
     ///
     /// # Errors
-    /// When a key or filter cannot hold one of the values, or the store refuses a request.
+    /// When a key or filter cannot hold one of the values, or the store rejects a request.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # for number in 1..=9 {
+    /// #     tracks.insert(&Track { album: "Blue".into(), number, title: "-".into() }).await?;
+    /// # }
+    /// let blue = Track::partition("Blue");
+    /// assert_eq!(tracks.list(&blue).count().await?, 9);
+    /// assert_eq!(tracks.list(blue.row().number_in(..5)).count().await?, 4);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn count(self) -> Result<usize>
     where
         R: 'static,

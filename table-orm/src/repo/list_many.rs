@@ -14,7 +14,8 @@ use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 impl<E: TableEntity> Repo<E> {
-    /// Several queries of one kind, such as one for each shard of a load; at most 16 at a time.
+    /// Reads the rows of several queries of one kind, such as one for each shard. At most 16 queries
+    /// are in flight.
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};
@@ -35,7 +36,7 @@ impl<E: TableEntity> Repo<E> {
     /// let today = (0..100).map(|id| Event { day: 20_778, id, text: "started".into() });
     /// events.insert_many(today).await.all()?;
     ///
-    /// // One event: its shard is found from its id.
+    /// // One event: its shard follows from its id.
     /// let one = events.get(Event::partition(7, 20_778).row().id(7)).await?;
     /// assert_eq!(one.map(|event| event.id), Some(7));
     ///
@@ -58,16 +59,55 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// Several queries of rows of kind `R`, read as `T`: one list each, at most 16 under way at a time.
+/// Several queries of rows of kind `R`, read as `T`. At most 16 queries are in flight.
 ///
-/// Rows come query by query, in the order the queries were given, but for
-/// [`merge_by`](Self::merge_by).
+/// Rows come query by query, in the order of the queries, except with [`merge_by`](Self::merge_by).
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+/// # struct Track { album: String, number: u8, title: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tracks = Tables::in_memory()?.repo::<Track>();
+/// # tracks.create_table().await?;
+/// # for (album, number) in [("Blue", 1), ("Blue", 2), ("Hejira", 1)] {
+/// #     tracks.insert(&Track { album: album.into(), number, title: "-".into() }).await?;
+/// # }
+/// let both = || tracks.list_many(["Hejira", "Blue"].map(Track::partition));
+/// assert_eq!(both().count().await?, 3);
+/// let opening = both().take_each(1).collect().await?;
+/// let albums: Vec<_> = opening.iter().map(|track| track.album.as_str()).collect();
+/// assert_eq!(albums, ["Hejira", "Blue"]);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until `collect`, `stream`, `merge_by` or `count`"]
 #[derive(Debug)]
 pub struct ListMany<R, C, T>(Vec<List<R, C, T>>);
 
 impl<R: Row, C, T> ListMany<R, C, T> {
     /// Keeps the rows that meet a condition, as [`List::filter`] does.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// # for customer in ["acme", "init"] {
+    /// #     invoices.insert(&Invoice { customer: customer.into(), number: 1, cents: 900, paid: customer == "acme" }).await?;
+    /// # }
+    /// let both = invoices.list_many(["acme", "init"].map(Invoice::partition));
+    /// let due = both.filter(|row| row.paid.eq(false)).collect().await?;
+    /// assert_eq!(due[0].customer, "init");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn filter(self, condition: impl Fn(R::Columns) -> Condition) -> Self {
         Self(self.0.into_iter().map(|list| list.filter(&condition)).collect())
     }
@@ -88,10 +128,10 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         Self(self.0.into_iter().map(|list| list.take(rows)).collect())
     }
 
-    /// What each query will send.
+    /// Returns the first request of each query, without sending it.
     ///
     /// # Errors
-    /// A value that a key or filter cannot hold.
+    /// When a key or filter cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan>
     where
         T: FromRow<R>,
@@ -99,10 +139,11 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         self.0.iter().map(List::plan).collect()
     }
 
-    /// All rows.
+    /// Reads all rows.
     ///
     /// # Errors
-    /// A value that a key or filter cannot hold, the store's refusal, or a row that cannot be read.
+    /// When a key or filter cannot hold one of the values, the store rejects a request, or a row cannot be
+    /// read.
     pub fn collect(self) -> BoxFuture<'static, Result<Vec<T>>>
     where
         R: 'static,
@@ -116,7 +157,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         })
     }
 
-    /// The rows one after another, query by query, a page of at most 1000 in memory at a time.
+    /// Returns the rows one after another, query by query. Holds one page of at most 1000 rows in memory.
     #[must_use]
     pub fn stream(self) -> RowStream<T>
     where
@@ -127,9 +168,11 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         RowStream::new(stream::iter(self.0).flat_map(List::stream))
     }
 
-    /// The rows of all queries in one order, which each query has by itself: such as the latest of
-    /// a load that is spread over shards. Of each query a page of at most 1000 rows is in memory;
-    /// [`take_each`](Self::take_each) makes it as small as what is wanted.
+    /// Returns the rows of all queries in the order of `key`, such as the latest of all shards. Each
+    /// query must return its rows in that order. Equal rows come in the order of the queries.
+    ///
+    /// Holds one page of at most 1000 rows of each query in memory; [`take_each`](Self::take_each)
+    /// makes the pages smaller.
     ///
     /// ```
     /// use std::cmp::Reverse;
@@ -166,10 +209,10 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         merged(self.0.into_iter().map(List::stream).collect(), key)
     }
 
-    /// The number of rows: reads all of them, without their properties.
+    /// Returns the number of rows. Reads all of them without their properties.
     ///
     /// # Errors
-    /// A value that a key or filter cannot hold, or the store's refusal.
+    /// When a key or filter cannot hold one of the values, or the store rejects a request.
     pub async fn count(self) -> Result<usize>
     where
         R: 'static,

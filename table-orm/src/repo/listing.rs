@@ -1,6 +1,6 @@
-//! What all queries of many rows have in common, whatever they read their rows into.
+//! What all queries of many rows share, whatever type they read rows into.
 //!
-//! Invariant: a query that is asked for is the query that its plan shows.
+//! Invariant: a query sends the requests that its plan shows.
 
 use super::pages::{PageReader, Pages};
 use crate::entity::{Invalid, SkipUnreadable};
@@ -9,7 +9,7 @@ use crate::plan::TableClient;
 use crate::property::PropertyError;
 use crate::query::{Filter, RowQuery};
 
-/// A query of many rows, with what was asked for beside it.
+/// A query of many rows, with its limit and its treatment of unreadable rows.
 #[derive(Debug, Clone)]
 pub(super) struct Listing {
     pub client: TableClient,
@@ -23,7 +23,7 @@ impl Listing {
         Self { client, query, limit: None, skip: None }
     }
 
-    /// Keeps the rows that meet a condition as well as the earlier ones.
+    /// Keeps the rows that meet this condition and the earlier ones.
     pub fn filter(mut self, condition: Result<Filter, Invalid>) -> Self {
         self.query = self.query.and_then(|query| Ok(query.and(condition?)));
         self
@@ -44,7 +44,7 @@ impl Listing {
         Self { skip: Some(skip), ..self }
     }
 
-    /// The answer in pages of at most `size` rows; `None` for as many as the store returns.
+    /// The pages of the answer, of at most `size` rows; `None` for the page size of the store.
     pub fn pages<T>(self, reader: PageReader<T>, size: Option<usize>) -> Pages<T> {
         let query = self.query.map_err(Error::from);
         Pages::read_by(self.client, reader, query, self.limit, size).skipping(self.skip)
@@ -53,11 +53,11 @@ impl Listing {
 
 /// The last methods of a query of many rows: each sends it, or shows what it would send.
 ///
-/// The type has a method `ask(self, size: Option<usize>) -> Pages<$item>`. What an item must be is
-/// asked of each method, so that rustc shows one error that says what is missing.
+/// The type has a method `ask(self, size: Option<usize>) -> Pages<$item>`. The bounds on an item are
+/// those of each method, so that rustc shows one error that names the missing trait.
 macro_rules! last_methods {
     ($item:ident, $name:expr, $what:literal where [$($read:tt)*] [$($send:tt)*]) => {
-        /// Returns what it will send: the first of its requests, which repeats for each page.
+        /// Returns the first request that it will send, which repeats for each page. Sends nothing.
         ///
         /// # Errors
         /// When a key or filter cannot hold one of the values.
@@ -68,8 +68,8 @@ macro_rules! last_methods {
             self.clone().ask(None).first_request()
         }
 
-        /// Returns the answer in pages that a token resumes. A page is one request of at most
-        /// `size` rows, 1 to 1000. [`take`](Self::take) counts from where the first page starts.
+        /// Returns the answer in pages that a token resumes. Each page is one request of at most
+        /// `size` rows, 1 to 1000. [`take`](Self::take) counts from the start of the first page read.
         pub fn pages(self, size: usize) -> $crate::repo::Pages<$item>
         where
             $($read)*
@@ -77,7 +77,7 @@ macro_rules! last_methods {
             self.ask(Some(size))
         }
 
-        #[doc = concat!("Returns the ", $what, " one after another; a page of at most 1000 rows is in memory at a time.")]
+        #[doc = concat!("Returns the ", $what, " one after another. Holds one page of at most 1000 rows in memory.")]
         #[must_use]
         pub fn stream(self) -> $crate::repo::RowStream<$item>
         where
@@ -86,10 +86,10 @@ macro_rules! last_methods {
             self.ask(None).into_stream()
         }
 
-        #[doc = concat!("Reads all ", $what, ".")]
+        #[doc = concat!("Reads all ", $what, ", 1000 rows a request.")]
         ///
         /// # Errors
-        /// When a key or filter cannot hold one of the values, the store refuses a request, or a
+        /// When a key or filter cannot hold one of the values, the store rejects a request, or a
         /// row cannot be read.
         pub fn collect(self) -> futures_core::future::BoxFuture<'static, $crate::Result<Vec<$item>>>
         where
@@ -98,7 +98,7 @@ macro_rules! last_methods {
             Box::pin(self.ask(None).collect())
         }
 
-        #[doc = concat!("Reads the first of the ", $what, " in key order; `None` when there is none.")]
+        #[doc = concat!("Reads the first of the ", $what, " in key order: one row. Returns `None` when nothing matches.")]
         ///
         /// # Errors
         /// As [`collect`](Self::collect).
@@ -110,10 +110,10 @@ macro_rules! last_methods {
             Box::pin(async { Ok(rows.await?.into_iter().next()) })
         }
 
-        #[doc = concat!("Reads the only one of the ", $what, ".")]
+        #[doc = concat!("Reads the only one of the ", $what, ": at most two rows.")]
         ///
         /// # Errors
-        /// [`Error::RowCount`](crate::Error::RowCount) when there is none, or more than one; else as
+        /// [`Error::RowCount`](crate::Error::RowCount) when nothing or more than one matches. Otherwise as
         /// [`collect`](Self::collect).
         pub fn one(self) -> futures_core::future::BoxFuture<'static, $crate::Result<$item>>
         where

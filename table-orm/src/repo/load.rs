@@ -1,4 +1,4 @@
-//! Reading entities in order to change them.
+//! Reads of entities in order to change them.
 
 use super::get::MAX_PARALLEL_GETS;
 use super::{LoadedSet, Repo};
@@ -16,14 +16,41 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
-    /// Reads the entities of a query with their versions, to be changed and saved.
+    /// Reads the entities of a query with their versions, so that they can be changed and saved.
     ///
-    /// Through an index row it sends one more point query for each entity: the version that guards
-    /// an entity is the ETag of its canonical row.
+    /// One request for each 1000 rows. A query of an index row sends one more point query for each entity,
+    /// because the ETag of the canonical row guards the entity. An entity that is deleted in between is left
+    /// out.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # for (bib, age) in [(7, 55), (8, 30)] {
+    /// #     runners.insert(&Runner { race: "Boston".into(), bib, age, city: None }).await?;
+    /// # }
+    /// let boston = Runner::partition("Boston");
+    /// for mut runner in runners.load(boston.by_age().age_in(50..)).await? {
+    ///     runner.city = Some("Oslo".into());
+    ///     runners.save(runner).await?;
+    /// }
+    /// let seven = runners.get(boston.by_bib().bib(7)).await?;
+    /// assert_eq!(seven.and_then(|runner| runner.city).as_deref(), Some("Oslo"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// When a row's properties make another key than its own, the call fails with
-    /// [`Error::KeyMismatch`](crate::Error::KeyMismatch): a save would go to that other key.
+    /// - [`Error::KeyMismatch`](crate::Error::KeyMismatch) when the properties of a row make another key
+    ///   than the row has: a save would go to that other key.
+    /// - When a key cannot hold one of the values, the store rejects a request, or a row cannot be read.
     pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
     where
         Q: Query,
@@ -34,7 +61,27 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// A `load`: `.await` sends it, `.plan()` shows it.
+/// A load: `.await` sends it, `.plan()` shows it.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "runners", partition = "{race}")]
+/// # #[row(by_bib, key = "BIB:{bib:05}")]
+/// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+/// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let runners = Tables::in_memory()?.repo::<Runner>();
+/// # runners.create_table().await?;
+/// let boston = Runner::partition("Boston");
+/// assert_eq!(runners.load(boston.by_bib().bib(7)).plan()?.steps.len(), 1);
+/// // Through an index row, it also reads the canonical row of each entity.
+/// assert_eq!(runners.load(boston.by_age().age(55)).plan()?.steps.len(), 2);
+/// assert_eq!(runners.load(boston.by_age().age(55)).await?.len(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Load<R, E> {
@@ -46,7 +93,7 @@ pub struct Load<R, E> {
 impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     const IS_CANONICAL: bool = R::INDEX == <E::Canonical as Row>::INDEX;
 
-    /// Returns what it will send.
+    /// Returns what it will send, without sending it.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
@@ -81,8 +128,8 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 }
 
-/// The canonical rows of the entities whose index rows are in a page. An entity that was deleted
-/// in between is left out.
+/// Reads the canonical rows of the entities whose index rows are in a page. Leaves out an entity that
+/// was deleted in between.
 async fn canonical_rows<R, E>(client: &TableClient, page: &[u8]) -> Result<Vec<Loaded<E>>>
 where
     E: TableEntity + FromRow<R>,

@@ -1,4 +1,4 @@
-//! Merges of a patch into a stored entity.
+//! Sets the properties of a patch in a stored entity.
 
 use super::Repo;
 use super::patch::{EntityPatch, Patch};
@@ -17,16 +17,17 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 
 impl<E: TableEntity> Repo<E> {
-    /// Sets the properties of a patch in the entity under a canonical key: one that is there, or
-    /// with [`or_insert`](Merge::or_insert) a new one. Returns its ETag.
+    /// Sets the properties of a patch in the entity under a canonical key. Returns its ETag.
     ///
-    /// One request where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW): no read, and no other
-    /// writer's properties are lost. Else it reads the canonical row and writes it and the index
-    /// rows that store any of these properties under its ETag, in turn with others as
-    /// [`update`](Self::update), at most [`MAX_ATTEMPTS`] times or [as told](Merge::attempts).
+    /// The entity must exist, unless [`or_insert`](Merge::or_insert) inserts a new one. All other
+    /// properties keep their stored values, also those that `E` does not know. A merge cannot remove
+    /// a property; [`update`](Self::update) and [`save`](Self::save) can.
     ///
-    /// No property is removed: the service merges what is given. For that there is
-    /// [`update`](Self::update), or `load` and [`save`](Self::save).
+    /// One request and no read where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW). Otherwise it
+    /// reads the canonical row, and under its ETag writes that row and the index rows that store one
+    /// of these properties. Calls run one at a time as [`update`](Self::update). It retries when
+    /// another writer changed the entity in between, at most [`MAX_ATTEMPTS`] times or the number set
+    /// by [`attempts`](Merge::attempts).
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};
@@ -48,7 +49,7 @@ impl<E: TableEntity> Repo<E> {
     /// let loads = Tables::in_memory()?.repo::<Load>();
     /// loads.create_table().await?;
     /// let day = Load::partition("web-1").row().day(20_778);
-    /// // One hour of 24: one request, nothing read.
+    /// // One hour of 24: one request, no read.
     /// let hour = LoadPatch::default().percent_at(13, 41.5);
     /// loads.merge(&day, hour).or_insert().await?;
     /// loads.merge(&day, LoadPatch::default().note("deploy")).await?;
@@ -60,8 +61,12 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`]; with `or_insert`, [`Error::IncompleteEntity`]; where it reads first,
-    /// [`Error::KeyMismatch`], as [`load`](Self::load), and [`Error::Conflict`], as `update`.
+    /// - [`Error::NotFound`] when the entity does not exist, without `or_insert`.
+    /// - [`Error::IncompleteEntity`] when the key and the patch leave a field without a value, with
+    ///   `or_insert`.
+    /// - [`Error::Conflict`] and [`Error::KeyMismatch`], as [`update`](Self::update), if it reads first.
+    ///
+    /// Nothing is written in any of these cases.
     pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Merge<E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -70,7 +75,25 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// A merge of a patch: `.await` sends it and gives the new ETag, `.plan()` shows it.
+/// A merge of a patch: `.await` sends it and returns the new ETag, `.plan()` shows it.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "profiles", partition = "{team}", row = "{name}")]
+/// # struct Profile { #[table(key_only)] team: String, #[table(key_only)] name: String, mail: Option<String>, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let profiles = Tables::in_memory()?.repo::<Profile>();
+/// # profiles.create_table().await?;
+/// let ann = Profile::partition("red").row().name("ann");
+/// let merge = profiles.merge(&ann, ProfilePatch::default().city("Oslo".to_owned())).or_insert();
+/// assert!(merge.plan()?.to_string().starts_with("insert-or-merge"));
+/// merge.await?;
+/// assert_eq!(profiles.get(&ann).await?.and_then(|ann| ann.city).as_deref(), Some("Oslo"));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Merge<E> {
@@ -90,31 +113,68 @@ impl<E: TableEntity> Merge<E> {
         Self { client, keys, patch, insert: false, attempts: MAX_ATTEMPTS }
     }
 
-    /// Inserts the entity when it is not there: insert-or-merge, where update-only is the default.
+    /// Inserts the entity when it does not exist.
     ///
-    /// The key and the patch must tell the whole entity then: each field is in the patch, has a
-    /// `default`, is an `Option` or a series, or is `key_only`. Where other fields are to be given,
-    /// [`Repo::insert_or_merge`](crate::Repo::insert_or_merge) takes an entity.
+    /// The key and the patch must then give every field a value: a field is in the patch, has a `default`,
+    /// is an `Option` or a series, or is `key_only`. If other fields need values, use
+    /// [`Repo::insert_or_merge`](crate::Repo::insert_or_merge), which takes an entity.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let stock = Tables::in_memory()?.repo::<Item>();
+    /// # stock.create_table().await?;
+    /// let tea = Item::partition("north").row().sku("tea");
+    /// // The row would lack `shop` and `sku`, which `Item` reads from properties.
+    /// let patch = ItemPatch::default().count(3);
+    /// let merge = stock.merge(&tea, patch).or_insert();
+    /// assert!(matches!(merge.await, Err(Error::IncompleteEntity(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// The call gives [`Error::IncompleteEntity`] where they do not.
+    /// The call fails with [`Error::IncompleteEntity`] when a field has no value.
     pub fn or_insert(mut self) -> Self {
         self.insert = true;
         self
     }
 
-    /// Tries at most so often when other writers come between, instead of [`MAX_ATTEMPTS`] times;
-    /// 0 counts as 1. Nothing changes where
-    /// [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW), which is sent once.
+    /// Sets the most attempts when other writers change the entity in between, instead of
+    /// [`MAX_ATTEMPTS`]; 0 counts as 1. A merge of an entity that
+    /// [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW) is sent once.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// let key = Runner::partition("Boston").by_bib().bib(7);
+    /// let merge = runners.merge(key, RunnerPatch::default().city("Oslo".to_owned())).attempts(2);
+    /// assert!(merge.plan()?.to_string().contains("at most 2 attempts"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// Returns what it will send.
+    /// Returns what it will send, without sending it.
     ///
     /// # Errors
-    /// When the service would refuse a value; [`Error::IncompleteEntity`].
+    /// When the service would reject a value. [`Error::IncompleteEntity`] when an entity to insert has a
+    /// field without a value.
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
             Prepared::OneRow { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
@@ -196,7 +256,7 @@ enum Prepared {
     OverStored { patch: Bytes, write: Box<OptimisticWrite> },
 }
 
-/// What sets the properties of a row's JSON object in a stored entity.
+/// The operations that set the properties of a JSON object in a stored entity.
 pub(super) fn merge_into<E: TableEntity>(loaded: &Loaded<E>, patch: &Bytes) -> Result<Decision> {
     let canonical = <E::Canonical as Row>::INDEX;
     let merged = overlay(loaded.stored(), patch)?;

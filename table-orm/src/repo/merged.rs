@@ -1,26 +1,28 @@
-//! Several streams as one, in an order that each of them has.
+//! Merges several sorted streams into one.
 //!
-//! Invariant: of each stream the first row that was not given is held, and no other.
+//! Invariant: it holds one row of each stream, the next one.
 
 use super::get::MAX_PARALLEL_GETS;
 use super::pages::RowStream;
 use crate::error::{Error, Result};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-struct Head<T, K> {
+/// The next row of a stream, and the stream behind it.
+struct StreamHead<T, K> {
     key: K,
     row: T,
     rest: RowStream<T>,
 }
 
-impl<T, K> Head<T, K> {
+impl<T, K> StreamHead<T, K> {
     async fn of(mut rest: RowStream<T>, key: impl Fn(&T) -> K) -> Result<Option<Self>> {
         let row = rest.next().await?;
         Ok(row.map(|row| Self { key: key(&row), row, rest }))
     }
 }
 
-/// The rows of all streams by `key`; of equal ones, those of the earlier stream first.
+/// The rows of all streams in the order of `key`. Of equal rows, that of the earlier stream comes
+/// first.
 pub(super) fn merged<T, K>(
     streams: Vec<RowStream<T>>,
     key: impl Fn(&T) -> K + Clone + Send + Sync + 'static,
@@ -31,24 +33,24 @@ where
 {
     let first = key.clone();
     let heads = async move {
-        let heads = stream::iter(streams).map(|rows| Head::of(rows, first.clone()));
+        let heads = stream::iter(streams).map(|rows| StreamHead::of(rows, first.clone()));
         let heads: Vec<_> = heads.buffered(MAX_PARALLEL_GETS).try_collect().await?;
         Ok::<_, Error>((heads, key))
     };
     let rows = stream::once(heads).map_ok(|(heads, key)| {
         stream::try_unfold((heads, key), |(mut heads, key)| async move {
             let least = heads.iter_mut().filter(|head| head.is_some());
-            let Some(place) = least.min_by(|one, other| order(one).cmp(&order(other))) else {
+            let Some(next) = least.min_by(|one, other| order(one).cmp(&order(other))) else {
                 return Ok(None);
             };
-            let Some(Head { row, rest, .. }) = place.take() else { return Ok(None) };
-            *place = Head::of(rest, key.clone()).await?;
+            let Some(StreamHead { row, rest, .. }) = next.take() else { return Ok(None) };
+            *next = StreamHead::of(rest, key.clone()).await?;
             Ok(Some((row, (heads, key))))
         })
     });
     RowStream::new(rows.try_flatten())
 }
 
-fn order<T, K>(head: &Option<Head<T, K>>) -> Option<&K> {
+fn order<T, K>(head: &Option<StreamHead<T, K>>) -> Option<&K> {
     head.as_ref().map(|head| &head.key)
 }

@@ -1,4 +1,4 @@
-//! The typed calls on one table: each a value that is awaited to run, or asked for its plan.
+//! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
 mod bulk;
 mod delete_partition;
@@ -61,14 +61,33 @@ use std::sync::Arc;
 
 /// The entities of type `E` in one table. Cheap to clone.
 ///
-/// Calls on entities return a value that sends nothing by itself: `.await` runs it, and `.plan()`
-/// says what it would send; all but [`delete_partition`](Self::delete_partition), which goes on by
-/// what it reads.
+/// A call returns a value that sends nothing by itself. `.await` or a last method sends it, `.plan()`
+/// shows what it will send.
 ///
-/// Rows are replaced whole, but for [`merge`](Self::merge) and
-/// [`insert_or_merge`](Self::insert_or_merge): a property that `E` does not know, from a newer
-/// version of the app or another tool, goes with the next `save`, `update`, `upsert` or `replace`,
-/// and rows that only a newer version has are not kept in step. See
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+/// # struct Note { owner: String, id: u32, text: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let notes = Tables::in_memory()?.repo::<Note>();
+/// # notes.create_table().await?;
+/// let note = Note { owner: "ann".into(), id: 1, text: "milk".into() };
+/// let insert = notes.insert(&note);
+/// assert!(insert.plan()?.to_string().starts_with("insert on `notes`"));
+/// insert.await?;
+///
+/// let key = Note::partition("ann").row().id(1);
+/// assert_eq!(notes.get(key).await?, Some(note));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Writes replace whole rows, except [`merge`](Self::merge) and
+/// [`insert_or_merge`](Self::insert_or_merge). The next `save`, `update`, `upsert` or `replace` removes
+/// properties that `E` does not know, such as those of a newer version of the app or of another tool.
+/// Index rows that only a newer version knows are not kept in step. See
 /// [two versions at once](crate::guide::run::versions#two-versions-at-once).
 #[derive(Debug)]
 pub struct Repo<E> {
@@ -87,16 +106,49 @@ impl<E: TableEntity> Repo<E> {
         Self { client: TableClient::new::<E>(connection, table), entity: PhantomData }
     }
 
-    /// The table's name.
+    /// Returns the name of the table.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, TableName, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// assert_eq!(notes.table().as_str(), "notes");
+    /// let archive = Tables::in_memory()?.repo_in::<Note>(TableName::new("notes2024")?);
+    /// assert_eq!(archive.table().as_str(), "notes2024");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub const fn table(&self) -> &TableName {
         &self.client.table
     }
 
-    /// Creates the table.
+    /// Creates the table: one request.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`].
+    /// [`Error::AlreadyExists`] when the table exists.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// // The table exists, and keeps its rows.
+    /// assert!(matches!(notes.create_table().await, Err(Error::AlreadyExists(_))));
+    /// notes.delete_table().await?;
+    /// notes.create_table().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
         self.client
@@ -106,10 +158,26 @@ impl<E: TableEntity> Repo<E> {
             .map_err(|cause| rejected(table.as_str(), cause))
     }
 
-    /// Creates the table unless it is there. Says whether it was created.
+    /// Creates the table unless it exists: one request. Returns whether it was created.
     ///
     /// # Errors
-    /// When the store cannot be reached, or while a table of that name is being deleted.
+    /// When the store cannot be reached, or is still deleting a table of that name.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// assert!(!notes.create_table_if_not_exists().await?);
+    /// notes.delete_table().await?;
+    /// assert!(notes.create_table_if_not_exists().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn create_table_if_not_exists(&self) -> Result<bool> {
         match self.create_table().await {
             Ok(()) => Ok(true),
@@ -118,10 +186,26 @@ impl<E: TableEntity> Repo<E> {
         }
     }
 
-    /// Deletes the table with all its rows.
+    /// Deletes the table with all its rows, also those of other entity types: one request.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`] when the table does not exist.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// notes.delete_table().await?;
+    /// let ann = Note::partition("ann");
+    /// assert!(matches!(notes.list(ann).collect().await, Err(Error::TableNotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
         self.client

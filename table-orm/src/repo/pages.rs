@@ -12,56 +12,79 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The pages of a query, each asked for when it is wanted.
+/// The pages of a query. Each is one request, sent when it is asked for.
 ///
-/// A page may hold fewer rows than asked for, even none, and still not be the last: the service
-/// ends a page at 1000 rows, after 5 seconds, or where a partition range ends. It is the last when
-/// its token is `None`.
+/// A page may hold fewer rows than its size, or no row, and not be the last: the service ends a page at
+/// 1000 rows, after 5 seconds, or at the end of a partition range. The last page has no token.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+/// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let readings = Tables::in_memory()?.repo::<Reading>();
+/// # readings.create_table().await?;
+/// # for minute in 0..5 {
+/// #     readings.insert(&Reading { sensor: "roof".into(), minute, celsius: 20.0 }).await?;
+/// # }
+/// let roof = Reading::partition("roof");
+/// let mut pages = readings.list(&roof).pages(3);
+/// let first = pages.next().await?.unwrap();
+/// assert_eq!(first.len(), 3);
+/// // Later, maybe in another process.
+/// let token = first.token.unwrap();
+/// let rest = readings.list(&roof).pages(3).resume(token).collect().await?;
+/// assert_eq!(rest.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until `next`"]
 #[derive(Debug)]
 pub struct Pages<T> {
     client: TableClient,
     reader: PageReader<T>,
-    /// The next request; `None` at the end. An error waits here for the next call.
+    /// The next request; `None` at the end. An error stays here for the next call.
     query: Option<Result<RowQuery>>,
     /// The most rows still to read.
     left: Option<usize>,
     /// Whether rows that cannot be read are left out.
     skip: Option<SkipUnreadable>,
-    /// Whether the last page may have left rows out. A full page is asked for then, even where few
-    /// more are wanted: as many as there are rows to leave out would be read one by one.
+    /// Whether the last page may have left rows out. The next request then asks for a full page, even
+    /// if few rows are wanted. Otherwise many left-out rows would cost many small requests.
     left_out: bool,
 }
 
 /// What a page's rows are read into.
 #[derive(Debug)]
 pub(crate) struct PageReader<T> {
-    /// The key template that the rows are written from.
+    /// The index of the key template of the rows.
     row: usize,
     read: ReadPage<T>,
-    /// Whether it leaves none out but those that cannot be read.
+    /// Whether it leaves out only rows that cannot be read.
     every: bool,
 }
 
-/// Reads so many rows of a page at most.
+/// Reads at most a number of rows of a page, the last argument.
 type ReadPage<T> = fn(usize, &[u8], Option<&SkipUnreadable>, usize) -> Result<Vec<T>>;
 
 impl<T> PageReader<T> {
-    /// What `read` makes of a page; not of every row, maybe.
+    /// Reads pages with `read`, which may leave rows out.
     pub const fn some(read: ReadPage<T>) -> Self {
         Self { row: 0, read, every: false }
     }
 }
 
 impl<T: ReadRow> PageReader<T> {
-    /// A `T` of each row.
+    /// Reads a `T` from each row.
     pub fn each(row: usize) -> Self {
         let read: ReadPage<T> = |row, page, skip, most| Ok(read_rows(row, page, skip, most)?);
         Self { row, read, every: true }
     }
 }
 
-/// One page.
+/// One page of rows.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RowPage<T> {
@@ -80,7 +103,7 @@ impl<T> Deref for RowPage<T> {
 }
 
 impl<T> Pages<T> {
-    /// `size` is the most rows of a page, `None` for as many as the store returns.
+    /// `size` is the most rows of a page, `None` for the page size of the store.
     pub(crate) fn read_by(
         client: TableClient,
         reader: PageReader<T>,
@@ -101,8 +124,8 @@ impl<T> Pages<T> {
         Self { skip, ..self }
     }
 
-    /// Goes on behind the page that gave `token`. A token of another query is an error of the next
-    /// call, [`Error::Token`].
+    /// Continues after the page that returned `token`. The next call fails with [`Error::Token`] when the
+    /// token belongs to another query.
     pub fn resume(mut self, token: PageToken) -> Self {
         if let Some(Ok(query)) = &mut self.query {
             match token.open(query) {
@@ -113,7 +136,8 @@ impl<T> Pages<T> {
         self
     }
 
-    /// The request for the next page; empty after the last one, or when the next call is an error.
+    /// Returns the request for the next page. The plan is empty after the last page, and when the next call
+    /// would fail.
     #[must_use]
     pub fn plan(&self) -> Plan {
         match &self.query {
@@ -141,7 +165,7 @@ impl<T> Pages<T> {
         Ok(count)
     }
 
-    /// Asks for no more rows than are wanted.
+    /// The request for no more rows than are wanted.
     fn request(&self, query: &RowQuery) -> RowQuery {
         let mut request = query.clone();
         if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
@@ -152,13 +176,34 @@ impl<T> Pages<T> {
         request
     }
 
-    /// The next page: one request. `None` after the last one. The page that reaches a limit is the
-    /// last one, and has no token.
+    /// Reads the next page: one request. Returns `None` after the last one. A page that reaches the limit of
+    /// `take` is the last one, and has no token.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # for number in 1..=5 {
+    /// #     tracks.insert(&Track { album: "Blue".into(), number, title: "-".into() }).await?;
+    /// # }
+    /// let mut pages = tracks.list(Track::partition("Blue")).pages(2);
+    /// let mut sizes = Vec::new();
+    /// while let Some(page) = pages.next().await? {
+    ///     sizes.push(page.items.len());
+    /// }
+    /// assert_eq!(sizes, [2, 2, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// A value that a key or filter cannot hold, or a row that cannot be read, after which there are
-    /// no pages: it would be the same row again. The store's refusal; the next call asks for the same
-    /// page again then.
+    /// When a key or filter cannot hold one of the values, or a row cannot be read; no page follows. When the
+    /// store rejects the request; the next call sends the same request again.
     pub async fn next(&mut self) -> Result<Option<RowPage<T>>> {
         let request = match &self.query {
             Some(Ok(query)) => self.request(query),
@@ -189,7 +234,7 @@ impl<T> Pages<T> {
         Ok(Some(RowPage { items, token }))
     }
 
-    /// The rows of all pages from here on.
+    /// Reads the rows of all further pages.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -226,7 +271,28 @@ fn page_size(size: usize) -> Result<u16> {
     }
 }
 
-/// The rows of a query one after another; a page is asked for when the one before has been given.
+/// The rows of a query, one after another. The next page is read when the rows of the one before are
+/// used up. Implements `futures::Stream` too.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+/// # struct Note { owner: String, id: u32, text: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let notes = Tables::in_memory()?.repo::<Note>();
+/// # notes.create_table().await?;
+/// # for id in [1, 2] {
+/// #     notes.insert(&Note { owner: "ann".into(), id, text: "milk".into() }).await?;
+/// # }
+/// let mut rows = notes.list(Note::partition("ann")).stream();
+/// assert_eq!(rows.next().await?.map(|note| note.id), Some(1));
+/// assert_eq!(rows.next().await?.map(|note| note.id), Some(2));
+/// assert_eq!(rows.next().await?, None);
+/// # Ok(())
+/// # }
+/// ```
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
@@ -234,10 +300,10 @@ impl<T> RowStream<T> {
         Self(rows.boxed())
     }
 
-    /// The next row; `None` at the end, or after an error.
+    /// Returns the next row; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// When the store fails, or a row cannot be read. The stream has ended then.
+    /// When the store rejects a request, or a row cannot be read. The stream ends then.
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.0.next().await.transpose()
     }

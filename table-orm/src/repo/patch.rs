@@ -1,4 +1,4 @@
-//! Properties to be set in a stored entity.
+//! The properties to set in a stored entity.
 
 use crate::entity::{TableEntity, body};
 use crate::error::{Error, Result};
@@ -9,10 +9,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// Properties to be set in a stored entity `E`, by name.
+/// The properties to set in a stored entity `E`, by name.
 ///
-/// The derive gives each entity a patch type of its own around this, such as `RegistrationPatch`,
-/// with a setter for each field that no key is made of. A property set twice has the later value.
+/// The derive wraps it in a patch type for each entity, such as `RegistrationPatch`, with a setter for
+/// each field that is not part of a key. If a property is set twice, the later value counts.
 #[must_use = "nothing is sent until it is given to `merge`"]
 pub struct Patch<E> {
     properties: BTreeMap<String, PropertiesWriter>,
@@ -25,11 +25,13 @@ pub struct Patch<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a patch of `{E}`",
     label = "not a patch of this entity",
-    note = "start from the patch type that the derive gives the entity: `EntityPatch::default()`, \
-            then set properties; fields of a key are changed with `load` and `save`, or `update`"
+    note = "start with the patch type that the derive generates for the entity: \
+            `EntityPatch::default()`, then set properties; to change fields of a key, use `update`, \
+            or `load` and `save`"
 )]
+/// A patch of the entity `E`, as [`Repo::merge`](crate::Repo::merge) takes it.
 pub trait EntityPatch<E> {
-    /// The properties to be set.
+    /// Returns the properties to set.
     fn into_patch(self) -> Patch<E>;
 }
 
@@ -54,7 +56,7 @@ impl<E> std::fmt::Debug for Patch<E> {
     }
 }
 
-/// The setters of generated code.
+/// The setters that generated code calls.
 #[doc(hidden)]
 impl<E: TableEntity> Patch<E> {
     pub fn set_json<T: Serialize>(self, name: &str, value: impl IntoValue<T>) -> Self {
@@ -80,7 +82,7 @@ impl<E: TableEntity> Patch<E> {
         })
     }
 
-    /// A property, by what writes it.
+    /// Sets a property by the function that writes it.
     pub(crate) fn write(
         mut self,
         name: &str,
@@ -98,7 +100,7 @@ impl<E: TableEntity> Patch<E> {
 }
 
 impl<E: TableEntity> Patch<E> {
-    /// The properties as a row's JSON object.
+    /// Returns the properties as the JSON object of a row.
     pub(super) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone().into());

@@ -1,4 +1,4 @@
-//! Writes of an entity that was loaded,  retry_on_conflict by the version it was loaded in.
+//! Writes of a loaded entity, guarded by the version in which it was loaded.
 
 use super::Repo;
 use crate::entity::{AsLoaded, EntityRows, Loaded, Row, TableEntity};
@@ -9,32 +9,98 @@ use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
-    /// Saves a loaded entity, or `&mut` of one, if nobody has written it since: one request that
-    /// moves the index rows whose keys have changed and replaces those whose content has. Gives
-    /// back what was passed, in its new version. Nothing is sent when nothing has changed.
+    /// Saves a loaded entity, or `&mut` of one, if nobody has written it since. Returns what was passed,
+    /// with its new version.
     ///
-    /// Of properties that `E` does not know none stays in the rows that are sent ([two versions at
-    /// once](crate::guide::run::versions#two-versions-at-once)); [`merge`](Self::merge) keeps them.
+    /// One request moves the index rows whose keys changed and replaces those whose content changed. Sends
+    /// nothing when nothing changed. The saved rows lose stored properties that `E` does not know ([two
+    /// versions at once](crate::guide::run::versions#two-versions-at-once)); [`merge`](Self::merge) keeps
+    /// them.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 54, city: None }).await?;
+    /// let key = Runner::partition("Boston").by_bib().bib(7);
+    /// let mut runner = runners.load(&key).await?.one()?;
+    /// let mut stale = runner.clone();
+    /// runner.age = 55;
+    /// runners.save(&mut runner).await?;
+    /// stale.age = 60;
+    /// assert!(matches!(runners.save(&mut stale).await, Err(Error::Conflict(_))));
+    /// assert_eq!(runners.get(&key).await?.map(|runner| runner.age), Some(55));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it was written since;
-    /// [`Error::PartitionChanged`].
+    /// - [`Error::Conflict`] when another writer has written the entity since. Load it again.
+    /// - [`Error::NotFound`] when the entity is gone.
+    /// - [`Error::PartitionChanged`] when the change moves the entity to another partition.
+    /// - [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has one of the new keys.
+    ///
+    /// Nothing is written in any of these cases.
     pub fn save<'a, L: AsLoaded<E> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
         Save { client: self.client.clone(), loaded, entity: PhantomData }
     }
 
-    /// Deletes a loaded entity, if nobody has written it since: all of its rows in one request.
+    /// Deletes a loaded entity if nobody has written it since: all of its rows in one request.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// # notes.insert(&Note { owner: "ann".into(), id: 1, text: "milk".into() }).await?;
+    /// let note = notes.load(Note::partition("ann").row().id(1)).await?.one()?;
+    /// notes.delete(note).await?;
+    /// assert!(!notes.list(Note::partition("ann")).exists().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it was written since;
-    /// [`Error::NotFound`] when it is gone.
+    /// [`Error::Conflict`] when another writer has written it since, and [`Error::NotFound`] when it is
+    /// gone. Nothing is deleted then.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
         Delete { client: self.client.clone(), loaded }
     }
 }
 
-/// A `save`: `.await` sends it and gives back what was passed, now in the new version; `.plan()`
-/// shows it.
+/// A save: `.await` sends it and returns what was passed, with its new version; `.plan()` shows it.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+/// # struct Item { shop: String, sku: String, count: u32 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let stock = Tables::in_memory()?.repo::<Item>();
+/// # stock.create_table().await?;
+/// # stock.insert(&Item { shop: "north".into(), sku: "tea".into(), count: 3 }).await?;
+/// let mut tea = stock.load(Item::partition("north")).await?.one()?;
+/// // Nothing changed, so nothing is sent.
+/// assert_eq!(stock.save(&mut tea).plan()?.steps.len(), 0);
+/// tea.count = 2;
+/// let save = stock.save(&mut tea);
+/// assert_eq!(save.plan()?.steps.len(), 1);
+/// save.await?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Save<'a, E, L> {
@@ -44,10 +110,11 @@ pub struct Save<'a, E, L> {
 }
 
 impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
-    /// Returns what it will send.
+    /// Returns what it will send, without sending it.
     ///
     /// # Errors
-    /// A key or property that the service would refuse; [`Error::PartitionChanged`].
+    /// When the service would reject a key or property. [`Error::PartitionChanged`] when the change
+    /// moves the entity to another partition.
     pub fn plan(&self) -> Result<Plan> {
         let (batch, _) = prepare(self.loaded.loaded())?;
         Ok(Step::write(self.client.table.clone(), batch).into())
@@ -96,7 +163,28 @@ where
     }
 }
 
-/// A `delete`: `.await` sends it, `.plan()` shows it.
+/// A delete of a loaded entity: `.await` sends it, `.plan()` shows it.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "runners", partition = "{race}")]
+/// # #[row(by_bib, key = "BIB:{bib:05}")]
+/// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+/// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let runners = Tables::in_memory()?.repo::<Runner>();
+/// # runners.create_table().await?;
+/// # runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 54, city: None }).await?;
+/// let runner = runners.load(Runner::partition("Boston")).await?.one()?;
+/// let delete = runners.delete(runner);
+/// // The canonical row and the index row.
+/// assert_eq!(delete.plan()?.operations().count(), 2);
+/// delete.await?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Delete<E> {
@@ -105,7 +193,7 @@ pub struct Delete<E> {
 }
 
 impl<E: TableEntity> Delete<E> {
-    /// Returns what it will send.
+    /// Returns what it will send, without sending it.
     ///
     /// # Errors
     /// When the stored row can no longer be read.

@@ -12,10 +12,26 @@ use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// The rows of one table, whatever they are. Cheap to clone.
+/// The rows of one table, of any shape. Cheap to clone.
 ///
-/// Keys are the stored text. Nothing keeps index rows in step here: typed entities are written
-/// through [`Repo`](super::Repo).
+/// Keys are the stored text. These calls do not keep index rows in step: write typed entities through
+/// [`Repo`](super::Repo).
+///
+/// ```
+/// # use table_orm::{DynamicEntity, TableName, Tables};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tables = Tables::in_memory()?;
+/// # let name = TableName::new("songs")?;
+/// # tables.create(&name).await?;
+/// # let songs = tables.table(name);
+/// let row = DynamicEntity::new("Blue", "01").with("Title", "All I Want");
+/// songs.insert(&row).await?;
+/// let stored = songs.get("Blue", "01").await?.unwrap();
+/// assert_eq!(stored.properties, row.properties);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(crate) client: TableClient,
@@ -26,10 +42,26 @@ impl Table {
         Self { client: TableClient::untyped(connection, table, "DynamicEntity") }
     }
 
-    /// Point query.
+    /// Reads a row by its complete key: one request. Returns `None` when the row does not exist.
     ///
     /// # Errors
-    /// The store's refusal, or a row that cannot be read.
+    /// When the store rejects the request, or the row cannot be read.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// assert!(songs.get("Blue", "01").await?.is_none());
+    /// songs.insert(&DynamicEntity::new("Blue", "01")).await?;
+    /// let stored = songs.get("Blue", "01").await?;
+    /// assert!(stored.is_some_and(|row| row.etag.is_some()));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn get(&self, partition_key: &str, row_key: &str) -> Result<Option<DynamicEntity>> {
         match self.client.annotated_row(partition_key, row_key).await? {
             Some(row) => {
@@ -41,24 +73,55 @@ impl Table {
         }
     }
 
-    /// Inserts a row. Returns its ETag, as all writes but a delete do.
+    /// Inserts a row. Returns its ETag, as all writes except deletes do.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists).
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists) when the row exists.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, Error, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// let row = DynamicEntity::new("Blue", "01").with("Title", "All I Want");
+    /// songs.insert(&row).await?;
+    /// assert!(matches!(songs.insert(&row).await, Err(Error::AlreadyExists(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn insert(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, Action::Insert).await
     }
 
-    /// Inserts a row, or replaces the one there.
+    /// Inserts a row, or replaces the stored one. Properties that are not in `row` are removed.
     ///
     /// # Errors
-    /// A value the service would refuse, or the store's refusal.
+    /// When the service would reject a value, or the store rejects the request.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// songs.insert(&DynamicEntity::new("Blue", "01").with("Seconds", 213)).await?;
+    /// songs.insert_or_replace(&DynamicEntity::new("Blue", "01").with("Title", "All I Want")).await?;
+    /// let stored = songs.get("Blue", "01").await?.unwrap();
+    /// assert!(!stored.properties.contains_key("Seconds"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn insert_or_replace(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, Action::InsertOrReplace).await
     }
 
-    /// Inserts rows, or replaces those there: chunked into entity group transactions, several under
-    /// way at a time. Of two rows with one key, the later given stays.
+    /// Inserts or replaces many rows, in entity group transactions of at most 100 rows, several at a
+    /// time. If two rows have one key, the later one is stored.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, TableName, Tables};
@@ -86,40 +149,127 @@ impl Table {
         Bulk::new(self.client.clone(), input, BatchPolicy::shared(operations))
     }
 
-    /// Inserts a row, or sets the given properties of the one there.
+    /// Inserts a row, or sets its properties in the stored one. Properties that are not in `row` keep their
+    /// stored values.
     ///
     /// # Errors
-    /// A value the service would refuse, or the store's refusal.
+    /// When the service would reject a value, or the store rejects the request.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// songs.insert(&DynamicEntity::new("Blue", "01").with("Seconds", 213)).await?;
+    /// songs.insert_or_merge(&DynamicEntity::new("Blue", "01").with("Title", "All I Want")).await?;
+    /// assert_eq!(songs.get("Blue", "01").await?.unwrap().properties.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn insert_or_merge(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, Action::InsertOrMerge).await
     }
 
-    /// Replaces a row, in the version of its `etag`, or any where that is `None`.
+    /// Replaces a row in the version of its `etag`, or in any version when that is `None`.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::Conflict`](crate::Error::Conflict) when the row has another version, and
+    /// [`Error::NotFound`](crate::Error::NotFound) when it does not exist. Nothing is written then.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, Error, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// songs.insert(&DynamicEntity::new("Blue", "01").with("Seconds", 213)).await?;
+    /// let stored = songs.get("Blue", "01").await?.unwrap();
+    /// songs.replace(&stored.clone().with("Seconds", 214)).await?;
+    /// // `stored` has the ETag of the older version.
+    /// assert!(matches!(songs.replace(&stored).await, Err(Error::Conflict(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn replace(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, |body| Action::Replace(body, condition(row))).await
     }
 
-    /// Sets the given properties of a row, in the version of its `etag`, or any where that is
-    /// `None`. Properties not given stay.
+    /// Sets the properties of `row` in the stored row, in the version of its `etag`, or in any version when
+    /// that is `None`. Other properties keep their stored values.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::Conflict`](crate::Error::Conflict) when the row has another version, and
+    /// [`Error::NotFound`](crate::Error::NotFound) when it does not exist. Nothing is written then.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, Error, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// songs.insert(&DynamicEntity::new("Blue", "01").with("Seconds", 213)).await?;
+    /// songs.merge(&DynamicEntity::new("Blue", "01").with("Title", "All I Want")).await?;
+    /// assert_eq!(songs.get("Blue", "01").await?.unwrap().properties.len(), 2);
+    /// let absent = songs.merge(&DynamicEntity::new("Blue", "02")).await;
+    /// assert!(matches!(absent, Err(Error::NotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn merge(&self, row: &DynamicEntity) -> Result<ETag> {
         self.write(row, |body| Action::Merge(body, condition(row))).await
     }
 
-    /// Deletes a row, in the version of its `etag`, or any where that is `None`.
+    /// Deletes a row in the version of its `etag`, or in any version when that is `None`.
     ///
     /// # Errors
-    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::NotFound`](crate::Error::NotFound).
+    /// [`Error::Conflict`](crate::Error::Conflict) when the row has another version, and
+    /// [`Error::NotFound`](crate::Error::NotFound) when it does not exist. Nothing is deleted then.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, Error, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// songs.insert(&DynamicEntity::new("Blue", "01")).await?;
+    /// let row = songs.get("Blue", "01").await?.unwrap();
+    /// songs.delete(&row).await?;
+    /// assert!(matches!(songs.delete(&row).await, Err(Error::NotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn delete(&self, row: &DynamicEntity) -> Result<()> {
         self.send(row, |_| Action::Delete(condition(row))).await.map(drop)
     }
 
-    /// The rows of one partition whose RowKeys lie in a range of stored text; `..` for all.
+    /// Reads the rows of one partition whose RowKeys lie in a range of stored text; `..` reads all.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// for key in ["01", "02", "10"] {
+    ///     songs.insert(&DynamicEntity::new("Blue", key)).await?;
+    /// }
+    /// assert_eq!(songs.list("Blue", ..).count().await?, 3);
+    /// let first = songs.list("Blue", "0".to_owned().."1".to_owned()).collect().await?;
+    /// assert_eq!(first.last().map(|row| row.row_key.as_str()), Some("02"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn list(&self, partition_key: impl Into<String>, rows: impl IntoSpan) -> DynamicList {
         let partition = Span::Exact(partition_key.into());
         let mut query = self.client.query(KeyRange { partition, row: rows.into_span() });

@@ -1,7 +1,7 @@
-//! Several entities of one partition, of one type or more, in one entity group transaction.
+//! Writes of several entities of one partition in one entity group transaction.
 //!
-//! Invariants: all operations are of one table and one partition, no row stands in two of them,
-//! and there are at most 100; a unit that breaks a rule sends nothing.
+//! Invariants: all operations are of one table and one partition; no two operations write the same row;
+//! there are at most 100. A transaction that breaks a rule sends nothing.
 
 use super::Repo;
 use super::merge::Merge;
@@ -20,8 +20,26 @@ use std::fmt;
 use std::ops::Range;
 
 impl<E: TableEntity> Repo<E> {
-    /// Writes of several entities of one partition, of any types stored in this table, in one
-    /// transaction. [`Tables::transaction`](crate::Tables::transaction) is the same for the derive's own table.
+    /// Starts a transaction: writes of several entities of one partition, of any types stored in this table.
+    ///
+    /// [`Tables::transaction`](crate::Tables::transaction) does the same for the table that the derive names.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// let track = |number, title: &str| Track { album: "Blue".into(), number, title: title.into() };
+    /// let blue = tracks.transaction(Track::partition("Blue"));
+    /// let etags = blue.insert(&track(1, "All I Want")).insert(&track(2, "My Old Man")).commit().await?;
+    /// assert_eq!(etags.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn transaction<'a, Q>(&self, partition: Q) -> Transaction<'a>
     where
         Q: WholePartition,
@@ -33,9 +51,9 @@ impl<E: TableEntity> Repo<E> {
 
 /// Writes of several entities that take effect together or not at all: one request.
 ///
-/// Each call adds the rows of one entity. The first that breaks a rule is kept, and is the error of
-/// [`commit`](Self::commit) or [`plan`](Self::plan). One unit takes 100 operations and 4 MiB, the
-/// service's limits; an entity takes an operation for each of its rows and guard rows.
+/// Each call adds the rows of one entity. If a call breaks a rule, [`commit`](Self::commit) and
+/// [`plan`](Self::plan) fail with the first such error. The service takes at most 100 operations and
+/// 4 MiB in one transaction; an entity needs one operation for each of its rows and guard rows.
 ///
 /// ```
 /// use table_orm::{TableEntity, Tables};
@@ -67,22 +85,22 @@ impl<E: TableEntity> Repo<E> {
 #[must_use = "nothing is sent until `commit`"]
 pub struct Transaction<'a> {
     client: TableClient,
-    /// The table's name in the derive of its entities, which may be stored in another.
+    /// The table that the derive of the entities names. The entities may be stored in another one.
     table: &'static str,
     batch: Batch,
     members: Vec<Member<'a>>,
-    /// Whether the row keys ascend, as they mostly do. Else each new one is sought among them.
+    /// Whether the row keys ascend, as they mostly do. Otherwise each new one is compared with all.
     ascends: bool,
     error: Option<Error>,
 }
 
-/// One entity of a unit.
+/// One entity of a transaction.
 struct Member<'a> {
     context: EntityContext,
     operations: Range<usize>,
-    /// The operation that gives its version; for none, the version it keeps.
+    /// The operation that returns its new version. Without one, the version that the entity keeps.
     version: Result<usize, Option<ETag>>,
-    /// Lets a loaded entity take over its version.
+    /// Stores the new version in a loaded entity.
     written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
 }
 
@@ -98,7 +116,7 @@ impl fmt::Debug for Transaction<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    /// A unit of that partition.
+    /// An empty transaction of that partition.
     pub(crate) fn new<Q>(client: TableClient, partition: Q) -> Self
     where
         Q: WholePartition,
@@ -114,7 +132,7 @@ impl<'a> Transaction<'a> {
                 String::new()
             }
         };
-        // Each operation has an context of its own.
+        // Each operation has a context of its own.
         let client =
             TableClient { context: EntityContext::untyped(client.context.entity), ..client };
         Self {
@@ -127,7 +145,25 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Inserts an entity: none of its rows may be there.
+    /// Inserts an entity. No row of it may exist.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// let track = Track { album: "Blue".into(), number: 1, title: "All I Want".into() };
+    /// let blue = Track::partition("Blue");
+    /// tracks.transaction(&blue).insert(&track).commit().await?;
+    /// let again = tracks.transaction(&blue).insert(&track).commit().await;
+    /// assert!(matches!(again, Err(Error::AlreadyExists(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn insert<E: TableEntity>(mut self, entity: &E) -> Self {
         self.push_rows::<E>(EntityRows::of(entity), insert_all);
         self
@@ -135,8 +171,28 @@ impl<'a> Transaction<'a> {
 
     /// Inserts an entity, or replaces the one under its canonical key.
     ///
-    /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
-    /// [`TransactionError::NotBlind`].
+    /// The type must have [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL). Otherwise the
+    /// transaction fails with [`TransactionError::NotBlind`], because the rows to remove are unknown without a
+    /// read.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// let invoice = |number, paid| Invoice { customer: "acme".into(), number, cents: 900, paid };
+    /// let acme = Invoice::partition("acme");
+    /// invoices.insert(&invoice(1, false)).await?;
+    /// let paid = invoices.transaction(&acme).upsert(&invoice(1, true)).upsert(&invoice(2, true));
+    /// paid.commit().await?;
+    /// assert_eq!(invoices.list(&acme).filter(|row| row.paid.eq(true)).count().await?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn upsert<E: TableEntity>(mut self, entity: &E) -> Self {
         self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, upsert_all);
         self
@@ -144,17 +200,55 @@ impl<'a> Transaction<'a> {
 
     /// Inserts an entity, or sets its properties in the one under its canonical key.
     ///
-    /// Only where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else
-    /// [`TransactionError::NotBlind`].
+    /// The type must have [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL). Otherwise the
+    /// transaction fails with [`TransactionError::NotBlind`], because the rows to remove are unknown without a
+    /// read.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "profiles", partition = "{team}", row = "{name}")]
+    /// # struct Profile { #[table(key_only)] team: String, #[table(key_only)] name: String, mail: Option<String>, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let profiles = Tables::in_memory()?.repo::<Profile>();
+    /// # profiles.create_table().await?;
+    /// let ann = Profile { team: "red".into(), name: "ann".into(), mail: None, city: Some("Oslo".into()) };
+    /// let red = Profile::partition("red");
+    /// profiles.insert(&Profile { mail: Some("ann@example.org".into()), ..ann.clone() }).await?;
+    /// profiles.transaction(&red).insert_or_merge(&ann).commit().await?;
+    /// assert!(profiles.list(&red).one().await?.mail.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
         self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, merge_all);
         self
     }
 
-    /// Sets the properties of a patch in the entity under a canonical key, which must be there.
+    /// Sets the properties of a patch in the entity under a canonical key. The entity must exist.
     ///
-    /// Only where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW); else
-    /// [`TransactionError::NotBlind`].
+    /// The type must have [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW). Otherwise the transaction fails
+    /// with [`TransactionError::NotBlind`].
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "profiles", partition = "{team}", row = "{name}")]
+    /// # struct Profile { #[table(key_only)] team: String, #[table(key_only)] name: String, mail: Option<String>, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let profiles = Tables::in_memory()?.repo::<Profile>();
+    /// # profiles.create_table().await?;
+    /// let ann = Profile { team: "red".into(), name: "ann".into(), mail: None, city: None };
+    /// profiles.insert(&ann).await?;
+    /// let red = Profile::partition("red");
+    /// let move_out = ProfilePatch::default().city("Rome".to_owned());
+    /// profiles.transaction(&red).merge(red.row().name("ann"), move_out).commit().await?;
+    /// assert_eq!(profiles.list(&red).one().await?.city.as_deref(), Some("Rome"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn merge<E, Q>(mut self, key: Q, patch: impl EntityPatch<E>) -> Self
     where
         E: TableEntity,
@@ -170,8 +264,30 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Saves a loaded entity, or `&mut` of one, if nobody has written it since. A reference has
-    /// its new version when the unit is committed.
+    /// Saves a loaded entity, or `&mut` of one, if nobody has written it since. An entity behind `&mut` gets
+    /// its new version when the transaction is committed.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let stock = Tables::in_memory()?.repo::<Item>();
+    /// # stock.create_table().await?;
+    /// # for (sku, count) in [("tea", 3), ("mint", 0)] {
+    /// #     stock.insert(&Item { shop: "north".into(), sku: sku.into(), count }).await?;
+    /// # }
+    /// let north = Item::partition("north");
+    /// let mut tea = stock.load(north.row().sku("tea")).await?.one()?;
+    /// let mut mint = stock.load(north.row().sku("mint")).await?.one()?;
+    /// (tea.count, mint.count) = (2, 1);
+    /// stock.transaction(&north).save(&mut tea).save(&mut mint).commit().await?;
+    /// assert_eq!(stock.get(north.row().sku("mint")).await?.map(|mint| mint.count), Some(1));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn save<E: TableEntity + 'a>(mut self, mut loaded: impl AsLoaded<E> + Send + 'a) -> Self {
         match prepare(loaded.loaded()) {
             Ok((batch, rows)) => {
@@ -190,7 +306,27 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// Deletes a loaded entity, if nobody has written it since.
+    /// Deletes a loaded entity if nobody has written it since.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # tracks.insert(&Track { album: "Blue".into(), number: 1, title: "Carey".into() }).await?;
+    /// let blue = Track::partition("Blue");
+    /// let track = tracks.load(&blue).await?.one()?;
+    /// // Moves the track to another number: both writes, or no write.
+    /// let moved = Track { number: 2, ..(*track).clone() };
+    /// tracks.transaction(&blue).delete(track).insert(&moved).commit().await?;
+    /// assert_eq!(tracks.list(&blue).one().await?, moved);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn delete<E: TableEntity>(mut self, loaded: Loaded<E>) -> Self {
         match Delete::prepare(&loaded) {
             Ok(batch) => self.push::<E>(batch, Err(None), None),
@@ -199,11 +335,27 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    /// What it will send.
+    /// Returns what it will send, without sending it.
     ///
     /// # Errors
-    /// What [`commit`](Self::commit) would refuse before it sends anything, but for the size in
-    /// bytes, of which the store knows.
+    /// As [`commit`](Self::commit) before it sends anything, except for the size in bytes, which only the
+    /// store knows.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// let note = |id| Note { owner: "ann".into(), id, text: "milk".into() };
+    /// let ann = notes.transaction(Note::partition("ann")).insert(&note(1)).insert(&note(2));
+    /// assert!(ann.plan()?.to_string().starts_with("entity group transaction on `notes`"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn plan(self) -> Result<Plan> {
         let Self { client, batch, error, .. } = self;
         match error {
@@ -212,13 +364,35 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Sends it. Gives the ETag of each entity in the order of the calls, `None` after a delete.
+    /// Sends the transaction: one request. Returns the ETag of each entity in the order of the calls, `None`
+    /// after a delete.
     ///
     /// # Errors
-    /// The first rule that was broken, [`Error::Transaction`] or an invalid value; [`Error::TooLarge`] for
-    /// more than 4 MiB: nothing was sent. What the store refused, as [`Error::Conflict`],
-    /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`], with the entity, the row and the
-    /// operation that failed: nothing was written.
+    /// - [`Error::Transaction`] when the calls break a rule, the error of a key or property that the service
+    ///   would reject, and [`Error::TooLarge`] for more than 4 MiB. Nothing is sent.
+    /// - The store's error, such as [`Error::Conflict`], [`Error::AlreadyExists`] or
+    ///   [`Error::UniqueViolation`], with the entity, the row and the operation that failed. Nothing is
+    ///   written.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// let note = |id| Note { owner: "ann".into(), id, text: "milk".into() };
+    /// let ann = Note::partition("ann");
+    /// notes.insert(&note(2)).await?;
+    /// let both = notes.transaction(&ann).insert(&note(1)).insert(&note(2)).commit().await;
+    /// assert!(matches!(both, Err(Error::AlreadyExists(_))));
+    /// // The first note was not written either.
+    /// assert_eq!(notes.list(&ann).count().await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
         let Self { client, batch, members, error, .. } = self;
         if let Some(error) = error {
@@ -276,7 +450,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Adds an entity's operations; `version` is counted among them.
+    /// Adds the operations of an entity. `version` counts among them.
     fn push<E: TableEntity>(
         &mut self,
         new: Batch,
@@ -320,7 +494,7 @@ impl<'a> Transaction<'a> {
     }
 
     fn fail(&mut self, error: impl Into<Error>) {
-        // Of too many operations, the last count is the whole.
+        // The last count of too many operations is the number of all.
         let error = error.into();
         let counted = |error: &Error| {
             matches!(error, Error::Transaction(TransactionError::TooManyOperations(_)))

@@ -1,4 +1,4 @@
-//! Queries of one partition in which entities of several types stand.
+//! Queries of one partition that stores entities of several types.
 
 use super::get::reading;
 use super::listing::{Listing, last_methods};
@@ -15,15 +15,43 @@ use crate::query::{KeyRange, RowQuery, Span};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A query of every entity of one partition that is of one of the types of `U`, in key order. One
-/// of the last methods sends it.
+/// A query of the entities in one partition whose type is a variant of `U`, in key order. One of the last
+/// methods sends it.
 ///
-/// It is one query, of the range that holds the canonical rows of all types. Each entity is given
-/// once: index rows that stand in that range are read and left out. So are rows that are of none of
-/// the types. A partition is shared on purpose, and who reads two types of it must not fail when a
-/// third one is stored there, by a later version of the app for one; where its keys start
-/// otherwise, `list` of a single type does not see it either. A row that has the key of a type and
-/// cannot be read as it is an error, or with [`skip_unreadable`](Self::skip_unreadable) left out.
+/// It is one query, of the range that holds the canonical rows of all types. The query returns each entity
+/// once: it reads the index rows in that range and leaves them out. It also leaves out rows of other types,
+/// so that a later version of the app can store a further type in the partition. A row that has the key of
+/// a type but cannot be read as that type fails the call, unless
+/// [`skip_unreadable`](Self::skip_unreadable) leaves it out.
+///
+/// ```
+/// # use table_orm::{TableEntity, TableUnion, Tables};
+/// # #[derive(Debug, PartialEq, TableEntity)]
+/// # #[table(name = "orders", partition = "{order}", row = "LINE:{number:03}")]
+/// # struct Line { order: String, number: u32, cents: u32 }
+/// # #[derive(Debug, PartialEq, TableEntity)]
+/// # #[table(name = "orders", partition = "{order}", row = "HEAD")]
+/// # struct Head { order: String, customer: String }
+/// # #[derive(Debug, PartialEq, TableUnion)]
+/// # enum Part { Head(Head), Line(Line) }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tables = Tables::in_memory()?;
+/// # let (heads, lines) = (tables.repo::<Head>(), tables.repo::<Line>());
+/// # heads.create_table().await?;
+/// # heads.insert(&Head { order: "A1".into(), customer: "acme".into() }).await?;
+/// # for number in [1, 2] {
+/// #     lines.insert(&Line { order: "A1".into(), number, cents: 900 }).await?;
+/// # }
+/// // `Part` is an enum with the variants `Head(Head)` and `Line(Line)`.
+/// let order = tables.union::<Part>(Head::partition("A1"));
+/// assert_eq!(order.clone().count().await?, 3);
+/// let parts = order.take(2).collect().await?;
+/// assert!(matches!(&parts[0], Part::Head(head) if head.customer == "acme"));
+/// assert!(matches!(&parts[1], Part::Line(line) if line.number == 1));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
 #[derive(Debug)]
 pub struct UnionList<U> {
@@ -67,7 +95,7 @@ impl<U: TableUnion> UnionList<U> {
         Self { listing: self.listing.take(entities), ..self }
     }
 
-    /// Returns whether there is any entity.
+    /// Returns whether the partition has an entity of one of the types.
     ///
     /// # Errors
     /// As [`count`](Self::count).
@@ -75,10 +103,10 @@ impl<U: TableUnion> UnionList<U> {
         Ok(self.take(1).count().await? > 0)
     }
 
-    /// Returns the number of entities: reads the keys of all rows in their range.
+    /// Returns the number of entities. Reads the keys of all rows in their range, 1000 a request.
     ///
     /// # Errors
-    /// When a key cannot hold one of the values, or the store refuses a request.
+    /// When a key cannot hold one of the values, or the store rejects a request.
     pub async fn count(mut self) -> Result<usize> {
         self.listing.query = self.listing.query.map(reading::<RowHead>);
         let reader = PageReader::some(|_, page, _, most| {
@@ -88,8 +116,8 @@ impl<U: TableUnion> UnionList<U> {
         self.listing.pages(reader, None).count().await
     }
 
-    /// A page looks at `size` rows at most, index rows among them, so it may hold fewer entities,
-    /// even none, and not be the last.
+    /// A page reads at most `size` rows, index rows included. It may hold fewer entities or no entity,
+    /// and not be the last.
     fn ask(self, size: Option<usize>) -> Pages<U> {
         let reader = PageReader::some(|_, page, skip, most| read_union(page, skip, most));
         self.listing.pages(reader, size)
@@ -98,7 +126,7 @@ impl<U: TableUnion> UnionList<U> {
     last_methods! { U, U::NAME, "entities" where [U: TableUnion,] [U: Send + 'static,] }
 }
 
-/// The canonical rows of a page that are of one of the types, each with the place of its type.
+/// The canonical rows of a page that are of one of the types, each with the index of its type.
 fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<Vec<(usize, &[u8])>> {
     let mut rows = Vec::new();
     for row in split_page(page)? {
@@ -109,7 +137,7 @@ fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<Vec<(usize, &[u8])>> {
     Ok(rows)
 }
 
-/// The entities of a page, without rows that are of none of the types or not canonical.
+/// The entities of a page. Leaves out index rows and rows of other types.
 fn read_union<U: TableUnion>(
     page: &[u8],
     skip: Option<&SkipUnreadable>,

@@ -1,4 +1,4 @@
-//! Changes of a stored entity that depend on what is stored.
+//! Changes of a stored entity that depend on its stored values.
 
 use super::Repo;
 use super::save::prepare;
@@ -13,24 +13,49 @@ use futures_core::future::BoxFuture;
 use std::fmt;
 
 impl<E: TableEntity> Repo<E> {
-    /// Reads the entity under a canonical key, has it changed, and saves it under its ETag; when
-    /// another writer came between, again from the start, at most [`MAX_ATTEMPTS`] times or [as
-    /// told](Update::attempts). For increments and appends, which depend on what is stored. Gives the
-    /// entity as it is now.
+    /// Reads the entity under a canonical key, applies `change`, and saves it under the ETag that was read.
+    /// Returns the saved entity.
     ///
-    /// Writes of one entity that read first take turns, in the order they began, among all clones of
-    /// a [`Tables`](crate::Tables): each sends a read and a write. Writers from elsewhere, such as
-    /// other processes, and `save` and blind writes, which do not wait, may come between. A call waits
-    /// 5 seconds for its turn at most, since a call that has begun keeps its place until it ends or is
-    /// dropped: set aside, unfinished and not polled, it holds up others of its entity for so long.
+    /// Use it for increments and appends. Each attempt costs a read and a write. It retries from the read
+    /// when another writer changed the entity in between, at most [`MAX_ATTEMPTS`] times or the number set
+    /// by [`attempts`](Update::attempts). `change` is called once for each attempt, with the values stored
+    /// then. As with [`save`](Self::save), stored properties that `E` does not know are removed.
     ///
-    /// `change` is called once for each attempt, with what is stored then. Properties that `E` does
-    /// not know go, as with [`save`](Self::save).
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let stock = Tables::in_memory()?.repo::<Item>();
+    /// # stock.create_table().await?;
+    /// stock.insert(&Item { shop: "north".into(), sku: "tea".into(), count: 3 }).await?;
+    /// let key = Item::partition("north").row().sku("tea");
+    /// let tea = stock.update(&key, |tea| tea.count += 1).await?;
+    /// assert_eq!(tea.count, 4);
+    /// // No update is lost when two run at a time.
+    /// let (one, two) = (stock.update(&key, |tea| tea.count += 1), stock.update(&key, |tea| tea.count += 1));
+    /// tokio::try_join!(one.into_future(), two.into_future())?;
+    /// assert_eq!(stock.get(&key).await?.map(|tea| tea.count), Some(6));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Calls that read before they write run one at a time for each entity, in the order they began, among
+    /// all clones of a [`Tables`](crate::Tables). Other processes, `save` and writes without a read do not
+    /// wait, so they may write in between. A call waits at most 5 s, and then goes on under the protection of
+    /// the ETag alone: a future that is kept but not polled blocks other writers of its entity for up to 5 s.
     ///
     /// # Errors
-    /// [`Error::NotFound`]; [`Error::Conflict`] when other writers came between each time: call again;
-    /// [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has a key of the
-    /// changed one; [`Error::PartitionChanged`]; [`Error::KeyMismatch`], as [`load`](Self::load).
+    /// - [`Error::NotFound`] when the entity does not exist.
+    /// - [`Error::Conflict`] when every attempt lost to another writer. Calling again is safe.
+    /// - [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has one of the new keys.
+    /// - [`Error::PartitionChanged`] when the change moves the entity to another partition.
+    /// - [`Error::KeyMismatch`] when the properties of the stored row make another key, as in
+    ///   [`load`](Self::load).
+    ///
+    /// Nothing is written in any of these cases.
     pub fn update<'a, Q>(&self, key: Q, change: impl FnMut(&mut E) + Send + 'a) -> Update<'a, E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -42,8 +67,8 @@ impl<E: TableEntity> Repo<E> {
         })
     }
 
-    /// As [`update`](Self::update), for a change that may find that it is not to be made: then its
-    /// error is given back, and nothing is written.
+    /// Does the same as [`update`](Self::update) with a change that may fail. Returns the error of the
+    /// change, and writes nothing then.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -52,7 +77,7 @@ impl<E: TableEntity> Repo<E> {
     /// # struct Order { shop: String, id: u32, shipped: bool, cancelled: bool }
     /// #[derive(Debug, thiserror::Error)]
     /// enum CancelError {
-    ///     #[error("it has left the house")]
+    ///     #[error("the order has been shipped")]
     ///     Shipped,
     ///     #[error(transparent)]
     ///     Table(#[from] table_orm::Error),
@@ -76,7 +101,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// What `change` gives, and as `update`.
+    /// The error of `change`. Otherwise as [`update`](Self::update).
     pub fn try_update<'a, Q, X: From<Error>>(
         &self,
         key: Q,
@@ -90,10 +115,28 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// What becomes of a stored entity, or why nothing does.
-pub(super) type Change<'a, E, X> = Box<dyn FnMut(&mut E) -> Result<(), X> + Send + 'a>;
+/// A change of a stored entity, or the reason not to change it.
+type Change<'a, E, X> = Box<dyn FnMut(&mut E) -> Result<(), X> + Send + 'a>;
 
-/// A change of a stored entity: `.await` reads it, changes it and saves it, `.plan()` shows that.
+/// A change of a stored entity: `.await` reads, changes and saves it; `.plan()` shows the requests.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+/// # struct Item { shop: String, sku: String, count: u32 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let stock = Tables::in_memory()?.repo::<Item>();
+/// # stock.create_table().await?;
+/// stock.insert(&Item { shop: "north".into(), sku: "tea".into(), count: 3 }).await?;
+/// let key = Item::partition("north").row().sku("tea");
+/// let update = stock.update(key, |tea| tea.count = 0).attempts(3);
+/// assert!(update.plan()?.to_string().contains("at most 3 attempts"));
+/// assert_eq!(update.await?.count, 0);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Update<'a, E, X = Error> {
     client: TableClient,
@@ -109,14 +152,14 @@ impl<E, X> fmt::Debug for Update<'_, E, X> {
 }
 
 impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
-    /// Tries at most so often when other writers come between, instead of [`MAX_ATTEMPTS`] times;
-    /// 0 counts as 1.
+    /// Sets the most attempts when other writers change the entity in between, instead of
+    /// [`MAX_ATTEMPTS`]; 0 counts as 1.
     pub fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// Returns what it will send.
+    /// Returns what it will send, without sending it: a read, and a write that depends on the answer.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.

@@ -1,4 +1,4 @@
-//! Writes of an entity as it is, whether it was loaded before or not.
+//! Writes of an entity as it is, loaded before or not.
 
 use super::Repo;
 use super::merge::merge_into;
@@ -17,22 +17,67 @@ impl<E: TableEntity> Repo<E> {
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] when one of the rows is there.
+    /// [`Error::AlreadyExists`] when one of its rows exists, and [`Error::UniqueViolation`] when another
+    /// entity has one of its unique values. Nothing is written then.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// let track = Track { album: "Blue".into(), number: 1, title: "All I Want".into() };
+    /// tracks.insert(&track).await?;
+    /// // The stored entity is not replaced.
+    /// let again = Track { title: "Carey".into(), ..track.clone() };
+    /// assert!(matches!(tracks.insert(&again).await, Err(Error::AlreadyExists(_))));
+    /// assert_eq!(tracks.list(Track::partition("Blue")).one().await?, track);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn insert(&self, entity: &E) -> Write<E> {
         self.blind(entity, insert_all)
     }
 
     /// Inserts an entity, or replaces the one under its canonical key. Returns its ETag.
     ///
-    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL); else it
-    /// reads the canonical row and writes the difference under its ETag, in turn with others as
-    /// [`update`](Self::update), at most [`MAX_ATTEMPTS`] times or [as told](Write::attempts). Then
-    /// [`Error::Conflict`] says that writers from elsewhere came between each time: call again; and
-    /// [`Error::KeyMismatch`] that the properties stored there make another key, so that it is not known
-    /// which rows are to go.
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL). Otherwise it reads
+    /// the canonical row and writes the difference under that row's ETag, one call at a time as
+    /// [`update`](Self::update). It retries when another writer changed the entity in between, and sends at
+    /// most [`MAX_ATTEMPTS`] writes or the number set by [`attempts`](Write::attempts).
     ///
-    /// Of properties that `E` does not know none stays ([two versions at
+    /// The stored properties that `E` does not know are removed ([two versions at
     /// once](crate::guide::run::versions#two-versions-at-once)).
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// let runner = Runner { race: "Boston".into(), bib: 7, age: 54, city: None };
+    /// runners.upsert(&runner).await?;
+    /// runners.upsert(&Runner { age: 55, ..runner }).await?;
+    /// // The row of the old age is gone.
+    /// let boston = Runner::partition("Boston");
+    /// assert_eq!(runners.list(boston.by_age()).one().await?.age, 55);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`Error::Conflict`] when every attempt lost to another writer. Nothing is written; calling again
+    ///   is safe.
+    /// - [`Error::KeyMismatch`] when the properties of the stored row make another key, so the index rows
+    ///   to remove are unknown.
     pub fn upsert(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, upsert_all)
@@ -41,15 +86,33 @@ impl<E: TableEntity> Repo<E> {
         }
     }
 
-    /// Inserts an entity, or sets its properties in the one under its canonical key: properties
-    /// that it has none of (`None`, empty slots of a series) stay as they are stored. Returns its
-    /// ETag.
+    /// Inserts an entity, or sets its properties in the one under its canonical key. Returns its ETag.
     ///
-    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    /// Properties without a value (`None`, empty slots of a series) keep their stored value. To remove a
+    /// property, replace the entity with `save`, `update` or `upsert`. A series that is a `Vec` has no empty
+    /// slots: its values overwrite the first stored ones, and the rest of a longer stored series stays.
     ///
-    /// A property is removed by `save`, `update`, or `upsert`, which replace. A series that is a
-    /// `Vec` has no empty slots: its values are merged one by one, so that of a longer stored one
-    /// the rest stays.
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else a read and a
+    /// guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "profiles", partition = "{team}", row = "{name}")]
+    /// # struct Profile { #[table(key_only)] team: String, #[table(key_only)] name: String, mail: Option<String>, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let profiles = Tables::in_memory()?.repo::<Profile>();
+    /// # profiles.create_table().await?;
+    /// let profile = Profile { team: "red".into(), name: "ann".into(), mail: None, city: None };
+    /// profiles.insert(&Profile { mail: Some("ann@example.org".into()), ..profile.clone() }).await?;
+    /// profiles.insert_or_merge(&Profile { city: Some("Oslo".into()), ..profile }).await?;
+    /// let stored = profiles.list(Profile::partition("red")).one().await?;
+    /// assert_eq!(stored.mail.as_deref(), Some("ann@example.org"));
+    /// assert_eq!(stored.city.as_deref(), Some("Oslo"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn insert_or_merge(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             self.blind(entity, merge_all)
@@ -60,10 +123,31 @@ impl<E: TableEntity> Repo<E> {
 
     /// Replaces the entity under the same canonical key, whatever its version. Returns its ETag.
     ///
-    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    /// Overwrites what other writers changed since the entity was read; [`save`](Self::save) fails then.
+    ///
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else a read and a
+    /// guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// let invoice = Invoice { customer: "acme".into(), number: 1, cents: 900, paid: false };
+    /// assert!(matches!(invoices.force_replace(&invoice).await, Err(Error::NotFound(_))));
+    /// invoices.insert(&invoice).await?;
+    /// invoices.force_replace(&Invoice { paid: true, ..invoice }).await?;
+    /// assert!(invoices.list(Invoice::partition("acme")).one().await?.paid);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// [`Error::NotFound`] when the entity does not exist.
     pub fn force_replace(&self, entity: &E) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             let canonical = <E::Canonical as Row>::INDEX;
@@ -73,12 +157,14 @@ impl<E: TableEntity> Repo<E> {
         }
     }
 
-    /// Replaces the entity under the same canonical key if it still has that version: for an ETag
-    /// that came from outside, such as the `If-Match` of an app's own client. What `load` gave is
-    /// written by [`save`](Self::save), which may also change the canonical key. Returns the new
-    /// ETag.
+    /// Replaces the entity under the same canonical key if it still has that version. Returns its
+    /// new ETag.
     ///
-    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    /// Use it for an ETag from outside, such as the `If-Match` of an app's own client. A loaded
+    /// entity is written by [`save`](Self::save), which may also change the canonical key.
+    ///
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else a read
+    /// and a guarded write, as [`upsert`](Self::upsert).
     ///
     /// ```
     /// # use table_orm::{Error, TableEntity, Tables};
@@ -92,7 +178,7 @@ impl<E: TableEntity> Repo<E> {
     /// let etag = notes.insert(&note).await?;
     /// note.text = "bread".into();
     /// notes.replace(&note, &etag).await?;
-    /// // The version is another one now.
+    /// // The stored version is a newer one now.
     /// assert!(matches!(notes.replace(&note, &etag).await, Err(Error::Conflict(_))));
     /// # Ok(())
     /// # }
@@ -100,7 +186,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it has another version; [`Error::NotFound`].
+    /// [`Error::Conflict`] when the stored entity has another version, and [`Error::NotFound`] when it
+    /// does not exist. Nothing is written then.
     pub fn replace(&self, entity: &E, etag: &ETag) -> Write<E> {
         if E::KEYS_FOLLOW_CANONICAL {
             let canonical = <E::Canonical as Row>::INDEX;
@@ -113,10 +200,31 @@ impl<E: TableEntity> Repo<E> {
 
     /// Deletes the entity under the canonical key of `entity`, whatever its version.
     ///
-    /// One request, or a read and a guarded write, as [`upsert`](Self::upsert).
+    /// Also deletes what other writers changed since the entity was read; [`delete`](Self::delete) fails
+    /// then.
+    ///
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else a read and a
+    /// guarded write, as [`upsert`](Self::upsert).
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// let note = Note { owner: "ann".into(), id: 1, text: "milk".into() };
+    /// notes.insert(&note).await?;
+    /// notes.force_delete(&note).await?;
+    /// assert!(matches!(notes.force_delete(&note).await, Err(Error::NotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`Error::NotFound`].
+    /// [`Error::NotFound`] when the entity does not exist.
     pub fn force_delete(&self, entity: &E) -> Write<E, ()> {
         if E::KEYS_FOLLOW_CANONICAL {
             let canonical = <E::Canonical as Row>::INDEX;
@@ -143,6 +251,27 @@ impl<E: TableEntity> Repo<E> {
 }
 
 /// A write of an entity: `.await` sends it, `.plan()` shows it.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "runners", partition = "{race}")]
+/// # #[row(by_bib, key = "BIB:{bib:05}")]
+/// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+/// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let runners = Tables::in_memory()?.repo::<Runner>();
+/// # runners.create_table().await?;
+/// let runner = Runner { race: "Boston".into(), bib: 7, age: 54, city: None };
+/// let insert = runners.insert(&runner);
+/// // The canonical row and the index row, in one transaction.
+/// assert_eq!(insert.plan()?.operations().count(), 2);
+/// let etag = insert.await?;
+/// runners.replace(&Runner { age: 55, ..runner }, &etag).attempts(1).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Write<E, T = ETag> {
@@ -155,22 +284,22 @@ pub struct Write<E, T = ETag> {
 /// How the rows of an entity are written.
 #[derive(Debug, Clone)]
 enum Change {
-    /// Without a read; the first operation is the canonical row's.
+    /// Without a read. The first operation writes the canonical row.
     Blind(Batch),
-    /// By the rows that are stored.
+    /// After a read of the stored rows.
     OverStored { rows: EntityRows, on_existing: OnExisting },
 }
 
 /// What happens to the stored rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum OnExisting {
-    /// They become the new rows; where nothing is stored, the new rows are inserted.
+    /// They become the new rows. When nothing is stored, the new rows are inserted.
     Upsert,
-    /// They become the new rows. Fails where nothing is stored, or with another version than given.
+    /// They become the new rows. Fails when nothing is stored, or in another version than the given one.
     Replace(Option<ETag>),
-    /// The new properties are set in them; where nothing is stored, the new rows are inserted.
+    /// They get the new properties. When nothing is stored, the new rows are inserted.
     Merge,
-    /// They are deleted. Fails where nothing is stored.
+    /// They are deleted. Fails when nothing is stored.
     Delete,
 }
 
@@ -181,18 +310,37 @@ enum Prepared {
 }
 
 impl<E: TableEntity, T> Write<E, T> {
-    /// Sets how many times it is tried when other writers come between, instead of
-    /// [`MAX_ATTEMPTS`]; 0 counts as 1. A blind write, which reads nothing first, is sent once
-    /// whatever this says.
+    /// Sets the most writes that it sends when other writers change the entity in between, instead of
+    /// [`MAX_ATTEMPTS`]; 0 counts as 1.
+    ///
+    /// A write that reads nothing first is sent once.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// let runner = Runner { race: "Boston".into(), bib: 7, age: 54, city: None };
+    /// let upsert = runners.upsert(&runner).attempts(2);
+    /// assert!(upsert.plan()?.to_string().contains("at most 2 attempts"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts.max(1);
         self
     }
 
-    /// Returns what it will send.
+    /// Returns what it will send, without sending it.
     ///
     /// # Errors
-    /// When the service would refuse a key or property.
+    /// When the service would reject a key or property.
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
             Prepared::Blind { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
@@ -238,7 +386,7 @@ impl<E: TableEntity, T> Write<E, T> {
     }
 }
 
-/// The read and the write that bring the stored rows of an entity to `rows`.
+/// The read and the write that turn the stored rows of an entity into `rows`.
 fn over_stored<E: TableEntity>(
     client: &TableClient,
     rows: &EntityRows,
@@ -251,7 +399,7 @@ fn over_stored<E: TableEntity>(
 }
 
 impl OnExisting {
-    /// What brings the rows of `loaded` to `rows`.
+    /// The operations that turn the rows of `loaded` into `rows`.
     fn decide<E: TableEntity>(
         &self,
         client: &TableClient,
@@ -291,7 +439,7 @@ pub(super) fn upsert_over_stored<E: TableEntity>(
     over_stored::<E>(client, &EntityRows::of(entity)?, true, MAX_ATTEMPTS)
 }
 
-/// Sends such an upsert, and gives the entity back with the answer.
+/// Sends such an upsert. Returns the entity with the answer.
 pub(super) fn send_upsert<E: TableEntity + 'static>(
     client: TableClient,
     entity: E,

@@ -37,9 +37,9 @@ async fn every_way_to_be_out_of_step_is_found_and_nothing_else() {
             "A CITY:Oslo__00002: should not store Name",
             "A CITY:Oslo__00004: lacks Chip",
             "A NAME:Runner 1__00001: stale in Age",
-            "A AGE:021__00004: no canonical row tells of it",
+            "A AGE:021__00004: no canonical row expects it",
             "A SEN:00002: missing",
-            "A SEN:00004: no canonical row tells of it",
+            "A SEN:00004: no canonical row expects it",
         ]
     );
 }
@@ -117,8 +117,7 @@ async fn a_row_whose_index_key_cannot_be_written_is_not_called_unreadable() {
         ["unwritable"]
     );
     assert!(
-        texts[0]
-            .contains("tells of a row that cannot be written: key component `name` of `Runner`"),
+        texts[0].contains("one of its rows cannot be written: key component `name` of `Runner`"),
         "{texts:?}"
     );
     let backfilled = subject.repo.backfill(Runner::partition("A")).await;
@@ -133,7 +132,7 @@ async fn a_canonical_row_under_a_key_that_its_properties_do_not_make_is_a_findin
     subject.copy("A", "BIB:00001", "BIB:00009").await;
     assert_eq!(
         subject.problems().await,
-        [r#"A BIB:00009: its properties tell the key "A" / "BIB:00001""#]
+        [r#"A BIB:00009: its properties make the key "A" / "BIB:00001""#]
     );
 }
 

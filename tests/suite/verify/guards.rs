@@ -54,8 +54,8 @@ async fn guards_are_found_and_mended_as_index_rows_are() {
         [
             "A UNQ:email:2@example.org: stale in Canonical",
             "A UNQ:email:1@example.org: missing",
-            "A UNQ:email:gone@example.org: no canonical row tells of it",
-            "A UNQ:email:old@example.org: no canonical row tells of it",
+            "A UNQ:email:gone@example.org: no canonical row expects it",
+            "A UNQ:email:old@example.org: no canonical row expects it",
         ]
     );
     let findings = members.verify(Member::partition("A")).await.unwrap().findings;

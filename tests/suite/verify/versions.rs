@@ -173,7 +173,7 @@ async fn an_older_version_keeps_what_it_merges_into_and_not_what_it_saves() {
     subject.first.update(&key, |member| member.fee = 40).await.unwrap();
     let stored = subject.second.get(&newest).await.unwrap();
     assert_eq!(stored, Some(Second { fee: 40, email: None, ..second(1, "Ann") }));
-    let orphan = "A MAIL:ann@acme__00001: no canonical row tells of it";
+    let orphan = "A MAIL:ann@acme__00001: no canonical row expects it";
     assert_eq!(subject.problems().await, [orphan]);
     let findings = subject.second.verify(Second::partition("A")).await.unwrap().findings;
     assert_eq!(subject.second.repair(findings).await.all().unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Entities of one partition that travel together.
+//! Entities of one partition that share a transaction.
 
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::store::{Batch, Operation};
@@ -20,7 +20,7 @@ impl<E> Chunk<E> {
         Self { entities: Vec::new(), sizes: Vec::new(), batch, bytes: 0, keys: Vec::new() }
     }
 
-    /// An entity with its operations.
+    /// A chunk of one entity.
     pub fn of(entity: E, Batch { partition_key, operations }: Batch) -> Self {
         let mut chunk = Self::new(partition_key);
         chunk.push(entity, operations);
@@ -40,13 +40,13 @@ impl<E> Chunk<E> {
         self.batch.operations.len()
     }
 
-    /// About what its operations take in a request.
+    /// The approximate size of its operations in a request.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How much of a transaction it fills, by what it has more of; in bytes, of which each operation
-    /// has its share.
+    /// How much of a transaction it fills, by bytes or by operations, whichever is more. In bytes; an
+    /// operation counts as its share of the largest transaction.
     pub fn fullness(&self) -> usize {
         const SHARE: usize = MAX_TRANSACTION_BYTES / MAX_TRANSACTION_OPERATIONS;
         self.bytes.max(self.operations() * SHARE)
@@ -62,7 +62,7 @@ impl<E> Chunk<E> {
         !operations.iter().any(|new| here.iter().any(|old| old.row_key == new.row_key))
     }
 
-    /// Whether the operations fit beside those here, and touch none of their rows.
+    /// Whether the operations fit beside those here, and write other rows.
     pub fn takes(&self, operations: &[Operation]) -> bool {
         let here = &self.batch.operations;
         here.is_empty()
@@ -88,7 +88,7 @@ impl<E> Chunk<E> {
     }
 }
 
-/// About what the operations take in a request: bodies, keys, and the parts around them.
+/// The approximate size of the operations in a request: bodies, keys, and the text around them.
 fn bytes(operations: &[Operation]) -> usize {
     const PART: usize = 512;
     let of = |operation: &Operation| {

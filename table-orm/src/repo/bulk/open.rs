@@ -1,8 +1,10 @@
 //! Entities that wait for others of their partition.
 //!
-//! Invariants: a partition has one chunk at most; after [`Open::surplus`] has given all it has, there
-//! are at most [`OPEN_OPERATIONS`] operations of at most [`OPEN_BYTES`]; which chunk goes is told by
-//! the input alone.
+//! Invariants:
+//! - A partition has at most one chunk.
+//! - After [`Open::surplus`] has returned `None`, there are at most [`OPEN_OPERATIONS`] operations of at
+//!   most [`OPEN_BYTES`].
+//! - The input alone decides which chunk is sent next.
 
 use super::chunk::Chunk;
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
@@ -10,25 +12,25 @@ use crate::store::Batch;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// How many operations a bulk write collects, of any number of partitions, before it sends a
-/// transaction that is not full: as many as 64 full ones have.
+/// The most operations that a bulk write collects, over all partitions, before it sends a transaction that
+/// is not full: those of 64 full transactions.
 pub const OPEN_OPERATIONS: usize = 64 * MAX_TRANSACTION_OPERATIONS;
-/// How many bytes of keys and bodies it collects: 64 MiB, so that rows of 10 KiB and less are bound
-/// by their number.
+/// The most bytes of keys and bodies that a bulk write collects: 64 MiB. Rows of at most 10 KiB reach
+/// [`OPEN_OPERATIONS`] first.
 pub const OPEN_BYTES: usize = 16 * MAX_TRANSACTION_BYTES;
 
 /// Chunks that take more entities.
 pub(super) struct Open<E> {
-    /// The fullest last; of those that are equally full, the oldest.
+    /// The fullest chunk is last; of equally full ones, the oldest.
     chunks: BTreeMap<(usize, Age), Chunk<E>>,
-    /// Where the chunk of a partition is.
+    /// The place of each partition's chunk in `chunks`.
     places: HashMap<String, (usize, Age)>,
     begun: u64,
     operations: usize,
     bytes: usize,
 }
 
-/// When a chunk was begun: more for older ones.
+/// The age of a chunk: more for older ones.
 type Age = Reverse<u64>;
 
 impl<E> Open<E> {
@@ -37,8 +39,8 @@ impl<E> Open<E> {
         Self { chunks, places, begun: 0, operations: 0, bytes: 0 }
     }
 
-    /// Adds an entity to the chunk of its partition. One that does not take it is given back, and
-    /// followed by a new one.
+    /// Adds an entity to the chunk of its partition. If that chunk has no room, returns it and starts a
+    /// new one.
     pub fn push(&mut self, entity: E, batch: Batch) -> Option<Chunk<E>> {
         let Batch { partition_key, operations } = batch;
         let (age, mut chunk, closed) = match self.remove(&partition_key) {
@@ -58,13 +60,13 @@ impl<E> Open<E> {
         closed
     }
 
-    /// The fullest chunk, while there is more than may be.
+    /// Removes the fullest chunk while the bounds are exceeded.
     pub fn surplus(&mut self) -> Option<Chunk<E>> {
         let over = self.operations > OPEN_OPERATIONS || self.bytes > OPEN_BYTES;
         if over { self.fullest() } else { None }
     }
 
-    /// The fullest chunk; of those that are equally full, the oldest.
+    /// Removes the fullest chunk; of equally full ones, the oldest.
     pub fn fullest(&mut self) -> Option<Chunk<E>> {
         let (_, fullest) = self.chunks.last_key_value()?;
         let partition_key = fullest.partition_key().to_owned();
@@ -97,7 +99,7 @@ mod tests {
         Open::new()
     }
 
-    /// A row of a partition, with a body of so many bytes.
+    /// A row of a partition, with a body of `bytes` bytes.
     fn row(partition: usize, row: u32, bytes: usize) -> Batch {
         let action = Action::Insert(Bytes::from(vec![b' '; bytes]));
         let operation = Operation { row_key: row.to_string(), action };
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_goes_and_of_equals_the_oldest() {
+    fn the_fullest_chunk_is_sent_first_and_of_equals_the_oldest() {
         let mut open = open();
         for (number, partition) in [2, 1, 3, 1, 3].into_iter().enumerate() {
             assert!(open.push(0, row(partition, number as u32, 10)).is_none());
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_bound_is_kept_of_any_number_of_partitions() {
+    fn any_number_of_partitions_keeps_within_the_bounds() {
         for (bytes, kept) in [(10, OPEN_OPERATIONS), (100_000, OPEN_BYTES / 100_520)] {
             let mut open = open();
             let mut least = usize::MAX;

@@ -1,9 +1,9 @@
-//! What has become of a bulk write, and what is left of its input.
+//! The progress and the result of a bulk write, and the rest of its input.
 
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// How far a bulk write has come.
+/// The progress of a bulk write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct BulkProgress {
@@ -11,36 +11,55 @@ pub struct BulkProgress {
     pub entities: u64,
     /// Rows written: all rows of these entities.
     pub rows: u64,
-    /// Transactions answered; of a write that reads first one for each entity, whatever its reads and
-    /// attempts.
+    /// Transactions answered. A write that reads first counts as one for each entity, however many
+    /// requests it sent.
     pub requests: u64,
 }
 
-/// What became of a bulk write.
+/// The result of a bulk write.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+/// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let readings = Tables::in_memory()?.repo::<Reading>();
+/// # readings.create_table().await?;
+/// let reading = |minute| Reading { sensor: "roof".into(), minute, celsius: 20.0 };
+/// readings.insert(&reading(1)).await?;
+/// let report = readings.insert_many((0..3).map(reading)).await;
+/// // Minute 1 exists, so its transaction wrote nothing.
+/// assert_eq!((report.written.entities, report.failures.len()), (0, 1));
+/// assert_eq!(report.remainder.map(|left| left.minute).collect::<Vec<_>>(), [0, 2]);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "it may hold failures; `.all()?` gives the counts, or the first of them"]
 #[non_exhaustive]
 pub struct BulkReport<E, I> {
-    /// What was written.
+    /// The counts of what was written.
     pub written: BulkProgress,
-    /// The entities that could not be written, each with the reason. After the first one nothing
-    /// more is sent, unless the write [continues](super::Bulk::continue_on_failure).
+    /// The entities that could not be written, each with the error. The write sends nothing more after
+    /// the first one, unless it [continues](super::Bulk::continue_on_failure).
     pub failures: Vec<BulkFailure<E>>,
-    /// What was not written: entities that shared a transaction with a failed one, and the input
-    /// that was not reached. Pass it to the same call again to go on.
+    /// What was not written: entities that shared a transaction with a failed one, and the input that
+    /// was not reached. Pass it to the same call to continue.
     pub remainder: Remainder<E, I>,
 }
 
-/// A bulk write that stopped.
+/// An entity that a bulk write could not write.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BulkFailure<E> {
-    /// The entity the store refused; `None` when the whole request failed.
+    /// The entity that the store rejected; `None` when the whole request failed.
     pub entity: Option<E>,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
-/// The input that a bulk write has not written.
+/// The input that a bulk write has not written: an iterator.
 pub struct Remainder<E, I> {
     unsent: std::vec::IntoIter<E>,
     input: I,
@@ -61,7 +80,7 @@ impl<E, I: Iterator<Item = E>> Iterator for Remainder<E, I> {
 }
 
 impl<E, I> Remainder<E, I> {
-    /// How many entities it holds besides the input that was not reached.
+    /// Returns the number of entities besides the input that was not reached.
     #[must_use]
     pub fn unsent(&self) -> usize {
         self.unsent.len()
@@ -69,10 +88,10 @@ impl<E, I> Remainder<E, I> {
 }
 
 impl<E, I> BulkReport<E, I> {
-    /// The counts, if everything was written.
+    /// Returns the counts when everything was written.
     ///
     /// # Errors
-    /// The first failure.
+    /// The error of the first failure. Use the fields of the report to see what was written.
     pub fn all(self) -> Result<BulkProgress> {
         match self.failures.into_iter().next() {
             None => Ok(self.written),

@@ -1,9 +1,10 @@
-//! A bulk write under way.
+//! A bulk write in progress.
 
+use super::builder::Bulk;
 use super::chunk::Chunk;
 use super::open::Open;
+use super::policy::Individually;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
-use super::{Bulk, Individually};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Step, TableClient};
 use crate::store::{Batch, Operation};
@@ -12,16 +13,41 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// What was sent, and the answer.
+/// A chunk that was sent, and the answer.
 type Sent<E> = (Chunk<E>, Result<()>);
 
-pub(super) struct Run<'a, E, I> {
+impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
+    /// Returns what it will send, in no particular order. Reads the whole input, and sends nothing.
+    ///
+    /// # Errors
+    /// The first error of an entity that the service would reject.
+    pub fn plan(self) -> Result<Plan> {
+        BulkRun::new(self).plan()
+    }
+}
+
+impl<'a, E, I> IntoFuture for Bulk<'a, E, I>
+where
+    E: Send + 'static,
+    I: Iterator<Item = E> + Send + 'a,
+{
+    type Output = BulkReport<E, I>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let run = BulkRun::new(self);
+        Box::pin(run.run())
+    }
+}
+
+/// A bulk write in progress.
+struct BulkRun<'a, E, I> {
     bulk: Bulk<'a, E, I>,
-    /// Chunks that are being collected.
+    /// Chunks that take more entities.
     open: Open<E>,
     /// Chunks to be sent, oldest first.
     ready: VecDeque<Chunk<E>>,
-    /// The rows of requests under way, by partition.
+    /// The RowKeys of the requests in flight, by partition.
     busy: HashMap<String, HashSet<String>>,
     written: BulkProgress,
     failures: Vec<BulkFailure<E>>,
@@ -30,8 +56,8 @@ pub(super) struct Run<'a, E, I> {
     stopped: bool,
 }
 
-impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
-    pub fn new(bulk: Bulk<'a, E, I>) -> Self {
+impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
+    fn new(bulk: Bulk<'a, E, I>) -> Self {
         Self {
             bulk,
             open: Open::new(),
@@ -44,7 +70,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         }
     }
 
-    pub fn plan(mut self) -> Result<Plan> {
+    fn plan(mut self) -> Result<Plan> {
         let mut plans = Vec::new();
         while let Some(chunk) = self.next_closed() {
             let Bulk { client, policy, .. } = &self.bulk;
@@ -59,16 +85,16 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         }
     }
 
-    pub async fn run(mut self) -> BulkReport<E, I> {
-        let mut under_way = FuturesUnordered::<BoxFuture<'static, Sent<E>>>::new();
+    async fn run(mut self) -> BulkReport<E, I> {
+        let mut in_flight = FuturesUnordered::<BoxFuture<'static, Sent<E>>>::new();
         loop {
-            while !self.stopped && under_way.len() < self.bulk.parallelism {
+            while !self.stopped && in_flight.len() < self.bulk.parallelism {
                 match self.next_chunk() {
-                    Some(chunk) => under_way.push(self.send(chunk)),
+                    Some(chunk) => in_flight.push(self.send(chunk)),
                     None => break,
                 }
             }
-            match under_way.next().await {
+            match in_flight.next().await {
                 Some((chunk, result)) => self.answered(chunk, result),
                 None => break,
             }
@@ -82,12 +108,12 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         }
     }
 
-    /// The next chunk none of whose rows is being written; `None` when all wait for an answer, or
+    /// The next chunk without a row that is being written. `None` when all wait for an answer, or
     /// nothing is left.
     fn next_chunk(&mut self) -> Option<Chunk<E>> {
         loop {
-            if let Some(place) = self.sendable() {
-                return self.ready.remove(place);
+            if let Some(position) = self.sendable() {
+                return self.ready.remove(position);
             }
             if self.stopped || self.ready.len() >= self.bulk.parallelism {
                 return None;
@@ -98,13 +124,13 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
     }
 
     fn sendable(&self) -> Option<usize> {
-        (0..self.ready.len()).find(|&place| {
-            let chunk = &self.ready[place];
+        (0..self.ready.len()).find(|&position| {
+            let chunk = &self.ready[position];
             let busy = self.busy.get(chunk.partition_key());
             let waits =
                 |operation: &Operation| busy.is_some_and(|rows| rows.contains(&operation.row_key));
             !chunk.batch.operations.iter().any(waits)
-                && !self.ready.range(..place).any(|earlier| chunk.overlaps(earlier))
+                && !self.ready.range(..position).any(|earlier| chunk.overlaps(earlier))
         })
     }
 
@@ -187,7 +213,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
                 if !unattributed || self.stopped || !self.bulk.continues {
                     self.fail(entity, error);
                 }
-                self.try_again(chunk.entities, unattributed);
+                self.send_again(chunk.entities, unattributed);
             }
         }
         if let Some(progress) = &mut self.bulk.progress {
@@ -200,9 +226,9 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
         self.stopped |= !self.bulk.continues;
     }
 
-    /// Entities that shared a transaction with one that failed: sent again without it; or each by
-    /// itself, when it is not known which one failed.
-    fn try_again(&mut self, entities: Vec<E>, each: bool) {
+    /// Sends the entities that shared a transaction with a failed one again, without it. Sends `each`
+    /// by itself when it is unknown which one failed.
+    fn send_again(&mut self, entities: Vec<E>, each: bool) {
         if self.stopped {
             return self.unsent.extend(entities);
         }
@@ -222,7 +248,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> Run<'a, E, I> {
     }
 }
 
-/// Sends a chunk and gives it back with the answer.
+/// Sends a chunk. Returns it with the answer.
 fn send<E: Send + 'static>(
     client: TableClient,
     mut chunk: Chunk<E>,

@@ -1,6 +1,6 @@
-//! Index rows that are out of step: [`verify`](crate::Repo::verify) finds them,
-//! [`repair`](crate::Repo::repair) mends them, and [`backfill`](crate::Repo::backfill) writes those
-//! that a new row template asks for.
+//! Index rows that are out of step. [`verify`](crate::Repo::verify) finds them,
+//! [`repair`](crate::Repo::repair) corrects them, and [`backfill`](crate::Repo::backfill) writes the rows of
+//! a new row template.
 
 mod backfill;
 pub(super) mod repair;

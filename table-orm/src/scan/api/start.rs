@@ -10,8 +10,28 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
-    /// A scan of every entity of the table, read from its canonical row by many workers in no order.
-    /// The service reads, and bills, every row of the table.
+    /// Reads every entity of the table by its canonical row, with many workers and in no order.
+    ///
+    /// The service reads, and bills, every row of the table. The permit records why.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+    /// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// # for sensor in ["roof", "cellar"] {
+    /// #     readings.insert(&Reading { sensor: sensor.into(), minute: 1, celsius: 20.0 }).await?;
+    /// # }
+    /// let scan = readings.scan(ScanPermit::because("monthly report"));
+    /// let warm = scan.filter(|row| row.celsius.gt(15.0)).collect().await?;
+    /// assert_eq!(warm.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
         let TableClient { connection, table, .. } = &self.client;
         Scan::typed(Arc::clone(&connection.store), table.clone(), &permit)
@@ -19,8 +39,24 @@ impl<E: TableEntity> Repo<E> {
 }
 
 impl Table {
-    /// A scan of every row of the table, read by many workers in no order. The service reads, and
-    /// bills, every row.
+    /// Reads every row of the table, of any type, with many workers and in no order. The service
+    /// bills every row.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("songs")?;
+    /// # tables.create(&name).await?;
+    /// # let songs = tables.table(name);
+    /// songs.insert(&DynamicEntity::new("Blue", "01")).await?;
+    /// songs.insert(&DynamicEntity::new("Hejira", "01")).await?;
+    /// let report = songs.scan(ScanPermit::because("backup")).count().await?;
+    /// assert_eq!(report.rows, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
         let TableClient { connection, table, .. } = &self.client;
         Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit)

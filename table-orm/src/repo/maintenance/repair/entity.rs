@@ -1,47 +1,50 @@
-//! The index rows of one entity.
+//! Repair of the index rows of one entity.
 //!
-//! Invariant: what is written follows from the canonical row in the version that the transaction
-//! asks for, and replaces a stored row only in the version that was looked at.
+//! Invariants:
+//! - What is written follows from the canonical row in the version that the transaction checks.
+//! - A stored row is replaced only in the version that was read.
 
 use super::report::SkipReason;
-use super::verdict::{Outcome, Prepared, Verdict};
+use super::verdict::{PreparedRepair, RepairOutcome, Verdict};
 use crate::entity::{DynamicEntity, EntityRow, EntityRows, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{MAX_ATTEMPTS, TableClient};
-use crate::repo::maintenance::verify::{Finding, Problem, differences, own_canonical, told_rows};
+use crate::repo::maintenance::verify::{
+    Finding, Problem, differences, expected_rows, own_canonical,
+};
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use std::collections::BTreeMap;
 
-/// Mends what was found of one entity, by the canonical row as it is now; looks again when another
-/// writer comes between.
-pub(crate) async fn mend<E: TableEntity>(
+/// Repairs the findings of one entity, by the canonical row as it is now. Reads again when another writer
+/// changed the rows in between.
+pub(crate) async fn repair_entity<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
     findings: Vec<Finding>,
-) -> Outcome {
+) -> RepairOutcome {
     let mut attempt = 0;
     loop {
         attempt += 1;
         let prepared = prepare::<E>(client, partition_key, canonical, &findings).await;
-        let Prepared { batch, verdicts } = match prepared {
+        let PreparedRepair { batch, verdicts } = match prepared {
             Ok(prepared) => prepared,
-            Err(error) => return Outcome::failed(findings, error),
+            Err(error) => return RepairOutcome::failed(findings, error),
         };
         if batch.operations.is_empty() {
-            return Outcome::of(findings, verdicts, None);
+            return RepairOutcome::of(findings, verdicts, None);
         }
         match client.send(batch).await {
-            Ok(_) => return Outcome::of(findings, verdicts, None),
-            Err(error) if came_between(&error) && attempt < MAX_ATTEMPTS => {}
-            Err(error) => return Outcome::of(findings, verdicts, Some(error)),
+            Ok(_) => return RepairOutcome::of(findings, verdicts, None),
+            Err(error) if is_write_conflict(&error) && attempt < MAX_ATTEMPTS => {}
+            Err(error) => return RepairOutcome::of(findings, verdicts, Some(error)),
         }
     }
 }
 
-/// Whether a refusal says that the rows are no longer as they were read.
-pub(crate) const fn came_between(error: &Error) -> bool {
+/// Whether the error means that the rows have changed since they were read.
+pub(crate) const fn is_write_conflict(error: &Error) -> bool {
     matches!(
         error,
         Error::Conflict(_)
@@ -51,25 +54,25 @@ pub(crate) const fn came_between(error: &Error) -> bool {
     )
 }
 
-/// Leaves a canonical row as it is, and asks for its version.
+/// An operation that checks the version of a canonical row and keeps its properties.
 pub(crate) fn guard(partition_key: &str, row_key: &str, etag: ETag) -> Result<Operation> {
     let unchanged = DynamicEntity::new(partition_key, row_key).body()?;
     let action = Action::Merge(unchanged, IfMatch::ETag(etag));
     Ok(Operation { row_key: row_key.to_owned(), action })
 }
 
-/// Looks at the rows, and says what to write.
+/// Reads the rows, and decides what to write.
 pub(crate) async fn prepare<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
     findings: &[Finding],
-) -> Result<Prepared> {
-    let skip = |reason| Ok(Prepared::skipped(partition_key, findings.len(), reason));
+) -> Result<PreparedRepair> {
+    let skip = |reason| Ok(PreparedRepair::skipped(partition_key, findings.len(), reason));
     let Some(row) = client.annotated_row(partition_key, canonical).await? else {
         return skip(SkipReason::NoLongerHolds);
     };
-    let rows = match told_rows::<E>(partition_key, canonical, &row.body) {
+    let rows = match expected_rows::<E>(partition_key, canonical, &row.body) {
         Ok(rows) => rows,
         Err(_) => return skip(SkipReason::Undecided),
     };
@@ -80,12 +83,12 @@ pub(crate) async fn prepare<E: TableEntity>(
         let verdict = match expected.filter(|row| row.row_key != canonical) {
             None => Verdict::Skip(SkipReason::NoLongerHolds),
             Some(expected) => {
-                match mending::<E>(client, &rows, canonical, expected, finding).await? {
+                match repair_row::<E>(client, &rows, canonical, expected, finding).await? {
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
-                        // A finding given twice is mended once.
+                        // A finding given twice is repaired once.
                         operations.insert(expected.index, (expected.row_key.clone(), action));
-                        Verdict::Mend
+                        Verdict::Repair
                     }
                 }
             }
@@ -98,11 +101,11 @@ pub(crate) async fn prepare<E: TableEntity>(
         let operations = operations.into_values();
         batch.operations.extend(operations.map(|(row_key, action)| Operation { row_key, action }));
     }
-    Ok(Prepared { batch, verdicts })
+    Ok(PreparedRepair { batch, verdicts })
 }
 
-/// What brings one row in step, or why nothing is to be done.
-async fn mending<E: TableEntity>(
+/// The write that brings one row in step, or the reason to skip it.
+async fn repair_row<E: TableEntity>(
     client: &TableClient,
     rows: &EntityRows,
     canonical: &str,
@@ -116,7 +119,7 @@ async fn mending<E: TableEntity>(
     if differences(&expected.body, &stored.body, client.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
-    // It was not there for this entity: what is there now may be another's.
+    // The row was missing for this entity, so the stored one may belong to another entity.
     if finding.problem == Problem::Missing
         || is_another::<E>(client, partition_key, canonical, expected, &stored).await?
     {
@@ -125,7 +128,7 @@ async fn mending<E: TableEntity>(
     Ok(Ok(Action::Replace(expected.body.clone(), IfMatch::ETag(stored.etag()?))))
 }
 
-/// Whether a stored row belongs to another entity that tells of it.
+/// Whether a stored row belongs to another entity, which expects it.
 async fn is_another<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
@@ -142,7 +145,7 @@ async fn is_another<E: TableEntity>(
     }
     let other = client.annotated_row(partition_key, &own).await?;
     Ok(other.is_some_and(|other| {
-        told_rows::<E>(partition_key, &own, &other.body)
+        expected_rows::<E>(partition_key, &own, &other.body)
             .is_ok_and(|rows| rows.rows.iter().any(|row| row.row_key == *row_key))
     }))
 }

@@ -1,43 +1,43 @@
-//! Index rows of one partition that no canonical row tells of.
+//! Index rows of one partition that no canonical row expects.
 //!
-//! Invariant: a row is deleted only in a version that was read before the canonical rows were, none
-//! of which told of it. Whoever writes an entity that has the row either finds it there and is
-//! refused, or changes its version.
+//! Invariant: a row is deleted only in a version that was read before the canonical rows, and only if no
+//! canonical row expected it. A writer of an entity that has the row either fails because the row exists,
+//! or changes its version.
 
 use super::report::SkipReason;
-use super::verdict::{Outcome, Verdict};
+use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::{TableEntity, canonical, canonical_rows, split_page, template_of};
 use crate::error::{Error, Result};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, Span};
-use crate::repo::maintenance::verify::{Finding, Found, own_canonical, told_rows};
+use crate::repo::maintenance::verify::{Finding, Found, expected_rows, own_canonical};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::collections::HashSet;
 
-/// What is to be done about a row: delete it in a version, or leave it.
-type Decision = Result<ETag, SkipReason>;
+/// The decision about a row: delete it in a version, or leave it.
+type OrphanDecision = Result<ETag, SkipReason>;
 
-/// Deletes those that are orphans now.
+/// Deletes the rows that are orphans now.
 pub(crate) async fn delete<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     findings: Vec<Finding>,
-) -> Outcome {
+) -> RepairOutcome {
     let decisions = match decide::<E>(client, partition_key, &findings).await {
         Ok(decisions) => decisions,
-        Err(error) => return Outcome::failed(findings, error),
+        Err(error) => return RepairOutcome::failed(findings, error),
     };
     let mut verdicts: Vec<_> = decisions.iter().map(verdict).collect();
     let mut error = None;
-    let doomed: Vec<_> = doomed(&findings, decisions).collect();
-    for chunk in doomed.chunks(MAX_TRANSACTION_OPERATIONS) {
+    let deletions: Vec<_> = deletions(&findings, decisions).collect();
+    for chunk in deletions.chunks(MAX_TRANSACTION_OPERATIONS) {
         if let Err(refused) = delete_all(client, partition_key, chunk, &mut verdicts).await {
             error = Some(refused);
             break;
         }
     }
-    Outcome::of(findings, verdicts, error)
+    RepairOutcome::of(findings, verdicts, error)
 }
 
 /// The transactions that `delete` would send.
@@ -47,16 +47,19 @@ pub(crate) async fn plan<E: TableEntity>(
     findings: &[Finding],
 ) -> Result<Vec<Batch>> {
     let decisions = decide::<E>(client, partition_key, findings).await?;
-    let doomed: Vec<_> = doomed(findings, decisions).collect();
-    let chunks = doomed.chunks(MAX_TRANSACTION_OPERATIONS);
-    Ok(chunks.map(|chunk| deletions(partition_key, chunk)).collect())
+    let deletions: Vec<_> = deletions(findings, decisions).collect();
+    let chunks = deletions.chunks(MAX_TRANSACTION_OPERATIONS);
+    Ok(chunks.map(|chunk| deletion_batch(partition_key, chunk)).collect())
 }
 
-/// One row to delete, and the place of its finding.
-type Doomed = (usize, Operation);
+/// One row to delete, and the index of its finding.
+type Deletion = (usize, Operation);
 
-/// The deletions; a finding given twice makes one.
-fn doomed(findings: &[Finding], decisions: Vec<Decision>) -> impl Iterator<Item = Doomed> {
+/// The deletions. A finding given twice makes one.
+fn deletions(
+    findings: &[Finding],
+    decisions: Vec<OrphanDecision>,
+) -> impl Iterator<Item = Deletion> {
     let mut taken = HashSet::new();
     findings.iter().zip(decisions).enumerate().filter_map(move |(at, (finding, decision))| {
         let action = Action::Delete(IfMatch::ETag(decision.ok()?));
@@ -65,23 +68,23 @@ fn doomed(findings: &[Finding], decisions: Vec<Decision>) -> impl Iterator<Item 
     })
 }
 
-fn deletions(partition_key: &str, doomed: &[Doomed]) -> Batch {
+fn deletion_batch(partition_key: &str, deletions: &[Deletion]) -> Batch {
     Batch {
         partition_key: partition_key.to_owned(),
-        operations: doomed.iter().map(|(_, operation)| operation.clone()).collect(),
+        operations: deletions.iter().map(|(_, operation)| operation.clone()).collect(),
     }
 }
 
-/// Sends deletions together, without those that turn out to be changed or gone.
+/// Sends deletions together, without rows that have changed or are gone.
 async fn delete_all(
     client: &TableClient,
     partition_key: &str,
-    doomed: &[Doomed],
+    deletions: &[Deletion],
     verdicts: &mut [Verdict],
 ) -> Result<()> {
-    let mut left = doomed.to_vec();
+    let mut left = deletions.to_vec();
     while !left.is_empty() {
-        let Err(error) = client.send(deletions(partition_key, &left)).await else { break };
+        let Err(error) = client.send(deletion_batch(partition_key, &left)).await else { break };
         let reason = match &error {
             Error::Conflict(_) => SkipReason::Changed,
             Error::NotFound(_) => SkipReason::NoLongerHolds,
@@ -101,19 +104,19 @@ async fn delete_all(
     Ok(())
 }
 
-fn verdict(decision: &Decision) -> Verdict {
+fn verdict(decision: &OrphanDecision) -> Verdict {
     match decision {
-        Ok(_) => Verdict::Mend,
+        Ok(_) => Verdict::Repair,
         Err(reason) => Verdict::Skip(*reason),
     }
 }
 
-/// Reads the rows, then what could tell of them.
+/// Reads the rows, then the canonical rows that may expect them.
 async fn decide<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
-) -> Result<Vec<Decision>> {
+) -> Result<Vec<OrphanDecision>> {
     let mut decisions = Vec::with_capacity(findings.len());
     let mut open = Vec::new();
     for (at, finding) in findings.iter().enumerate() {
@@ -130,29 +133,32 @@ async fn decide<E: TableEntity>(
         let etag = row.etag()?;
         let own = own_canonical::<E>(index, partition_key, row_key, &row.body);
         decisions.push(match own {
-            Some(own) => told_by::<E>(client, partition_key, &own, row_key).await?.map_or_else(
-                || Err(SkipReason::Undecided),
-                |told| if told { Err(SkipReason::NoLongerHolds) } else { Ok(etag) },
-            ),
+            Some(own) => {
+                is_expected_by::<E>(client, partition_key, &own, row_key).await?.map_or_else(
+                    || Err(SkipReason::Undecided),
+                    |expected| if expected { Err(SkipReason::NoLongerHolds) } else { Ok(etag) },
+                )
+            }
             None => {
                 open.push(at);
                 Ok(etag)
             }
         });
     }
-    // One look is exact where the row's key tells the canonical row's. Elsewhere an entity may move
-    // its canonical row from before us to behind us as we read, and keep the row; so we look twice.
-    let looks = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
-    for _ in 0..looks {
+    // One read of the partition is exact if the row's key determines that of the canonical row.
+    // Otherwise an entity may move its canonical row behind the place of our read, and keep the index
+    // row; a second read finds it.
+    let reads = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
+    for _ in 0..reads {
         if open.is_empty() {
             break;
         }
-        let told = told_in::<E>(client, partition_key, findings, &open).await?;
+        let expected = expected_keys::<E>(client, partition_key, findings, &open).await?;
         open.retain(|&at| {
             let row_key = findings[at].row_key.as_str();
-            let reason = if told.rows.contains(row_key) {
+            let reason = if expected.rows.contains(row_key) {
                 SkipReason::NoLongerHolds
-            } else if told.complete {
+            } else if expected.complete {
                 return true;
             } else {
                 SkipReason::Undecided
@@ -164,8 +170,8 @@ async fn decide<E: TableEntity>(
     Ok(decisions)
 }
 
-/// Whether the canonical row of that key tells of a row; `None` when it cannot be read.
-async fn told_by<E: TableEntity>(
+/// Whether the canonical row of a key expects a row; `None` when it cannot be read.
+async fn is_expected_by<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     own: &str,
@@ -174,25 +180,25 @@ async fn told_by<E: TableEntity>(
     let Some(row) = client.annotated_row(partition_key, own).await? else {
         return Ok(Some(false));
     };
-    let rows = told_rows::<E>(partition_key, own, &row.body).ok();
+    let rows = expected_rows::<E>(partition_key, own, &row.body).ok();
     Ok(rows.map(|rows| rows.rows.iter().any(|row| row.row_key == row_key)))
 }
 
-/// Which rows the canonical rows of a partition tell of.
-struct ToldIn {
+/// The keys of the rows that the canonical rows of a partition expect.
+struct ExpectedKeys {
     rows: HashSet<String>,
     /// Whether every canonical row could be read.
     complete: bool,
 }
 
-async fn told_in<E: TableEntity>(
+async fn expected_keys<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
     open: &[usize],
-) -> Result<ToldIn> {
+) -> Result<ExpectedKeys> {
     let wanted: HashSet<_> = open.iter().map(|&at| findings[at].row_key.as_str()).collect();
-    let mut told = ToldIn { rows: HashSet::new(), complete: true };
+    let mut expected = ExpectedKeys { rows: HashSet::new(), complete: true };
     let partition = Span::Exact(partition_key.to_owned());
     let mut query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
     query.metadata = Metadata::Minimal;
@@ -200,17 +206,17 @@ async fn told_in<E: TableEntity>(
         let page = client.page(&query).await?;
         for row in split_page(&page.body)? {
             let row = Found::read(row.get().as_bytes())?;
-            match told_rows::<E>(partition_key, &row.row_key, row.body) {
+            match expected_rows::<E>(partition_key, &row.row_key, row.body) {
                 Ok(rows) => {
                     let keys = rows.rows.into_iter().map(|row| row.row_key);
-                    told.rows.extend(keys.filter(|key| wanted.contains(key.as_str())));
+                    expected.rows.extend(keys.filter(|key| wanted.contains(key.as_str())));
                 }
-                Err(_) => told.complete = false,
+                Err(_) => expected.complete = false,
             }
         }
         query.continuation = page.continuation;
         if query.continuation.is_none() {
-            return Ok(told);
+            return Ok(expected);
         }
     }
 }

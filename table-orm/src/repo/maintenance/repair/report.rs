@@ -1,4 +1,4 @@
-//! What became of findings.
+//! The result of a repair.
 
 use crate::error::Error;
 use crate::repo::bulk::Remainder;
@@ -6,47 +6,47 @@ use crate::repo::maintenance::verify::Finding;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of the findings given to a `repair`: each is in one of these.
+/// The result of a repair. Each finding is in one of the fields.
 #[must_use = "it may hold failures"]
 #[non_exhaustive]
 pub struct RepairReport<I> {
-    /// Mended: the row is now as the canonical row tells.
+    /// Findings whose rows are now in step.
     pub repaired: Vec<Finding>,
-    /// Left as they are.
+    /// Findings whose rows were left as they are.
     pub skipped: Vec<Skipped>,
-    /// Those that could not be written. After a failure of the store nothing more is sent.
+    /// Findings that could not be repaired. After a failure of the store, nothing more is sent.
     pub failures: Vec<RepairFailure>,
-    /// Those that were not reached. Pass it to `repair` again to go on.
+    /// Findings that were not reached. Pass them to `repair` to continue.
     pub remainder: Remainder<Finding, I>,
 }
 
-/// A finding that was left as it is.
+/// A finding whose row was left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skipped {
     /// The finding.
     pub finding: Finding,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why a finding was left as it is.
+/// The reason to leave a row as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// It no longer holds: the row is in step, or what told of it is gone.
+    /// The finding no longer holds: the row is in step, or its entity is gone.
     NoLongerHolds,
-    /// The row was written while it was looked at. `verify` again.
+    /// Another writer changed the row during the repair. Verify again.
     Changed,
-    /// The row is there with other content, and another entity may tell of it. Two entities cannot
-    /// share a row: their keys want another component.
+    /// The row exists with other content, and may belong to another entity. Two entities cannot share a
+    /// row: their keys need a further component.
     Taken,
-    /// A canonical row that may tell of it cannot be read.
+    /// A canonical row that may expect it cannot be read.
     Undecided,
-    /// The canonical row itself is wrong, which only the app can mend.
+    /// The canonical row itself is wrong. Only the app can correct it.
     CanonicalRow,
-    /// It is about another entity type, or about no index row of this one.
+    /// The finding is about another entity type, or not about an index row.
     NotOurs,
 }
 
@@ -54,17 +54,17 @@ pub enum SkipReason {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RepairFailure {
-    /// Those of one request.
+    /// The findings of one request.
     pub findings: Vec<Finding>,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
 impl<I> RepairReport<I> {
-    /// The number of repaired rows, if nothing failed. Some may have been skipped.
+    /// Returns the number of repaired rows when nothing failed. Some may have been skipped.
     ///
     /// # Errors
-    /// The first failure.
+    /// The error of the first failure.
     pub fn all(self) -> Result<usize, Error> {
         match self.failures.into_iter().next() {
             None => Ok(self.repaired.len()),
@@ -87,12 +87,12 @@ impl<I> fmt::Debug for RepairReport<I> {
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoLongerHolds => "it no longer holds",
-            Self::Changed => "the row was written meanwhile; verify again",
-            Self::Taken => "the row is there with other content, maybe of another entity",
-            Self::Undecided => "a canonical row that may tell of it cannot be read",
-            Self::CanonicalRow => "the canonical row is wrong, which only the app can mend",
-            Self::NotOurs => "it is about no index row of this entity type",
+            Self::NoLongerHolds => "the finding no longer holds",
+            Self::Changed => "another writer changed the row; verify again",
+            Self::Taken => "the row exists with other content, and may belong to another entity",
+            Self::Undecided => "a canonical row that may expect it cannot be read",
+            Self::CanonicalRow => "the canonical row is wrong, and only the app can correct it",
+            Self::NotOurs => "the finding is not about an index row of this entity type",
         })
     }
 }

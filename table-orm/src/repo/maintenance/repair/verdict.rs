@@ -1,27 +1,27 @@
-//! What is to be done about findings, as the rows are now.
+//! The decisions about findings, and their result.
 
 use super::report::{RepairFailure, SkipReason, Skipped};
 use crate::error::Error;
 use crate::repo::maintenance::verify::Finding;
 use crate::store::Batch;
 
-/// What is to be done about one finding.
+/// The decision about one finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Mend,
+    Repair,
     Skip(SkipReason),
 }
 
-/// The one transaction that mends findings, and the verdict on each of them.
+/// The one transaction that repairs findings, and the verdict on each of them.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRepair {
     pub batch: Batch,
     /// In the order of the findings.
     pub verdicts: Vec<Verdict>,
 }
 
-impl Prepared {
-    /// Nothing is to be done about any of them.
+impl PreparedRepair {
+    /// Skips all of them.
     pub fn skipped(partition_key: &str, findings: usize, reason: SkipReason) -> Self {
         Self {
             batch: Batch { partition_key: partition_key.to_owned(), operations: Vec::new() },
@@ -30,16 +30,16 @@ impl Prepared {
     }
 }
 
-/// What became of some findings.
+/// The result of some findings.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RepairOutcome {
     pub repaired: Vec<Finding>,
     pub skipped: Vec<Skipped>,
     pub failure: Option<RepairFailure>,
 }
 
-impl Outcome {
-    /// Those to be mended were, or could not be.
+impl RepairOutcome {
+    /// Reports the findings to repair as repaired, or as failed with `error`.
     pub(crate) fn of(
         findings: Vec<Finding>,
         verdicts: impl IntoIterator<Item = Verdict>,
@@ -48,7 +48,7 @@ impl Outcome {
         let mut outcome = Self::default();
         for (finding, verdict) in findings.into_iter().zip(verdicts) {
             match verdict {
-                Verdict::Mend => outcome.repaired.push(finding),
+                Verdict::Repair => outcome.repaired.push(finding),
                 Verdict::Skip(reason) => outcome.skipped.push(Skipped { finding, reason }),
             }
         }
@@ -59,7 +59,7 @@ impl Outcome {
         outcome
     }
 
-    /// None of them could be looked at.
+    /// Reports all findings as failed.
     pub(crate) fn failed(findings: Vec<Finding>, error: Error) -> Self {
         Self { failure: Some(RepairFailure { findings, error }), ..Self::default() }
     }

@@ -1,5 +1,5 @@
-//! A stored row against the one that is expected, by values and not by text: stores may format
-//! numbers and order properties as they like.
+//! Compares a stored row with the expected one, by values and not by text: stores may format numbers and
+//! order properties in their own way.
 
 use super::finding::Problem;
 use crate::entity::{DynamicEntity, read_row};
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::model::Edm;
 use std::collections::BTreeMap;
 
-/// What is wrong with `stored`; `None` when it stores what it should. The property that a store
-/// adds for itself is no difference.
+/// The fault of `stored`; `None` when it equals `expected`. The property that a store adds for itself,
+/// `hidden`, is no difference.
 pub(crate) fn differences(
     expected: &[u8],
     stored: &[u8],
@@ -19,7 +19,7 @@ pub(crate) fn differences(
         properties
     };
     let expected = visible(read_row::<DynamicEntity>(0, expected)?.properties);
-    // A value that is not of the type it says differs from every value.
+    // A value that does not match its stated type differs from every value.
     let stored = read_row::<DynamicEntity>(0, stored);
     let stored = match stored {
         Ok(stored) => visible(stored.properties),
@@ -51,7 +51,7 @@ fn same(expected: &Edm, stored: &Edm) -> bool {
         (Edm::Double(expected), Edm::Double(stored)) => {
             expected == stored || expected.is_nan() && stored.is_nan()
         }
-        // A store that leaves both the annotation and the point of a whole number out.
+        // A store may write a whole number with neither the annotation nor the decimal point.
         (Edm::Double(expected), Edm::Int32(stored)) => *expected == f64::from(*stored),
         (Edm::Double(expected), Edm::Int64(stored)) => *expected == *stored as f64,
         _ => expected == stored,
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn values_types_and_names_are_told_apart() {
+    fn other_values_types_and_names_are_differences() {
         let stale = |name: &str| Some(Problem::Stale { properties: vec![name.to_owned()] });
         assert_eq!(problem(r#","A":1"#, r#","A":2"#), stale("A"));
         assert_eq!(problem(r#","A":1"#, r#","A":"1""#), stale("A"));

@@ -1,11 +1,11 @@
-//! What is wrong with a stored row.
+//! A fault of a stored row.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One stored row that is not as its entity's canonical row tells, or one that should be there.
+/// One stored row that differs from the row that its canonical row expects, or that is missing.
 ///
-/// Serializes, so that findings can be kept, read by people, and repaired later:
+/// Findings serialize, so that they can be kept, read by people, and repaired later:
 ///
 /// ```
 /// use table_orm::repo::{Finding, Problem};
@@ -27,56 +27,56 @@ pub struct Finding {
     pub partition_key: String,
     /// The row's RowKey.
     pub row_key: String,
-    /// The RowKey of the canonical row that tells of the row; none for an orphan.
+    /// The RowKey of the canonical row that expects the row; `None` for an orphan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<String>,
-    /// The ETag the row was found with; none for a missing row.
+    /// The ETag of the row when it was read; `None` for a missing row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// What is wrong with it.
+    /// The fault.
     pub problem: Problem,
 }
 
-/// What is wrong with a row.
+/// The fault of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Problem {
-    /// The canonical row tells of it, and it is not there.
+    /// The canonical row expects it, and it does not exist.
     Missing,
-    /// It is there, and no canonical row tells of it.
+    /// It exists, and no canonical row expects it.
     Orphan,
     /// It stores other values than the canonical row.
     Stale {
         /// The properties that differ.
         properties: Vec<String>,
     },
-    /// It does not store the properties that its template says.
+    /// It does not store the properties of its template.
     WrongProjection {
-        /// Those it should have, and has not.
+        /// Properties that it should store, and does not.
         lacking: Vec<String>,
-        /// Those it has, and should not.
+        /// Properties that it stores, and should not.
         extra: Vec<String>,
-        /// Those it should have, with another value.
+        /// Properties that it stores with another value.
         differing: Vec<String>,
     },
-    /// A canonical row that cannot be read as the entity. Nothing is known of its index rows.
+    /// A canonical row that cannot be read as the entity. Its index rows are unknown.
     Unreadable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A canonical row that tells of rows which cannot be written, such as one whose key would hold
-    /// a separator. Only the app can change the value, or the template.
+    /// A canonical row with an index row that cannot be written, such as one whose key would contain a
+    /// separator. Only the app can change the value or the template.
     Unwritable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A canonical row whose properties tell another key than the one it stands under. Which of
-    /// the two is right, and so which index rows are, only the app can tell.
+    /// A canonical row whose properties make another key than the row has. Only the app knows which of
+    /// the two is right, and so which index rows are.
     KeyMismatch {
-        /// The PartitionKey that its properties tell.
+        /// The PartitionKey that its properties make.
         partition_key: String,
-        /// The RowKey that its properties tell.
+        /// The RowKey that its properties make.
         row_key: String,
     },
 }
@@ -92,7 +92,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("missing"),
-            Self::Orphan => f.write_str("no canonical row tells of it"),
+            Self::Orphan => f.write_str("no canonical row expects it"),
             Self::Stale { properties } => write!(f, "stale in {}", properties.join(", ")),
             Self::WrongProjection { lacking, extra, differing } => {
                 let parts = [("lacks", lacking), ("should not store", extra), ("stale", differing)];
@@ -105,10 +105,10 @@ impl fmt::Display for Problem {
             }
             Self::Unreadable { reason } => write!(f, "unreadable: {reason}"),
             Self::Unwritable { reason } => {
-                write!(f, "tells of a row that cannot be written: {reason}")
+                write!(f, "one of its rows cannot be written: {reason}")
             }
             Self::KeyMismatch { partition_key, row_key } => {
-                write!(f, "its properties tell the key {partition_key:?} / {row_key:?}")
+                write!(f, "its properties make the key {partition_key:?} / {row_key:?}")
             }
         }
     }

@@ -1,13 +1,14 @@
-//! The rows of one partition, matched as they pass in key order.
+//! The rows of one partition, matched in key order.
 //!
-//! Invariant: what is held are the rows that have not met their counterpart yet, and nothing else:
-//! index rows that no canonical row has told of, and the reverse. Where index rows sort behind the
-//! canonical ones that is the rows told of; where they sort before, the index rows themselves.
+//! Invariant: memory holds only rows without a match so far. Such a row is either an index row that no
+//! canonical row has expected, or an expected row that was not read yet. Index rows that sort before the
+//! canonical ones are kept until their canonical row is read. For those that sort after, the expected rows
+//! are kept.
 
 use super::differences::differences;
+use super::expected::{expected_rows, index_rows, own_canonical};
 use super::finding::{Finding, Problem};
 use super::found::Found;
-use super::told::{index_rows, own_canonical, told_rows};
 use crate::entity::{EntityRow, TableEntity, canonical, name_of, template_of};
 use crate::error::Result;
 use crate::model::{ETag, order};
@@ -17,37 +18,40 @@ use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// The rows of one partition that have no match so far.
 #[derive(Debug)]
 pub(crate) struct Partition<E> {
     pub key: String,
-    /// Rows told of by a canonical row and not met, by RowKey.
-    told: HashMap<String, Told>,
-    /// Index rows met and not told of, by RowKey.
-    met: HashMap<String, Met>,
-    /// Canonical rows of which it is not known what they tell.
-    silent: HashSet<String>,
+    /// Rows that follow from a canonical row and were not read yet, by RowKey.
+    expected: HashMap<String, ExpectedRow>,
+    /// Index rows that were read and that no canonical row expects so far, by RowKey.
+    unmatched: HashMap<String, Unmatched>,
+    /// The RowKeys of canonical rows that cannot be read as the entity.
+    unreadable: HashSet<String>,
     /// The property that the store adds to rows.
     hidden: Option<String>,
     entity: PhantomData<fn() -> E>,
 }
 
+/// A row that a canonical row expects.
 #[derive(Debug)]
-struct Told {
+struct ExpectedRow {
     index: usize,
     canonical: Arc<str>,
     body: Bytes,
 }
 
+/// An index row that was read and has no match so far.
 #[derive(Debug)]
-struct Met {
+struct Unmatched {
     index: usize,
     etag: ETag,
     body: Bytes,
 }
 
-/// What a row was.
+/// The role of a row that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RowKind {
     Canonical,
     Index,
     /// Of another entity type.
@@ -57,30 +61,30 @@ pub(crate) enum Kind {
 impl<E: TableEntity> Partition<E> {
     /// `hidden` is the property that the store adds to rows.
     pub fn new(key: String, hidden: Option<String>) -> Self {
-        let (told, met) = (HashMap::new(), HashMap::new());
-        Self { key, told, met, silent: HashSet::new(), hidden, entity: PhantomData }
+        let (expected, unmatched) = (HashMap::new(), HashMap::new());
+        Self { key, expected, unmatched, unreadable: HashSet::new(), hidden, entity: PhantomData }
     }
 
-    /// Takes the next row, and appends what is found by it.
-    pub fn row(&mut self, row: Found<'_>, findings: &mut Vec<Finding>) -> Result<Kind> {
+    /// Takes the next row, and appends the findings that it completes.
+    pub fn row(&mut self, row: Found<'_>, findings: &mut Vec<Finding>) -> Result<RowKind> {
         match template_of::<E>(&row.row_key) {
-            None => Ok(Kind::Other),
+            None => Ok(RowKind::Other),
             Some((index, _)) if index == canonical::<E>() => {
                 self.canonical_row(&row, findings)?;
-                Ok(Kind::Canonical)
+                Ok(RowKind::Canonical)
             }
             Some((index, _)) => {
                 self.index_row(index, row, findings)?;
-                Ok(Kind::Index)
+                Ok(RowKind::Index)
             }
         }
     }
 
     fn canonical_row(&mut self, row: &Found<'_>, findings: &mut Vec<Finding>) -> Result<()> {
-        let rows = match told_rows::<E>(&row.partition_key, &row.row_key, row.body) {
+        let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
             Ok(rows) => rows,
             Err(problem) => {
-                self.silent.insert(row.row_key.clone());
+                self.unreadable.insert(row.row_key.clone());
                 let etag = Some(&row.etag);
                 findings.push(self.finding(canonical::<E>(), &row.row_key, None, etag, problem));
                 return Ok(());
@@ -88,18 +92,18 @@ impl<E: TableEntity> Partition<E> {
         };
         let own: Arc<str> = row.row_key.as_str().into();
         for EntityRow { index, row_key, body } in index_rows::<E>(rows) {
-            let told = Told { index, canonical: Arc::clone(&own), body };
-            if let Some(met) = self.met.remove(&row_key) {
-                findings.extend(self.compare(&row_key, &told, &met.etag, &met.body)?);
+            let expected = ExpectedRow { index, canonical: Arc::clone(&own), body };
+            if let Some(Unmatched { etag, body, .. }) = self.unmatched.remove(&row_key) {
+                findings.extend(self.compare(&row_key, &expected, &etag, &body)?);
             } else if order::compare(&row_key, &own).is_lt() {
-                findings.push(self.missing(&row_key, &told));
+                findings.push(self.missing(&row_key, &expected));
             } else {
-                match self.told.entry(row_key) {
-                    Entry::Vacant(entry) => drop(entry.insert(told)),
-                    // Two entities cannot share a row: the second one's is not there.
+                match self.expected.entry(row_key) {
+                    Entry::Vacant(entry) => drop(entry.insert(expected)),
+                    // Two entities cannot share a row: that of the second one is missing.
                     Entry::Occupied(entry) => {
                         let row_key = entry.key().clone();
-                        findings.push(self.missing(&row_key, &told));
+                        findings.push(self.missing(&row_key, &expected));
                     }
                 }
             }
@@ -113,55 +117,57 @@ impl<E: TableEntity> Partition<E> {
         row: Found<'_>,
         findings: &mut Vec<Finding>,
     ) -> Result<()> {
-        match self.told.remove(&row.row_key) {
-            Some(told) => {
-                findings.extend(self.compare(&row.row_key, &told, &row.etag, row.body)?);
+        match self.expected.remove(&row.row_key) {
+            Some(expected) => {
+                findings.extend(self.compare(&row.row_key, &expected, &row.etag, row.body)?);
             }
             None => {
-                let met = Met { index, etag: row.etag, body: Bytes::copy_from_slice(row.body) };
-                self.met.insert(row.row_key, met);
+                let Found { row_key, etag, body, .. } = row;
+                let unmatched = Unmatched { index, etag, body: Bytes::copy_from_slice(body) };
+                self.unmatched.insert(row_key, unmatched);
             }
         }
         Ok(())
     }
 
-    /// What is found by the partition's end: rows that were never met, or never told of. Returns
-    /// how many rows it is not known of which they are.
+    /// Appends what the end of the partition decides: missing rows and orphans. Returns the number of
+    /// index rows that may belong to an unreadable canonical row.
     pub fn finish(self, findings: &mut Vec<Finding>) -> u64 {
-        let told = self.told.iter().map(|(row_key, told)| self.missing(row_key, told));
+        let missing =
+            self.expected.iter().map(|(row_key, expected)| self.missing(row_key, expected));
         let (undecided, orphans): (Vec<_>, Vec<_>) =
-            self.met.iter().partition(|(row_key, met)| self.may_be_told_of(row_key, met));
-        let orphans = orphans.into_iter().map(|(row_key, met)| {
-            self.finding(met.index, row_key, None, Some(&met.etag), Problem::Orphan)
+            self.unmatched.iter().partition(|(row_key, row)| self.may_be_expected(row_key, row));
+        let orphans = orphans.into_iter().map(|(row_key, row)| {
+            self.finding(row.index, row_key, None, Some(&row.etag), Problem::Orphan)
         });
-        let mut last: Vec<_> = told.chain(orphans).collect();
+        let mut last: Vec<_> = missing.chain(orphans).collect();
         last.sort_by(|left, right| order::compare(&left.row_key, &right.row_key));
         findings.append(&mut last);
         undecided.len() as u64
     }
 
-    /// Whether a row that was not told of may belong to a canonical row that could not be read.
-    fn may_be_told_of(&self, row_key: &str, met: &Met) -> bool {
-        !self.silent.is_empty()
-            && own_canonical::<E>(met.index, &self.key, row_key, &met.body)
-                .is_none_or(|canonical| self.silent.contains(&canonical))
+    /// Whether an index row without a match may belong to an unreadable canonical row.
+    fn may_be_expected(&self, row_key: &str, row: &Unmatched) -> bool {
+        !self.unreadable.is_empty()
+            && own_canonical::<E>(row.index, &self.key, row_key, &row.body)
+                .is_none_or(|canonical| self.unreadable.contains(&canonical))
     }
 
     fn compare(
         &self,
         row_key: &str,
-        told: &Told,
+        expected: &ExpectedRow,
         etag: &ETag,
         stored: &[u8],
     ) -> Result<Option<Finding>> {
-        let problem = differences(&told.body, stored, self.hidden.as_deref())?;
+        let problem = differences(&expected.body, stored, self.hidden.as_deref())?;
         Ok(problem.map(|problem| {
-            self.finding(told.index, row_key, Some(&told.canonical), Some(etag), problem)
+            self.finding(expected.index, row_key, Some(&expected.canonical), Some(etag), problem)
         }))
     }
 
-    fn missing(&self, row_key: &str, told: &Told) -> Finding {
-        self.finding(told.index, row_key, Some(&told.canonical), None, Problem::Missing)
+    fn missing(&self, row_key: &str, expected: &ExpectedRow) -> Finding {
+        self.finding(expected.index, row_key, Some(&expected.canonical), None, Problem::Missing)
     }
 
     fn finding(

@@ -1,4 +1,4 @@
-//! What a stored row tells of other rows.
+//! The rows that a stored row implies.
 
 use super::finding::Problem;
 use crate::entity::{
@@ -6,8 +6,9 @@ use crate::entity::{
 };
 use crate::model::Edm;
 
-/// The rows that the canonical row of that key tells of, itself among them.
-pub(crate) fn told_rows<E: TableEntity>(
+/// The rows that follow from the canonical row of a key, including itself. Fails with the problem of that
+/// row.
+pub(crate) fn expected_rows<E: TableEntity>(
     partition_key: &str,
     row_key: &str,
     body: &[u8],
@@ -29,9 +30,8 @@ pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item
     rows.rows.into_iter().filter(|row| row.index != canonical::<E>())
 }
 
-/// The RowKey of the canonical row that a full copy or a guard belongs to, by its own properties;
-/// `None` where they do not tell: the row is a partial copy, or does not stand under the key they
-/// tell.
+/// The RowKey of the canonical row that a full copy or a guard row belongs to, from its own properties.
+/// `None` when they do not determine it: the row is a partial copy, or its properties make another key.
 pub(crate) fn own_canonical<E: TableEntity>(
     index: usize,
     partition_key: &str,

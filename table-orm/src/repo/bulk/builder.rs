@@ -1,0 +1,229 @@
+//! The calls that write many entities, and their settings.
+
+use super::policy::{BatchPolicy, Individually};
+use super::report::BulkProgress;
+use crate::entity::{EntityRows, Loaded, TableEntity};
+use crate::plan::{TableClient, insert_all, upsert_all};
+use crate::repo::Repo;
+use crate::repo::save::Delete;
+use crate::repo::write::{send_upsert, upsert_over_stored};
+use std::fmt;
+
+#[cfg(doc)]
+use super::{OPEN_BYTES, OPEN_OPERATIONS};
+
+impl<E: TableEntity> Repo<E> {
+    /// Inserts many entities: transactions of one partition, at most 100 operations and 4 MiB each.
+    ///
+    /// Reads the input as it is needed, so the input may be endless. Input sorted by partition needs the
+    /// fewest requests. Unsorted input needs few more while [`OPEN_OPERATIONS`] rows hold many rows of each
+    /// partition.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+    /// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// let day = (0..1440).map(|minute| Reading { sensor: "roof".into(), minute, celsius: 20.0 });
+    /// let written = readings.insert_many(day).await.all()?;
+    /// assert_eq!((written.entities, written.requests), (1440, 15));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The report lists entities that were not written; entities written before a failure stay written.
+    pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+    {
+        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::shared(operations))
+    }
+
+    /// Inserts or replaces many entities.
+    ///
+    /// Where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), the entities of one partition share
+    /// transactions. Otherwise each entity costs a read and a guarded write.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+    /// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// let reading = |minute, celsius| Reading { sensor: "roof".into(), minute, celsius };
+    /// readings.insert(&reading(1, 19.0)).await?;
+    /// let written = readings.upsert_many((0..3).map(|minute| reading(minute, 20.0))).await.all()?;
+    /// assert_eq!((written.entities, written.requests), (3, 1));
+    /// let stored = readings.get(Reading::partition("roof").row().minute(1)).await?;
+    /// assert_eq!(stored.map(|reading| reading.celsius), Some(20.0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Use two calls when one entity gives up an index key or a unique value that another one takes over, the
+    /// giver first. A single call may write the taker first, and the store then rejects it.
+    pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    where
+        I: IntoIterator<Item = E>,
+        E: 'static,
+    {
+        let policy = if E::KEYS_FOLLOW_CANONICAL {
+            let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
+            BatchPolicy::shared(operations)
+        } else {
+            let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+            let individually = Individually { write: upsert_over_stored, send: send_upsert };
+            BatchPolicy { operations, individually: Some(individually) }
+        };
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+    }
+
+    /// Deletes many loaded entities, each if nobody has written it since. The entities of one partition share
+    /// transactions.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+    /// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// # for minute in 0..5 {
+    /// #     readings.insert(&Reading { sensor: "roof".into(), minute, celsius: 20.0 }).await?;
+    /// # }
+    /// let roof = Reading::partition("roof");
+    /// let old = readings.load(roof.row().minute_in(..3)).await?;
+    /// let deleted = readings.delete_many(old).await.all()?;
+    /// assert_eq!((deleted.entities, deleted.requests), (3, 1));
+    /// assert_eq!(readings.list(&roof).count().await?, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delete_many<'a, I>(&self, entities: I) -> Bulk<'a, Loaded<E>, I::IntoIter>
+    where
+        I: IntoIterator<Item = Loaded<E>>,
+    {
+        let policy = BatchPolicy::shared(Delete::<E>::prepare);
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+    }
+}
+
+/// The number of transactions in flight, unless the call sets another one.
+pub const DEFAULT_PARALLELISM: usize = 16;
+
+/// A write of many entities: `.await` sends it and returns a [`BulkReport`](super::BulkReport).
+///
+/// Entities of one partition share transactions of at most 100 operations and 4 MiB. Entities that have a
+/// row in common are written in the order of the input; others may be written in any order.
+///
+/// Reads the input as it is needed. At most [`OPEN_OPERATIONS`] operations of [`OPEN_BYTES`] bytes wait for
+/// others of their partition; beyond that, the fullest transaction is sent as it is. So input sorted by
+/// partition needs the fewest requests. If rows alternate between `n` partitions, a transaction has at
+/// least 6,400 / `n` rows, and mostly twice as many.
+///
+/// ```
+/// # use table_orm::{TableEntity, Tables};
+/// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+/// # struct Track { album: String, number: u8, title: String }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// # let tracks = Tables::in_memory()?.repo::<Track>();
+/// # tracks.create_table().await?;
+/// let album = |album: &str| {
+///     let album = album.to_owned();
+///     (1..=10).map(move |number| Track { album: album.clone(), number, title: "-".into() })
+/// };
+/// let written = tracks.insert_many(album("Blue").chain(album("Hejira"))).parallelism(2).await.all()?;
+/// assert_eq!((written.entities, written.requests), (20, 2));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is sent until this is awaited"]
+pub struct Bulk<'a, E, I> {
+    pub(super) client: TableClient,
+    pub(super) input: I,
+    pub(super) policy: BatchPolicy<E>,
+    pub(super) parallelism: usize,
+    pub(super) continues: bool,
+    pub(super) progress: Option<Box<dyn FnMut(BulkProgress) + Send + 'a>>,
+}
+
+impl<E, I> fmt::Debug for Bulk<'_, E, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bulk").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+impl<'a, E, I> Bulk<'a, E, I> {
+    pub(in crate::repo) fn new(client: TableClient, input: I, policy: BatchPolicy<E>) -> Self {
+        let parallelism = DEFAULT_PARALLELISM;
+        Self { client, input, policy, parallelism, continues: false, progress: None }
+    }
+
+    /// Sets the most transactions in flight; 0 counts as 1.
+    pub fn parallelism(mut self, requests: usize) -> Self {
+        self.parallelism = requests.max(1);
+        self
+    }
+
+    /// Continues after an entity that the store or a limit rejects: reports it, and sends the others
+    /// of its transaction without it.
+    ///
+    /// A failure that would hit the next entity too still ends the write: the store throttles, returns
+    /// no usable answer or rejects the credential, or the table does not exist.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+    /// # struct Reading { sensor: String, minute: u32 }
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// # readings.insert(&Reading { sensor: "roof".into(), minute: 5 }).await?;
+    /// let day = (0..1440).map(|minute| Reading { sensor: "roof".into(), minute });
+    /// let report = readings.insert_many(day).continue_on_failure().await;
+    /// assert_eq!((report.written.entities, report.failures.len()), (1439, 1));
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub fn continue_on_failure(mut self) -> Self {
+        self.continues = true;
+        self
+    }
+
+    /// Calls `progress` after each answer.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// let mut last = 0;
+    /// let blue = (1..=10).map(|number| Track { album: "Blue".into(), number, title: "-".into() });
+    /// tracks.insert_many(blue).on_progress(|progress| last = progress.entities).await.all()?;
+    /// assert_eq!(last, 10);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on_progress(mut self, progress: impl FnMut(BulkProgress) + Send + 'a) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+}

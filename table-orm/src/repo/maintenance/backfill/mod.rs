@@ -1,0 +1,11 @@
+//! Writes the index rows of entities that were stored before their type had these rows.
+//!
+//! Invariant: a backfill only inserts rows, and only in a transaction that checks the version of the
+//! canonical row that they follow from.
+
+mod builder;
+mod report;
+mod run;
+
+pub use builder::Backfill;
+pub use report::{BackfillProgress, BackfillReport};

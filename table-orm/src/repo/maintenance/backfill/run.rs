@@ -1,0 +1,192 @@
+//! A backfill in progress.
+
+use super::builder::Backfill;
+use super::report::BackfillReport;
+use crate::entity::{EntityRow, TableEntity, canonical, name_of, split_page};
+use crate::error::Result;
+use crate::plan::TableClient;
+use crate::query::PageToken;
+use crate::repo::bulk::Chunk;
+use crate::repo::maintenance::repair::{
+    RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
+};
+use crate::repo::maintenance::verify::{Finding, Found, Problem, expected_rows, index_rows};
+use crate::store::{Action, Batch, Operation, Page};
+use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+
+impl<E: TableEntity> Backfill<'_, E> {
+    async fn run(mut self) -> BackfillReport {
+        let mut report = BackfillReport::default();
+        report.progress.token = self.token.clone();
+        if let Err(error) = self.pages(&mut report).await {
+            report.ended = Some(error);
+        }
+        report
+    }
+
+    async fn pages(&mut self, report: &mut BackfillReport) -> Result<()> {
+        let mut query = self.first_query()?;
+        loop {
+            let page = self.client.page(&query).await?;
+            self.page(&page, report).await?;
+            query.continuation.clone_from(&page.continuation);
+            report.progress.token = page.continuation.map(|next| PageToken::new(&query, next));
+            if let Some(progress) = &mut self.progress {
+                progress(&report.progress);
+            }
+            if report.progress.token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes the rows of one page's entities.
+    async fn page(&mut self, page: &Page, report: &mut BackfillReport) -> Result<()> {
+        let mut chunks: Vec<Chunk<Entity>> = Vec::new();
+        for row in split_page(&page.body)? {
+            let row = Found::read(row.get().as_bytes())?;
+            let (entity, batch) = match self.entity(&row)? {
+                Ok(prepared) => prepared,
+                Err(skipped) => {
+                    report.skipped.push(skipped);
+                    continue;
+                }
+            };
+            let last = chunks.last_mut().filter(|last| {
+                last.partition_key() == batch.partition_key && last.takes(&batch.operations)
+            });
+            match last {
+                Some(chunk) => chunk.push(entity, batch.operations),
+                None => chunks.push(Chunk::of(entity, batch)),
+            }
+        }
+        let mut chunks = chunks.into_iter();
+        let mut in_flight = FuturesUnordered::new();
+        let (mut entities, mut rows, mut ended) = (0, 0, Ok(()));
+        loop {
+            while ended.is_ok() && in_flight.len() < self.parallelism {
+                let Some(chunk) = chunks.next() else { break };
+                in_flight.push(send::<E>(&self.client, chunk));
+            }
+            let Some(written) = in_flight.next().await else { break };
+            entities += written.entities;
+            rows += written.rows;
+            report.skipped.extend(written.skipped);
+            report.failures.extend(written.failures);
+            ended = ended.and(written.ended);
+        }
+        // An unfinished page does not count: a resumed backfill reads it again.
+        ended?;
+        report.progress.entities += entities;
+        report.progress.rows += rows;
+        Ok(())
+    }
+
+    /// Returns an entity with the operations that insert its index rows.
+    fn entity(&self, row: &Found<'_>) -> Result<Result<(Entity, Batch), Skipped>> {
+        let finding = |index: usize, row_key: String, problem| Finding {
+            entity: E::NAME.to_owned(),
+            row: name_of::<E>(index).to_owned(),
+            partition_key: row.partition_key.clone(),
+            row_key,
+            canonical: Some(row.row_key.clone()),
+            etag: None,
+            problem,
+        };
+        let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
+            Ok(rows) => rows,
+            Err(problem) => {
+                let finding = finding(canonical::<E>(), row.row_key.clone(), problem);
+                return Ok(Err(Skipped { finding, reason: SkipReason::CanonicalRow }));
+            }
+        };
+        let mut operations = Vec::new();
+        let mut findings = Vec::new();
+        for EntityRow { index, row_key, body } in index_rows::<E>(rows) {
+            if self.only.is_none_or(|only| only == index) {
+                findings.push(finding(index, row_key.clone(), Problem::Missing));
+                operations.push(Operation { row_key, action: Action::Insert(body) });
+            }
+        }
+        if !operations.is_empty() {
+            operations.insert(0, guard(&row.partition_key, &row.row_key, row.etag.clone())?);
+        }
+        let batch = Batch { partition_key: row.partition_key.clone(), operations };
+        Ok(Ok((Entity { canonical: row.row_key.clone(), findings }, batch)))
+    }
+}
+
+impl<'a, E: TableEntity + 'a> IntoFuture for Backfill<'a, E> {
+    type Output = BackfillReport;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// An entity and the index rows that it may lack.
+struct Entity {
+    canonical: String,
+    /// A finding for each of its index rows, as if all were missing.
+    findings: Vec<Finding>,
+}
+
+/// The result of a chunk.
+struct Written {
+    entities: u64,
+    rows: u64,
+    skipped: Vec<Skipped>,
+    failures: Vec<RepairFailure>,
+    ended: Result<()>,
+}
+
+/// Sends a chunk of entities.
+async fn send<E: TableEntity>(client: &TableClient, chunk: Chunk<Entity>) -> Written {
+    let (entities, batch) = chunk.split();
+    let mut written = Written {
+        entities: entities.len() as u64,
+        rows: entities.iter().map(|entity| entity.findings.len() as u64).sum(),
+        skipped: Vec::new(),
+        failures: Vec::new(),
+        ended: Ok(()),
+    };
+    if batch.operations.is_empty() {
+        return written;
+    }
+    let partition_key = batch.partition_key.clone();
+    if let Err(error) = client.send(batch).await {
+        (written.entities, written.rows) = (0, 0);
+        if is_write_conflict(&error) {
+            send_each::<E>(client, &partition_key, entities, &mut written).await;
+        } else {
+            written.ended = Err(error);
+        }
+    }
+    written
+}
+
+/// Repairs the entities one by one, because some of their rows exist or have changed.
+async fn send_each<E: TableEntity>(
+    client: &TableClient,
+    partition_key: &str,
+    entities: Vec<Entity>,
+    written: &mut Written,
+) {
+    for Entity { canonical, findings } in entities {
+        let outcome = repair_entity::<E>(client, partition_key, &canonical, findings).await;
+        written.rows += outcome.repaired.len() as u64;
+        let exists = |skipped: &Skipped| skipped.reason == SkipReason::NoLongerHolds;
+        written.skipped.extend(outcome.skipped.into_iter().filter(|skipped| !exists(skipped)));
+        match outcome.failure {
+            None => written.entities += 1,
+            Some(failure) if failure.error.is_of_one_entity() => written.failures.push(failure),
+            Some(failure) => {
+                written.ended = Err(failure.error);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The findings of a repair, grouped into jobs.
+
+use super::entity::{self, repair_entity};
+use super::orphans;
+use super::report::{SkipReason, Skipped};
+use super::verdict::RepairOutcome;
+use crate::entity::TableEntity;
+use crate::error::Result;
+use crate::plan::TableClient;
+use crate::repo::bulk::Remainder;
+use crate::repo::maintenance::verify::{Finding, Problem};
+use crate::store::Batch;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most findings of one partition that are grouped at a time.
+const BATCH: usize = 1000;
+
+/// Findings that are repaired together.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Findings about the index rows of one entity.
+    Entity { partition_key: String, canonical: String, findings: Vec<Finding> },
+    /// Findings about orphans of one partition.
+    Orphans { partition_key: String, findings: Vec<Finding> },
+    /// A finding that needs no read.
+    Skip { finding: Box<Finding>, reason: SkipReason },
+}
+
+impl Job {
+    pub async fn run<E: TableEntity>(self, client: &TableClient) -> RepairOutcome {
+        match self {
+            Self::Entity { partition_key, canonical, findings } => {
+                repair_entity::<E>(client, &partition_key, &canonical, findings).await
+            }
+            Self::Orphans { partition_key, findings } => {
+                orphans::delete::<E>(client, &partition_key, findings).await
+            }
+            Self::Skip { finding, reason } => {
+                let skipped = vec![Skipped { finding: *finding, reason }];
+                RepairOutcome { skipped, ..RepairOutcome::default() }
+            }
+        }
+    }
+
+    pub async fn plan<E: TableEntity>(self, client: &TableClient) -> Result<Vec<Batch>> {
+        match self {
+            Self::Entity { partition_key, canonical, findings } => {
+                let prepared =
+                    entity::prepare::<E>(client, &partition_key, &canonical, &findings).await?;
+                Ok(vec![prepared.batch])
+            }
+            Self::Orphans { partition_key, findings } => {
+                orphans::plan::<E>(client, &partition_key, &findings).await
+            }
+            Self::Skip { .. } => Ok(Vec::new()),
+        }
+    }
+
+    fn into_findings(self) -> Vec<Finding> {
+        match self {
+            Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
+            Self::Skip { finding, .. } => vec![*finding],
+        }
+    }
+}
+
+/// Findings as jobs, partition by partition.
+pub(super) struct Jobs<I> {
+    input: I,
+    /// The first finding of the next batch.
+    ahead: Option<Finding>,
+    ready: VecDeque<Job>,
+}
+
+impl<I: Iterator<Item = Finding>> Jobs<I> {
+    pub const fn new(input: I) -> Self {
+        Self { input, ahead: None, ready: VecDeque::new() }
+    }
+
+    pub fn next<E: TableEntity>(&mut self) -> Option<Job> {
+        if self.ready.is_empty() {
+            self.read_batch::<E>();
+        }
+        self.ready.pop_front()
+    }
+
+    /// Takes the next findings of one partition.
+    fn read_batch<E: TableEntity>(&mut self) {
+        let Some(first) = self.ahead.take().or_else(|| self.input.next()) else { return };
+        let partition_key = first.partition_key.clone();
+        let mut batch = vec![first];
+        while batch.len() < BATCH {
+            match self.input.next() {
+                Some(next) if next.partition_key == partition_key => batch.push(next),
+                next => {
+                    self.ahead = next;
+                    break;
+                }
+            }
+        }
+        let mut entities = BTreeMap::<String, Vec<Finding>>::new();
+        let mut orphans = Vec::new();
+        for finding in batch {
+            let reason = match (&finding.problem, &finding.canonical) {
+                _ if finding.entity != E::NAME => SkipReason::NotOurs,
+                (
+                    Problem::Unreadable { .. }
+                    | Problem::Unwritable { .. }
+                    | Problem::KeyMismatch { .. },
+                    _,
+                ) => SkipReason::CanonicalRow,
+                (Problem::Orphan, _) => {
+                    orphans.push(finding);
+                    continue;
+                }
+                (_, Some(canonical)) => {
+                    entities.entry(canonical.clone()).or_default().push(finding);
+                    continue;
+                }
+                (_, None) => SkipReason::NotOurs,
+            };
+            self.ready.push_back(Job::Skip { finding: Box::new(finding), reason });
+        }
+        self.ready.extend(entities.into_iter().map(|(canonical, findings)| Job::Entity {
+            partition_key: partition_key.clone(),
+            canonical,
+            findings,
+        }));
+        if !orphans.is_empty() {
+            self.ready.push_back(Job::Orphans { partition_key, findings: orphans });
+        }
+    }
+
+    pub fn remainder(self) -> Remainder<Finding, I> {
+        let ready = self.ready.into_iter().flat_map(Job::into_findings);
+        Remainder::new(ready.chain(self.ahead).collect(), self.input)
+    }
+}

@@ -1,0 +1,107 @@
+//! A verify in progress: pages in key order, partition by partition.
+
+use super::builder::Verify;
+use super::finding::Finding;
+use super::found::Found;
+use super::partition::{Partition, RowKind};
+use super::report::VerifyReport;
+use crate::entity::{TableEntity, split_page};
+use crate::error::Result;
+use crate::plan::TableClient;
+use crate::query::RowQuery;
+use crate::repo::pages::RowStream;
+use futures_core::future::BoxFuture;
+use futures_util::stream;
+use std::collections::VecDeque;
+
+impl<E: TableEntity> Verify<E> {
+    /// Returns the findings one after another, each as soon as it is certain.
+    #[must_use]
+    pub fn stream(self) -> RowStream<Finding>
+    where
+        E: 'static,
+    {
+        let run = self.query.map(|query| VerifyRun::<E>::new(self.client, query));
+        RowStream::new(stream::try_unfold(run, |run| async {
+            let mut run = run?;
+            Ok(run.next().await?.map(|finding| (finding, Ok(run))))
+        }))
+    }
+
+    async fn run(self) -> Result<VerifyReport> {
+        let mut run = VerifyRun::<E>::new(self.client, self.query?);
+        let mut findings = Vec::new();
+        while let Some(finding) = run.next().await? {
+            findings.push(finding);
+        }
+        let VerifyRun { entities, rows, undecided, .. } = run;
+        Ok(VerifyReport { entities, rows, undecided, findings })
+    }
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
+    type Output = Result<VerifyReport>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// A verify in progress.
+struct VerifyRun<E> {
+    client: TableClient,
+    /// The next request; `None` at the end.
+    query: Option<RowQuery>,
+    partition: Option<Partition<E>>,
+    ready: VecDeque<Finding>,
+    entities: u64,
+    rows: u64,
+    undecided: u64,
+}
+
+impl<E: TableEntity> VerifyRun<E> {
+    fn new(client: TableClient, query: RowQuery) -> Self {
+        let (query, ready) = (Some(query), VecDeque::new());
+        Self { client, query, partition: None, ready, entities: 0, rows: 0, undecided: 0 }
+    }
+
+    async fn next(&mut self) -> Result<Option<Finding>> {
+        loop {
+            if let Some(finding) = self.ready.pop_front() {
+                return Ok(Some(finding));
+            }
+            let Some(query) = &mut self.query else { return Ok(None) };
+            let page = self.client.page(query).await?;
+            query.continuation = page.continuation;
+            if query.continuation.is_none() {
+                self.query = None;
+            }
+            let mut findings = Vec::new();
+            for row in split_page(&page.body)? {
+                self.row(Found::read(row.get().as_bytes())?, &mut findings)?;
+            }
+            if self.query.is_none()
+                && let Some(last) = self.partition.take()
+            {
+                self.undecided += last.finish(&mut findings);
+            }
+            self.ready.extend(findings);
+        }
+    }
+
+    fn row(&mut self, row: Found<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+        self.rows += 1;
+        if let Some(before) = self.partition.take_if(|open| open.key != row.partition_key) {
+            self.undecided += before.finish(findings);
+        }
+        let hidden = self.client.store().hidden_property();
+        let partition = self.partition.get_or_insert_with(|| {
+            Partition::new(row.partition_key.clone(), hidden.map(str::to_owned))
+        });
+        if partition.row(row, findings)? == RowKind::Canonical {
+            self.entities += 1;
+        }
+        Ok(())
+    }
+}
