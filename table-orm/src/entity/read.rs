@@ -79,6 +79,7 @@ impl ReadRow for RowHead {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<R: Row> FromRow<R> for RowHead {}
 
 fn read_in<'de, T: ReadRow>(
