@@ -34,6 +34,7 @@ pub mod work {
     #[doc = include_str!("../guide/work/unions.md")]
     pub mod unions {}
 
+    #[cfg_attr(not(feature = "distributed"), allow(rustdoc::broken_intra_doc_links))]
     #[doc = include_str!("../guide/work/errors.md")]
     pub mod errors {}
 }
@@ -71,7 +72,11 @@ pub mod run {
     #[doc = include_str!("../guide/run/scans.md")]
     pub mod scans {}
 
-    #[doc = include_str!("../guide/run/distributed_scans.md")]
+    #[cfg_attr(not(feature = "distributed"), allow(rustdoc::broken_intra_doc_links))]
+    #[cfg_attr(
+        any(not(doctest), feature = "distributed"),
+        doc = include_str!("../guide/run/distributed_scans.md")
+    )]
     pub mod distributed_scans {}
 
     #[doc = include_str!("../guide/run/out_of_step.md")]
@@ -114,6 +119,7 @@ pub mod run {
     #[cfg_attr(not(any(feature = "metrics", feature = "tracing")), doc = "[observe]: crate::layer")]
     pub mod tracing {}
 
+    #[cfg_attr(not(feature = "distributed"), allow(rustdoc::broken_intra_doc_links))]
     #[doc = include_str!("../guide/run/stopping.md")]
     pub mod stopping {}
 }

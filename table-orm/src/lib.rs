@@ -68,7 +68,7 @@
 //! | [`query`] | key ranges, filters, page tokens, and the builders of keys |
 //! | [`entity`] | entities, their rows and templates, and what is read from rows |
 //! | [`store`] | the contract of a backend |
-//! | [`queue`] | the contract of a message queue, and one in memory |
+//! | `queue` | the contract of a message queue, and one in memory |
 //! | `azure` | Azure Table Storage over HTTP |
 //! | `embedded` | a database file, or memory |
 //! | `data_tables` | a store over a client of the `azure_data_tables` crate |
@@ -87,7 +87,8 @@
 //! | `embedded` (default) | the embedded store: redb, in a file or in memory |
 //! | `azure` | Azure Table Storage, Cosmos DB for Table and Azurite over HTTP; the build needs a C compiler |
 //! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate |
-//! | `azure-queue` | queues of Azure Storage |
+//! | `distributed` | one scan by workers on many machines, which share a table and a queue |
+//! | `azure-queue` | queues of Azure Storage; implies `azure` and `distributed` |
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |

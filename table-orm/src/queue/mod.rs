@@ -12,9 +12,7 @@ mod rules;
 pub use error::{QueueError, QueueErrorKind};
 pub use memory::MemoryQueues;
 pub use rules::MAX_MESSAGE_BYTES;
-pub(crate) use rules::check_name;
-#[cfg(feature = "azure-queue")]
-pub(crate) use rules::{check_most, check_text, check_time};
+pub(crate) use rules::{check_most, check_name, check_text, check_time};
 
 use async_trait::async_trait;
 use std::fmt;
