@@ -32,8 +32,8 @@
 //!
 //! # For your app
 //!
-//! - [`Tables`] connects to a store, and [`Repo`] has the calls of one entity type. Each call is a
-//!   value that is awaited to run, and whose [`plan`] shows first what it will send.
+//! - [`Tables`] connects to a store, and [`Repo`] has the calls of one entity type. A call that reads
+//!   or writes rows is a value that is awaited to run, and whose [`plan`] shows first what it will send.
 //! - [`derive@TableEntity`], [`derive@KeyPart`], [`derive@Properties`], [`derive@Projection`] and
 //!   [`derive@TableUnion`] describe what is stored and read.
 //! - [`scan`] reads whole tables with many workers; [`ScanPermit`] says why.
@@ -61,7 +61,7 @@
 //! | Module | What it holds |
 //! |---|---|
 //! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
-//! | `sync` | a lock for each key, and random numbers |
+//! | `sync` | a lock for each key, token bucket, backoff, random numbers |
 //! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
 //! | `codec` | the JSON of a row: one reader, one writer |
 //! | [`property`] | types that properties store |
@@ -86,7 +86,7 @@
 //! |---|---|
 //! | `embedded` (default) | the embedded store: redb, in a file or in memory |
 //! | `azure` | Azure Table Storage, Cosmos DB for Table and Azurite over HTTP; the build needs a C compiler |
-//! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate |
+//! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate; implies `azure` |
 //! | `distributed` | one scan by workers on many machines, which share a table and a queue |
 //! | `azure-queue` | queues of Azure Storage; implies `azure` and `distributed` |
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
