@@ -46,15 +46,15 @@ impl fmt::Display for Step {
             Self::CommitChanges { table, absent, attempts } => {
                 write!(
                     f,
-                    "entity group transaction on `{table}`: the difference to what is there, \
-                     guarded by its ETag; at most {attempts} attempts"
+                    "entity group transaction on `{table}`: the differences to the stored rows, \
+                     under the ETag that was read; at most {attempts} attempts"
                 )?;
                 match absent {
                     Some(batch) => {
-                        f.write_str("\n  if nothing is there:")?;
+                        f.write_str("\n  if nothing is stored:")?;
                         operations(f, batch)
                     }
-                    None => f.write_str("\n  if nothing is there: an error"),
+                    None => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
         }
