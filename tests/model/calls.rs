@@ -149,15 +149,15 @@ pub async fn any(tables: &Tables, runners: &Repo<Runner>, random: &mut Rng) {
         _ => {
             let loaded = runners.load(&partition).await.unwrap();
             let mut free = loaded.into_iter().filter(|runner| runner.bib < 6);
-            let mut unit = tables.transaction(&partition).insert(&runner);
+            let mut transaction = tables.transaction(&partition).insert(&runner);
             if let Some(mut saved) = free.next() {
                 saved.change(random);
-                unit = unit.save(saved);
+                transaction = transaction.save(saved);
             }
             if let Some(deleted) = free.next() {
-                unit = unit.delete(deleted);
+                transaction = transaction.delete(deleted);
             }
-            expected(unit.commit().await);
+            expected(transaction.commit().await);
         }
     }
 }

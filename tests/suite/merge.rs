@@ -199,8 +199,8 @@ async fn a_patch_that_leaves_fields_without_a_value_inserts_nothing() {
     let (tables, repo) = repo::<Ticket>().await;
     let key = Ticket::partition("orm").by_id().id(1);
     let error = repo.merge(&key, TicketPatch::default().title("x")).or_insert().await.unwrap_err();
-    let Error::IncompleteEntity(not_whole) = &error else { panic!("{error}") };
-    assert_eq!((not_whole.entity, not_whole.missing.as_str()), ("Ticket", "Project"));
+    let Error::IncompleteEntity(incomplete) = &error else { panic!("{error}") };
+    assert_eq!((incomplete.entity, incomplete.missing.as_str()), ("Ticket", "Project"));
     assert!(rows(&tables, "tickets").await.is_empty());
 }
 

@@ -105,10 +105,10 @@ async fn a_second_insert_is_refused_and_leaves_no_row() {
     let before = keys(&tables).await;
     // The canonical key is new; only the row by registration time is taken.
     let refused = repo.insert(&Runner { age: 31, ..runner(7, "Ann", 30) }).await;
-    let Err(Error::AlreadyExists(refusal)) = refused else { panic!("{refused:?}") };
-    assert_eq!(refusal.entity, "Runner");
-    assert_eq!(refusal.operation, Some((2, "insert")));
-    assert!(refusal.row_key.starts_with("NEW:"), "{refusal}");
+    let Err(Error::AlreadyExists(rejection)) = refused else { panic!("{refused:?}") };
+    assert_eq!(rejection.entity, "Runner");
+    assert_eq!(rejection.operation, Some((2, "insert")));
+    assert!(rejection.row_key.starts_with("NEW:"), "{rejection}");
     assert_eq!(keys(&tables).await, before);
 }
 
@@ -549,8 +549,8 @@ async fn an_index_key_of_two_entities_is_an_error_that_names_the_row() {
     repo.create_table().await.unwrap();
     repo.insert(&Event { day: 1, id: 1, kind: "a".to_owned() }).await.unwrap();
     let second = repo.insert(&Event { day: 1, id: 2, kind: "a".to_owned() }).await.unwrap_err();
-    let Error::AlreadyExists(refusal) = &second else { panic!("{second}") };
-    assert_eq!(refusal.index_row, Some("by_kind"));
+    let Error::AlreadyExists(rejection) = &second else { panic!("{second}") };
+    assert_eq!(rejection.index_row, Some("by_kind"));
     assert!(
         second.to_string().contains("add a component to its template that makes the key unique")
     );
@@ -614,8 +614,8 @@ async fn a_key_of_another_entity_is_refused_at_once_and_not_tried_again() {
         repo.upsert(&event(2, "a")).await.map(drop),
         repo.update(key, change).await.map(drop),
     ] {
-        let Err(Error::AlreadyExists(refusal)) = refused else { panic!("{refused:?}") };
-        assert_eq!(refusal.index_row, Some("by_kind"));
+        let Err(Error::AlreadyExists(rejection)) = refused else { panic!("{refused:?}") };
+        assert_eq!(rejection.index_row, Some("by_kind"));
     }
     assert_eq!((record.take().writes.len(), calls), (3, 1));
 }

@@ -130,8 +130,8 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
         .commit()
         .await
         .unwrap_err();
-    let Error::AlreadyExists(refusal) = error else { panic!("{error}") };
-    assert_eq!((refusal.entity, refusal.row_key.as_str()), ("Office", "OFFICE"));
+    let Error::AlreadyExists(rejection) = error else { panic!("{error}") };
+    assert_eq!((rejection.entity, rejection.row_key.as_str()), ("Office", "OFFICE"));
     assert_eq!(keys(&tables).await, before);
 
     // A stale version.
@@ -141,8 +141,8 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
     let etag = stale.etag().clone();
     let error =
         tables.transaction(&oslo).insert(&employee(2)).save(&mut stale).commit().await.unwrap_err();
-    let Error::Conflict(refusal) = error else { panic!("{error}") };
-    assert_eq!(refusal.entity, "Office");
+    let Error::Conflict(rejection) = error else { panic!("{error}") };
+    assert_eq!(rejection.entity, "Office");
     assert_eq!(stale.etag(), &etag);
     assert_eq!(keys(&tables).await, before);
 }
@@ -173,7 +173,8 @@ async fn what_no_transaction_can_write_is_refused_before_anything_is_sent() {
         TransactionError::SameRow { entity: "Employee", row_key: "EMP:00001".to_owned() }
     );
 
-    let many = (0..40).fold(tables.transaction(&oslo), |unit, id| unit.insert(&employee(id)));
+    let many = (0..40)
+        .fold(tables.transaction(&oslo), |transaction, id| transaction.insert(&employee(id)));
     let error = unit_error(many.commit().await);
     assert_eq!(error, TransactionError::TooManyOperations(120));
 
@@ -203,23 +204,23 @@ async fn over_4_mib_is_refused_to_the_byte() {
         pages: (0..15).map(|page| "x".repeat(if page < 14 { 20_000 } else { last })).collect(),
     };
     let oslo = Office::partition("Oslo");
-    let unit = |last| {
-        (0..14).fold(tables.transaction(&oslo), |unit, id| {
-            unit.insert(&document(id, if id < 13 { 20_000 } else { last }))
+    let documents = |last| {
+        (0..14).fold(tables.transaction(&oslo), |transaction, id| {
+            transaction.insert(&document(id, if id < 13 { 20_000 } else { last }))
         })
     };
     // The embedded store counts keys and bodies.
-    let plan = unit(0).plan().unwrap();
+    let plan = documents(0).plan().unwrap();
     let [Step::Commit { batch, .. }] = &plan.steps[..] else { panic!("{plan}") };
     let bytes = |operation: &Operation| {
         let body = operation.action.body().map_or(0, |body| body.len());
         batch.partition_key.len() + operation.row_key.len() + body
     };
     let rest = MAX_TRANSACTION_BYTES - batch.operations.iter().map(bytes).sum::<usize>();
-    let refused = unit(rest + 1).commit().await;
+    let refused = documents(rest + 1).commit().await;
     assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
     assert_eq!(keys(&tables).await, [""; 0]);
-    unit(rest).commit().await.unwrap();
+    documents(rest).commit().await.unwrap();
     assert_eq!(keys(&tables).await.len(), 14);
 }
 

@@ -55,7 +55,7 @@ enum Failure {
     )]
     NotEmpty(TableName),
     #[error("the copy is not whole: {0}; the same command continues from there")]
-    NotWhole(#[source] Error),
+    Incomplete(#[source] Error),
     #[error(
         "the copy has {} rows and content {:032x}, the table {} rows and content {:032x}; one of \
          them was written meanwhile, or the copy held other rows before: run it again, with --over",
@@ -188,7 +188,7 @@ async fn copy(
     let ended = ended.map_err(|error| match error {
         // These say themselves what to do.
         Error::Scan(error) => Failure::Store(error.into()),
-        error => Failure::NotWhole(error),
+        error => Failure::Incomplete(error),
     })?;
     println!("{copied}");
     match ended {

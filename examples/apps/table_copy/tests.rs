@@ -236,7 +236,7 @@ fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
     let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
     let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
     let error = DistributedScanError::NotStarted("results-to-copy".to_owned());
-    let failure = workers::not_whole(&arguments, error.into());
+    let failure = workers::incomplete(&arguments, error.into());
     assert_eq!(
         failure.to_string(),
         "no copy of `results` to `copy` between these accounts is under way, so there is nothing to \

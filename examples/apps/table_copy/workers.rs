@@ -126,7 +126,7 @@ pub async fn work(
             () = let_go() => {}
         }
     };
-    let report = job.copy.work(stop).await.map_err(|error| not_whole(&arguments, error))?;
+    let report = job.copy.work(stop).await.map_err(|error| incomplete(&arguments, error))?;
     println!("{}", copied_rows(report.rows, started.elapsed()));
     match report.complete {
         true => Ok(()),
@@ -135,13 +135,13 @@ pub async fn work(
 }
 
 /// What a worker says when its work ends with that error.
-pub fn not_whole(arguments: &Arguments, error: Error) -> Failure {
+pub fn incomplete(arguments: &Arguments, error: Error) -> Failure {
     match error {
         Error::DistributedScan(DistributedScanError::NotStarted(_)) => {
             let (table, copy) = (arguments.table.clone(), arguments.to_table.clone());
             WorkersError::NotBegun(table, copy).into()
         }
-        error => Failure::NotWhole(error),
+        error => Failure::Incomplete(error),
     }
 }
 

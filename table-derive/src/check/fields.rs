@@ -161,7 +161,7 @@ fn one_limit(field: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Keys and versions belong to a row, and a group has none of its own.
+/// Keys and versions belong to a row, not to a group of properties.
 /// Refuses `#[table(etag)]` in a struct with `#[derive(Properties)]`.
 fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &mut Errors) {
     if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
@@ -225,7 +225,7 @@ fn distinct_properties<'f>(
     }
 }
 
-/// The service stores no row with more properties. A `Vec` may have no slots, so it counts as none.
+/// The service stores no row with more properties. A `Vec` may have no slots, so it counts as 0.
 /// Refuses `#[table(series)] readings: [Option<f64>; 300]`.
 fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
     let is_vec = |field: &Field<'_>| field.role == Role::Series && kind::array(field.ty).is_none();

@@ -60,7 +60,7 @@ impl KeyBuilder {
         self.keys(|row_key| Ok(Span::Exact(row_key.finish()?)))
     }
 
-    /// The rows whose keys start with what was given.
+    /// The rows whose keys start with the components so far.
     ///
     /// # Errors
     /// When a key cannot hold a given value: the first such error.

@@ -404,7 +404,7 @@ impl<'a> Transaction<'a> {
             _ => client.send_changes(batch, "").await,
         };
         let mut etags = sent.map_err(|error| {
-            let failed = error.rejection().and_then(|refusal| refusal.operation);
+            let failed = error.rejection().and_then(|rejection| rejection.operation);
             let context = failed.and_then(|(index, _)| {
                 members.iter().find(|member| member.operations.contains(&index))
             });

@@ -145,9 +145,9 @@ pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
     let key = partition.by_bib().bib(2).name("Ann");
     assert_eq!(repo.get(&key).await.unwrap().unwrap().bib, 3);
     for refused in [repo.load(&key).await.map(drop), repo.update(&key, |_| ()).await.map(drop)] {
-        let Err(Error::KeyMismatch(misplaced)) = refused else { panic!("{refused:?}") };
-        assert_eq!(misplaced.row_key, "BIB:00002__Ann");
-        assert_eq!(misplaced.made_row_key.as_deref(), Some("BIB:00003__Ann"));
+        let Err(Error::KeyMismatch(mismatch)) = refused else { panic!("{refused:?}") };
+        assert_eq!(mismatch.row_key, "BIB:00002__Ann");
+        assert_eq!(mismatch.made_row_key.as_deref(), Some("BIB:00003__Ann"));
     }
     assert_eq!(repo.delete_partition(&partition).await.unwrap().entities, 2);
     assert_eq!(repo.list(&partition).count().await.unwrap(), 0);

@@ -148,8 +148,9 @@ pub async fn commit_batches_whole_or_not_at_all(subject: Subject) {
     let (members, clubs) = (members(&subject), clubs(&subject));
     let partition = Club::partition(CLUB);
     let club = Club { club: CLUB.to_owned(), members: Some(2), visits: [None; 12] };
-    let unit = clubs.transaction(&partition).insert(&club).insert(&member(1)).insert(&member(2));
-    let etags = unit.commit().await.unwrap();
+    let transaction =
+        clubs.transaction(&partition).insert(&club).insert(&member(1)).insert(&member(2));
+    let etags = transaction.commit().await.unwrap();
     assert!(etags.iter().all(Option::is_some));
     let before = keys(&subject).await;
     assert_eq!(before.len(), 9);
@@ -158,8 +159,8 @@ pub async fn commit_batches_whole_or_not_at_all(subject: Subject) {
     assert_eq!(etags[0].as_ref(), Some(stored.etag()));
     stored.members = Some(3);
     let taken = Member { email: member(2).email, ..member(3) };
-    let unit = clubs.transaction(&partition).save(&mut stored).insert(&taken);
-    let refused = unit.commit().await.unwrap_err();
+    let transaction = clubs.transaction(&partition).save(&mut stored).insert(&taken);
+    let refused = transaction.commit().await.unwrap_err();
     let Error::UniqueViolation { rejection, .. } = &refused else { panic!("{refused}") };
     assert_eq!((rejection.entity, rejection.operation), ("Member", Some((2, "insert"))));
     assert_eq!(keys(&subject).await, before);

@@ -59,8 +59,8 @@ impl Log {
         let refused =
             |operation: &Operation| property(operation, "Refused") == serde_json::Value::Bool(true);
         if let Some(index) = transaction.operations.iter().position(refused) {
-            let refusal = StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "there");
-            return Err(refusal.at(index));
+            let error = StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "there");
+            return Err(error.at(index));
         }
         let etags = vec![None; transaction.operations.len()];
         self.written.lock().unwrap().push(transaction);

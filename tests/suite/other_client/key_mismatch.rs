@@ -45,9 +45,9 @@ async fn set(rows: &Table, row_key: &str, property: &str, value: i32) {
 }
 
 #[track_caller]
-fn misplaced<T: std::fmt::Debug>(result: Result<T, Error>) -> KeyMismatch {
+fn key_mismatch<T: std::fmt::Debug>(result: Result<T, Error>) -> KeyMismatch {
     match result {
-        Err(Error::KeyMismatch(misplaced)) => *misplaced,
+        Err(Error::KeyMismatch(mismatch)) => *mismatch,
         other => panic!("{other:?}"),
     }
 }
@@ -62,7 +62,7 @@ async fn a_row_whose_properties_make_another_key_is_read_as_they_say_and_not_loa
     assert_eq!(orders.list(&shop).one().await.unwrap().n, 3);
     for refused in [orders.load(&key).await, orders.load(&shop).await] {
         let text = refused.as_ref().unwrap_err().to_string();
-        let mismatch = misplaced(refused);
+        let mismatch = key_mismatch(refused);
         assert_eq!((mismatch.entity, mismatch.index_row), ("Order", None));
         assert_eq!((&*mismatch.partition_key, &*mismatch.row_key), ("A", "ORD|0000000002"));
         assert_eq!(mismatch.made_partition_key, "A");
@@ -85,7 +85,7 @@ async fn a_row_whose_properties_make_another_key_is_read_as_they_say_and_not_loa
 async fn a_number_that_was_not_padded_is_another_key() {
     let (orders, rows) = orders().await;
     rows.insert(&order("ORD|3", 3)).await.unwrap();
-    let refused = misplaced(orders.load(Order::partition("A")).await);
+    let refused = key_mismatch(orders.load(Order::partition("A")).await);
     assert_eq!(refused.row_key, "ORD|3");
     assert_eq!(refused.made_row_key.as_deref(), Some("ORD|0000000003"));
 }
@@ -106,7 +106,7 @@ async fn a_row_of_another_partition_than_its_properties_make_is_not_loaded() {
     let mut copy = rows.get("R", "BIB|00002").await.unwrap().unwrap();
     copy.partition_key = "S".into();
     rows.insert(&copy).await.unwrap();
-    let refused = misplaced(runners.load(Runner::partition("S").by_bib().bib(2)).await);
+    let refused = key_mismatch(runners.load(Runner::partition("S").by_bib().bib(2)).await);
     assert_eq!((&*refused.partition_key, &*refused.made_partition_key), ("S", "R"));
 }
 
@@ -133,7 +133,7 @@ async fn what_reads_before_it_writes_refuses_such_a_row_and_writes_nothing() {
         runners.upsert_many([runner(2)]).await.all().map(drop),
     ];
     for refused in refused {
-        let refused = misplaced(refused);
+        let refused = key_mismatch(refused);
         assert_eq!(refused.row_key, "BIB|00002");
         assert_eq!(refused.made_row_key.as_deref(), Some("BIB|00003"));
     }
@@ -146,10 +146,10 @@ async fn a_load_through_an_index_row_checks_the_canonical_row() {
     let (runners, rows) = runners().await;
     set(&rows, "BIB|00002", "Bib", 3).await;
     let race = Runner::partition("R");
-    let refused = misplaced(runners.load(race.by_age().age(30).bib(2)).await);
+    let refused = key_mismatch(runners.load(race.by_age().age(30).bib(2)).await);
     assert_eq!((refused.index_row, &*refused.row_key), (None, "BIB|00002"));
     // Of the list that it stands in, too.
-    misplaced(runners.load(race.by_age()).await);
+    key_mismatch(runners.load(race.by_age()).await);
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn a_load_through_an_index_row_of_another_key_is_refused_and_repair_mends_
     set(&rows, "AGE|030|00002", "Bib", 3).await;
     let race = Runner::partition("R");
     let key = race.by_age().age(30).bib(2);
-    let refused = misplaced(runners.load(&key).await);
+    let refused = key_mismatch(runners.load(&key).await);
     assert_eq!((refused.index_row, &*refused.row_key), (Some("by_age"), "AGE|030|00002"));
     assert_eq!(refused.made_row_key.as_deref(), Some("AGE|030|00003"));
     assert!(refused.to_string().ends_with("run `verify`, then `repair` what it finds"));
@@ -166,7 +166,7 @@ async fn a_load_through_an_index_row_of_another_key_is_refused_and_repair_mends_
     let mut copy = rows.get("R", "CLUB|Harriers|00002").await.unwrap().unwrap();
     copy.properties.remove("Club");
     rows.replace(&copy).await.unwrap();
-    let refused = misplaced(runners.load(race.by_club().club("Harriers").bib(2)).await);
+    let refused = key_mismatch(runners.load(race.by_club().club("Harriers").bib(2)).await);
     assert_eq!(refused.made_row_key, None);
     assert!(refused.to_string().contains("make no such row"), "{refused}");
 

@@ -153,7 +153,7 @@ pub fn kind(problem: &Problem) -> &'static str {
         Problem::WrongProjection { .. } => "wrong projection",
         Problem::Unreadable { .. } => "unreadable",
         Problem::Unwritable { .. } => "unwritable",
-        Problem::KeyMismatch { .. } => "misplaced",
+        Problem::KeyMismatch { .. } => "key mismatch",
         _ => "other",
     }
 }

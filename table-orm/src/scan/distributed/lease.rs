@@ -293,9 +293,10 @@ impl<'a> Lease<'a> {
         loop {
             *self.row = wanted.clone();
             let partition = RangeRow::partition(&wanted.scan);
-            let unit = control.ranges.transaction(&partition).save(&mut self.row);
-            let unit = parts.iter().fold(unit, |unit, part| unit.insert(part));
-            let Err(error) = unit.commit().await else { return Ok(()) };
+            let transaction = control.ranges.transaction(&partition).save(&mut self.row);
+            let transaction =
+                parts.iter().fold(transaction, |transaction, part| transaction.insert(part));
+            let Err(error) = transaction.commit().await else { return Ok(()) };
             tries.again(error, may_have_changed).await?;
             let mut found = control.load(&wanted.scan, wanted.state, &wanted.range).await?;
             if found.is_none() && wanted.state != RangeState::Open {

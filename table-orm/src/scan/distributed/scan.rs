@@ -254,9 +254,10 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         let partition = ScanRow::partition(&control.scan);
         let mut tries = Tries::new(&control.random);
         loop {
-            let unit = control.scans.transaction(&partition).insert(&row);
-            let unit = ranges.iter().fold(unit, |unit, range| unit.insert(range));
-            let Err(error) = unit.commit().await else { break };
+            let transaction = control.scans.transaction(&partition).insert(&row);
+            let transaction =
+                ranges.iter().fold(transaction, |transaction, range| transaction.insert(range));
+            let Err(error) = transaction.commit().await else { break };
             if !may_have_changed(&error) {
                 return Err(error);
             }
@@ -286,7 +287,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         let kept = "the control table keeps the progress";
         let order = "workers handle ranges in no order; sort the outcome";
         let ways = "use `Splitter::Adaptive`, `Keys` or `Serial`";
-        for (given, option, advice) in [
+        for (given, option, help) in [
             (scan.ordered, "ordered", order),
             (scan.limit.is_some(), "take", whole),
             (scan.checkpoint.is_some(), "checkpoint", kept),
@@ -294,7 +295,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
             (scan.splitter == Splitter::Prefix, "Splitter::Prefix", ways),
         ] {
             if given {
-                return Err(DistributedScanError::Option { option, advice }.into());
+                return Err(DistributedScanError::Option { option, help }.into());
             }
         }
         let splits = scan.splitter != Splitter::Serial;

@@ -271,7 +271,7 @@ where
         })
     }
 
-    /// Handles a range's pages. Reisolation the last key and the rows of the last page, which is
+    /// Handles a range's pages. Returns the last key and the rows of the last page, which is
     /// handled, and not noted yet.
     async fn pages(
         &self,
@@ -283,9 +283,9 @@ where
             lease.row.start(),
             lease.row.end(),
         );
-        let mut alone = None;
+        let mut exclusive = None;
         if lease.is_suspicious() {
-            alone = Some(lease.keep(self.isolation.write()).await?);
+            exclusive = Some(lease.keep(self.isolation.write()).await?);
             if *self.stopping.borrow() {
                 return Err(RangeFailure::Stopped);
             }
@@ -293,7 +293,7 @@ where
         }
         let mut checks = IdleChecks::default();
         for page in 0_u32.. {
-            let _beside = match alone {
+            let _shared = match exclusive {
                 Some(_) => None,
                 None => Some(lease.keep(self.isolation.read()).await?),
             };
@@ -319,7 +319,7 @@ where
             }
             lease.advance(&last, count).await?;
             self.count(count);
-            drop(alone.take());
+            drop(exclusive.take());
         }
         Ok(None)
     }

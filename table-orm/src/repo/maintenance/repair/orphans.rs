@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, Span};
-use crate::repo::maintenance::verify::{Finding, Found, expected_rows, own_canonical};
+use crate::repo::maintenance::verify::{Finding, VersionedRow, expected_rows, own_canonical};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::collections::HashSet;
 
@@ -90,7 +90,7 @@ async fn delete_all(
             Error::NotFound(_) => SkipReason::NoLongerHolds,
             _ => return Err(error),
         };
-        let failed = error.rejection().and_then(|refusal| refusal.operation);
+        let failed = error.rejection().and_then(|rejection| rejection.operation);
         match failed.filter(|(index, _)| *index < left.len()) {
             Some((index, _)) => {
                 let (at, _) = left.remove(index);
@@ -205,7 +205,7 @@ async fn expected_keys<E: TableEntity>(
     loop {
         let page = client.page(&query).await?;
         for row in split_page(&page.body)? {
-            let row = Found::read(row.get().as_bytes())?;
+            let row = VersionedRow::read(row.get().as_bytes())?;
             match expected_rows::<E>(partition_key, &row.row_key, row.body) {
                 Ok(rows) => {
                     let keys = rows.rows.into_iter().map(|row| row.row_key);

@@ -226,10 +226,10 @@ impl TestQueues {
         *shared.calls.entry(name).or_default() += 1;
         let Some((part, random)) = &mut shared.failing else { return (Ok(()), Ok(())) };
         let fault = || Err(QueueError::new(QueueErrorKind::Unavailable, QUEUE, "on purpose"));
-        let drawn = random.fraction();
-        match drawn {
-            _ if drawn < *part / 2.0 => (fault(), Ok(())),
-            _ if drawn < *part => (Ok(()), fault()),
+        let sample = random.fraction();
+        match sample {
+            _ if sample < *part / 2.0 => (fault(), Ok(())),
+            _ if sample < *part => (Ok(()), fault()),
             _ => (Ok(()), Ok(())),
         }
     }
