@@ -1,4 +1,4 @@
-//! Results into the table: many inserts under way at a time, so that they share transactions.
+//! Results into the table: many inserts in flight, so that they share transactions.
 
 use crate::entity::{Bib, Finisher, FinisherPartition, Wearer};
 use crate::report::{counted, grouped};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use table_orm::entity::TableEntity as _;
 use table_orm::{Error, Repo};
 
-/// How many inserts are under way at a time. The store writes those that wait as one durable
+/// How many inserts are in flight. The store writes those that wait as one durable
 /// transaction.
 const UNDER_WAY: usize = 256;
 /// How many wrong lines are kept to be shown.

@@ -19,7 +19,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads all of a table, with as many requests under way; calls `read` for each page.
+    /// Reads all of a table, with as many requests in flight; calls `read` for each page.
     pub async fn of(table: &Table, readers: usize, read: impl Fn(u64)) -> Result<Self, Error> {
         let mut content = Self::default();
         let scan = table.scan(ScanPermit::because("check of a copy")).concurrency(readers);

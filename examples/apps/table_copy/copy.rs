@@ -1,7 +1,7 @@
 //! The copy itself: a scan of the source feeds chunked writes to the target.
 //!
 //! Invariant: a page leaves the checkpoint only after all its rows are written. So a copy that was
-//! interrupted loses nothing; it writes the pages again that were under way, which changes nothing,
+//! interrupted loses nothing; it writes the pages again that were in flight, which changes nothing,
 //! for rows are inserted or replaced.
 
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct Copying {
     pub target: Table,
     /// The file in which the progress is kept. If it exists, the copy continues from it.
     pub checkpoint: PathBuf,
-    /// Requests to the source under way at a time.
+    /// Requests to the source in flight.
     pub readers: usize,
     /// Pages that are written at a time, and transactions of each of them.
     pub pages: usize,

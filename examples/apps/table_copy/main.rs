@@ -250,7 +250,7 @@ async fn count(table: &Table, readers: usize) -> Result<u64, Error> {
     Ok(table.scan(permit).concurrency(readers).count().await?.rows)
 }
 
-/// Refuses a target with rows that no copy under way is known to have written.
+/// Refuses a target with rows that no copy in progress is known to have written.
 async fn refuse_rows(arguments: &Arguments, target: &Table, resumed: bool) -> Result<(), Failure> {
     if resumed || arguments.over {
         return Ok(());

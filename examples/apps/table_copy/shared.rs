@@ -12,7 +12,7 @@ use table_orm::{DynamicEntity, Error, ScanPermit};
 pub struct SharedCopy {
     pub scan: DistributedScan<DynamicEntity, Untyped>,
     target: Table,
-    /// Transactions of each page under way at a time.
+    /// Transactions of each page in flight.
     writers: usize,
 }
 

@@ -81,7 +81,7 @@ async fn a_copy_that_is_interrupted_again_and_again_becomes_whole() {
         assert!(copying.checkpoint.exists() && runs < 100);
     }
     assert!(runs > 3, "{runs}");
-    // What comes again is what was under way: at most three pages a run.
+    // What comes again is what was in flight: at most three pages a run.
     let (least, most) = (30_000, 30_000 + runs * 3 * 1000);
     assert!((least..most).contains(&written.get()), "{} in {runs}", written.get());
     let copied = content(&copying.target).await;
@@ -230,7 +230,7 @@ fn options_of_shared_copies_that_do_not_go_together_are_refused() {
 
 #[cfg(feature = "azure")]
 #[test]
-fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
+fn a_worker_without_a_copy_in_progress_says_how_to_begin_one() {
     use table_orm::scan::distributed::DistributedScanError;
     let azurite = "UseDevelopmentStorage=true";
     let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
@@ -239,7 +239,7 @@ fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
     let failure = workers::incomplete(&arguments, error.into());
     assert_eq!(
         failure.to_string(),
-        "no copy of `results` to `copy` between these accounts is under way, so there is nothing to \
+        "no copy of `results` to `copy` between these accounts is in progress, so there is nothing to \
          work on; begin it with --workers"
     );
 }

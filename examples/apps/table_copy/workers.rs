@@ -24,7 +24,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-/// The table of the copies under way.
+/// The table of the copies in progress.
 const CONTROL: &str = "tablecopies";
 /// The environment variables that name the stores to workers.
 const FROM: &str = "TABLE_COPY_FROM";
@@ -42,7 +42,7 @@ pub enum WorkersError {
     #[error("the queue of the copy cannot be deleted: {0}")]
     Queue(#[from] QueueError),
     #[error(
-        "no copy of `{0}` to `{1}` between these accounts is under way, so there is nothing to work \
+        "no copy of `{0}` to `{1}` between these accounts is in progress, so there is nothing to work \
          on; begin it with --workers"
     )]
     NotBegun(TableName, TableName),

@@ -23,7 +23,7 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes every entity of this type in a partition. Returns the counts of what it deleted.
     ///
     /// Reads the canonical rows page by page, 1000 a request, and deletes the entities of each page in
-    /// transactions of at most 100 operations. Rows of other types stay.
+    /// transactions of at most 100 operations. Rows of other types are kept.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

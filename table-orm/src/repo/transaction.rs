@@ -400,7 +400,7 @@ impl<'a> Transaction<'a> {
         }
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
-            // A canonical row is deleted under its ETag, which no index row is.
+            // Only canonical rows are deleted under their ETag.
             _ => client.send_changes(batch, "").await,
         };
         let mut etags = sent.map_err(|error| {

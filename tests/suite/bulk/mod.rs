@@ -275,7 +275,7 @@ async fn however_many_there_are_few_are_in_memory() {
     });
     let written = nowhere().insert_many(input).parallelism(4).await.all().unwrap();
     assert_eq!(written.entities, u64::from(entities));
-    // Those that are collected, and chunks that wait and are under way, of 100 entities at most.
+    // Those that are collected, and chunks that wait and are in flight, of 100 entities at most.
     let bound = OPEN_OPERATIONS as i64 + 100 * (2 * 4 + 1);
     assert!(most <= bound, "{most} at a time, of {bound}");
     assert_eq!(ALIVE.load(Ordering::Relaxed), 0);

@@ -174,7 +174,7 @@ fn acknowledged_transactions_survive_a_kill_whole_and_no_other_is_there_in_part(
         for (writer, acknowledged) in (0..).zip(acknowledged) {
             let step = Step { seed, round, writer, number: 0 };
             let found = runtime.block_on(stored(&store, step.partition_key()));
-            // A writer has one transaction under way at most, which may have been committed.
+            // A writer has one transaction in flight at most, which may have been committed.
             let possible = [acknowledged, acknowledged + 1];
             let is_after = |steps: &u64| rows_after(seed, round, writer, *steps) == found;
             assert!(

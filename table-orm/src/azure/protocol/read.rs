@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_the_whole_transaction_is_read_too() {
+    fn a_rejection_of_the_whole_transaction_is_read_too() {
         let body = error("RequestBodyTooLarge", "m");
         let error = answer(413, &[], &body).committed(&two()).unwrap_err();
         assert_eq!(error.code, ErrorCode::REQUEST_BODY_TOO_LARGE);

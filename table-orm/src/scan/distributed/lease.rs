@@ -51,10 +51,10 @@ pub(super) enum Claim<'a> {
     Leased(Box<Lease<'a>>),
     /// Its range is being worked on, or done.
     Duplicate,
-    /// It comes again when the lease of a silent worker is over.
+    /// It is delivered again when the lease of a silent worker is over.
     Postponed,
     Poisoned,
-    /// It is not a message of a scan, or belongs to another scan that is under way.
+    /// It is not a message of a scan, or belongs to another scan that is running.
     Foreign,
 }
 
@@ -90,7 +90,7 @@ impl Control {
                 return self.turn_away(&message.receipt, left).await;
             }
             if target.scan != self.scan {
-                // It comes back after its time-out, for a worker of that scan.
+                // It is visible again after its time-out, for a worker of that scan.
                 return Ok(Claim::Foreign);
             }
             let poisoned = row.stalls >= MOST_STALLS;
@@ -147,7 +147,7 @@ impl<'a> Lease<'a> {
         Claim::Leased(Box::new(Self { control, row, receipt, renewal, fresh: true, counted }))
     }
 
-    /// Whether its first page is to be handled while its worker does nothing else.
+    /// Whether its worker handles its first page while it does nothing else.
     pub const fn is_suspicious(&self) -> bool {
         !self.counted
     }
@@ -230,14 +230,14 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives the range back when its worker stops, to be claimed at once.
+    /// Releases the range when its worker stops, so that it can be claimed at once.
     pub async fn give_back(mut self) -> Result<(), LeaseLost> {
         self.forgive();
         self.release(Duration::ZERO).await
     }
 
-    /// Gives the range back after an error, to be claimed after a delay. `counts` says whether the error
-    /// counts as a stall.
+    /// Releases the range after an error, so that it can be claimed after a delay. `counts` says whether
+    /// the error counts as a stall.
     pub async fn fail(
         mut self,
         error: String,

@@ -23,7 +23,7 @@ pub(in crate::scan) struct Ranges {
     pub(super) parked: usize,
     /// Idle workers.
     pub(super) idle: usize,
-    /// No range is worth a split before the next page has come.
+    /// No range is worth a split before the next page arrives.
     pub(super) exhausted: bool,
     /// Ranges in all, those that are settled included.
     pub(super) made: u64,

@@ -392,7 +392,7 @@ fn pages_handled_at_a_time_are_done_in_the_order_they_were_handed_out() {
             let handled = handled.into_inner();
             let both: BTreeSet<_> = handled.iter().chain(&rest).cloned().collect();
             assert_eq!(both.len(), all(&service).len());
-            // The pages under way come again, and no other.
+            // The pages in flight come again, and no other.
             assert!(handled.len() + rest.len() <= both.len() + 4 * 4);
         }
     }

@@ -144,7 +144,7 @@ fn one_big_partition_is_split_by_row_key() {
     let report = run(scan(&service).count()).unwrap();
     assert_eq!(report.rows, 5000);
     assert!(service.figures().busiest >= 12, "{:?}", service.figures());
-    assert!(report.dropped > 0, "a split while a page is under way costs rows: {report:?}");
+    assert!(report.dropped > 0, "a split while a page is in flight costs rows: {report:?}");
 }
 
 #[test]

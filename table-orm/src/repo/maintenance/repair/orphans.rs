@@ -55,7 +55,7 @@ pub(crate) async fn plan<E: TableEntity>(
 /// One row to delete, and the index of its finding.
 type Deletion = (usize, Operation);
 
-/// The deletions. A finding given twice makes one.
+/// The deletions. A finding that is passed twice makes one deletion.
 fn deletions(
     findings: &[Finding],
     decisions: Vec<OrphanDecision>,

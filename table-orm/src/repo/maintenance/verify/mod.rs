@@ -1,5 +1,5 @@
 //! Finds rows that are out of step: reads every row of an entity type once, in key order, and
-//! compares the index rows with the rows that the canonical rows ask for.
+//! compares the index rows with the rows that the canonical rows imply.
 
 mod builder;
 mod differences;

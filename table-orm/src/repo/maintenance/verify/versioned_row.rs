@@ -1,4 +1,4 @@
-//! A stored row of which only the keys and the version were read.
+//! A stored row with its keys and version, its properties unread.
 
 use crate::entity::{RowHead, read_row_in_context};
 use crate::error::Result;
