@@ -1,4 +1,4 @@
-//! Random calls, of which those of the ledger are counted.
+//! Random calls. Calls of counted runners are entered in a ledger.
 
 use crate::entities::{COUNTED, EVENTS, Lap, LapPatch, Runner, RunnerPatch};
 use fastrand::Rng;
@@ -40,7 +40,7 @@ pub async fn start(runners: &Repo<Runner>) {
     }
 }
 
-/// What another caller's write may lead to. Anything else is a mistake.
+/// The errors that another caller's write may cause. Any other error is a bug.
 fn expected<T>(result: Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),

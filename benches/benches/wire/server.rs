@@ -1,7 +1,7 @@
 //! A server that answers as the service does, from bytes made beforehand.
 //!
-//! It runs in a process of its own, so that the clients' CPU time is theirs alone. It counts what
-//! goes over its sockets, TLS included.
+//! It runs in a process of its own, so that the clients' CPU time does not include it. It counts
+//! what goes over its sockets, TLS included.
 
 use super::finisher::{BATCH, ETAG, Level, TABLE};
 use memchr::memmem;

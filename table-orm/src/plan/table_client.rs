@@ -266,9 +266,9 @@ mod tests {
             let operations = (0..count).map(delete).collect();
             client.send(Batch { partition_key: "p".to_owned(), operations })
         };
-        let refused = send(101).await.unwrap_err();
-        assert!(matches!(refused, Error::TooLarge(_)), "{refused}");
-        assert!(refused.to_string().contains("101 operations"), "{refused}");
+        let rejected = send(101).await.unwrap_err();
+        assert!(matches!(rejected, Error::TooLarge(_)), "{rejected}");
+        assert!(rejected.to_string().contains("101 operations"), "{rejected}");
         // The store, which has no such table, is asked.
         assert!(matches!(send(100).await, Err(Error::TableNotFound(_))));
     }

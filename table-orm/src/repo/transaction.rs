@@ -127,8 +127,8 @@ impl<'a> Transaction<'a> {
                 Span::Exact(key) => key,
                 _ => String::new(),
             },
-            Err(refused) => {
-                error = Some(refused.into());
+            Err(rejected) => {
+                error = Some(rejected.into());
                 String::new()
             }
         };

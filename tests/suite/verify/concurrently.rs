@@ -1,11 +1,11 @@
-//! A write that comes between the look of `repair` and what it sends.
+//! A write that comes between the reads of `repair` and its transaction.
 
 use super::between::Meanwhile;
 use super::{Runner, Subject, runner};
 use table_orm::repo::{Finding, SkipReason};
 use table_orm::{DynamicEntity, Repo, TableEntity, Tables};
 
-/// A subject, and the same entities through a store where something happens meanwhile.
+/// A subject, and the same entities through a store in which another write comes between requests.
 async fn subject() -> (Subject, Repo<Runner>, Meanwhile) {
     let subject = Subject::with(&[runner("A", 1, 30)]).await;
     let meanwhile = Meanwhile::default();
@@ -49,7 +49,7 @@ async fn a_backfill_writes_what_a_save_that_comes_between_has_made_of_the_entity
 }
 
 #[tokio::test]
-async fn an_orphan_that_is_written_meanwhile_is_kept() {
+async fn an_orphan_that_is_written_in_between_is_kept() {
     for (from, to) in [("AGE:030__00001", "AGE:031__00001"), ("NAME:Runner 1__00001", "SEN:00001")]
     {
         let (subject, delayed, meanwhile) = subject().await;
@@ -66,7 +66,7 @@ async fn an_orphan_that_is_written_meanwhile_is_kept() {
 }
 
 #[tokio::test]
-async fn orphans_that_go_meanwhile_do_not_hold_up_the_others() {
+async fn orphans_that_are_deleted_in_between_do_not_stop_the_others() {
     let (subject, delayed, meanwhile) = subject().await;
     let orphans: Vec<_> = (50..80).map(|age| format!("AGE:{age:03}__00001")).collect();
     for orphan in &orphans {
@@ -96,7 +96,7 @@ struct Shirt {
 }
 
 #[tokio::test]
-async fn a_row_that_another_entity_takes_meanwhile_is_left_to_it() {
+async fn a_row_that_another_entity_takes_in_between_is_left_to_it() {
     let tables = Tables::in_memory().unwrap();
     let shirts = tables.repo::<Shirt>();
     shirts.create_table().await.unwrap();

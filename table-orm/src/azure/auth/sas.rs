@@ -342,12 +342,12 @@ mod tests {
 
     #[test]
     fn a_signature_that_grants_nothing_is_refused() {
-        let refused = |sas: TableSas| sas.sign(&key()).unwrap_err();
+        let rejected = |sas: TableSas| sas.sign(&key()).unwrap_err();
         let late = OffsetDateTime::UNIX_EPOCH + Duration::hours(2);
-        assert!(matches!(refused(sas(Permissions(0))), SasError::NoPermission));
-        assert!(matches!(refused(sas(Permissions::READ).starting(late)), SasError::NeverValid));
+        assert!(matches!(rejected(sas(Permissions(0))), SasError::NoPermission));
+        assert!(matches!(rejected(sas(Permissions::READ).starting(late)), SasError::NeverValid));
         let range = sas(Permissions::READ).partitions("b", "a");
-        assert!(matches!(refused(range), SasError::EmptyRange));
+        assert!(matches!(rejected(range), SasError::EmptyRange));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The error of a refused request.
+//! The error of a rejected request.
 //!
 //! The body holds the code, as JSON, or as XML when authentication failed. Only Azurite repeats it
 //! in a header.

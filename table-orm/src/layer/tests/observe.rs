@@ -1,4 +1,4 @@
-//! What calls report.
+//! The reports of calls.
 
 use super::bench::{insert, paused};
 use super::script::{Script, lost, status};

@@ -197,11 +197,11 @@ impl Control {
 /// Whether a write that failed with this error may have taken effect, or may have come too late. Its
 /// row shows which.
 pub(super) fn may_have_changed(error: &Error) -> bool {
-    let refused = matches!(
+    let late_or_ambiguous = matches!(
         error,
         Error::Conflict(_) | Error::NotFound(_) | Error::AlreadyExists(_) | Error::Ambiguous(_)
     );
-    refused || is_transient(error)
+    late_or_ambiguous || is_transient(error)
 }
 
 /// The answer of a queue; `None` if it failed in a way that does no harm. Rows decide what is left to

@@ -32,8 +32,8 @@ pub(crate) async fn delete<E: TableEntity>(
     let mut error = None;
     let deletions: Vec<_> = deletions(&findings, decisions).collect();
     for chunk in deletions.chunks(MAX_TRANSACTION_OPERATIONS) {
-        if let Err(refused) = delete_all(client, partition_key, chunk, &mut verdicts).await {
-            error = Some(refused);
+        if let Err(rejected) = delete_all(client, partition_key, chunk, &mut verdicts).await {
+            error = Some(rejected);
             break;
         }
     }
