@@ -170,7 +170,7 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
     without_bodies(properties::impls(input, &[]))
 }
 
-/// Without members in the union itself, nothing of theirs is checked.
+/// The union itself has no members here, so they are not checked.
 pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
     let (union, members) = (union::union(input, &[]), union::member_of(input, members));
     without_bodies(quote!(#union #members))

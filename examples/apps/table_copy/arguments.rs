@@ -20,8 +20,8 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
   --checkpoint FILE  where to keep the progress; TABLE-to-COPY-HASH.json unless given, with
                      a hash of both stores; not with --workers or --worker
   --over             write into a table that holds rows already
-  --readers N        requests to the source in flight; 16 unless given
-  --writers N        transactions to the target in flight; 16 unless given
+  --readers N        requests to the source at a time; 16 by default
+  --writers N        transactions to the target at a time; 16 by default
   --no-count         do not count the rows first: saves reading the table once, shows no
                      end (with --workers, a rough one)
   --no-verify        do not check the copy: saves reading both tables once

@@ -9,7 +9,7 @@ use syn::Type;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
-/// A longer series takes most of a row.
+/// A longer series would take most of a row.
 const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 
 /// The rules for the fields of an entity.
@@ -128,7 +128,7 @@ fn holds_timestamp(ty: &Type) -> bool {
     }
 }
 
-/// A limit that the field's type cannot enforce would limit nothing.
+/// A limit that the field's type cannot enforce would have no effect.
 /// Refuses `#[table(max_len = 5)] age: u8`.
 fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max_len else { return };

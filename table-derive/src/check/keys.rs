@@ -154,7 +154,7 @@ fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// The encoder writes values of this type, so that they sort where they are said to.
+/// The encoder writes values of this type, so that they sort where the encoder promises it.
 /// Refuses `{offset}` with `offset: i32`, whose digits do not sort.
 fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
     let (name, own) = (&field.name, &part.name);

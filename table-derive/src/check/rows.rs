@@ -19,7 +19,7 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     }
 }
 
-/// A second guard row of the same values guards nothing more.
+/// A second guard row of the same values has no further effect.
 /// Refuses `unique(bib), unique(bib)`.
 pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {

@@ -227,7 +227,7 @@ proptest! {
 
     /// The error of an unreadable component shows its text without the rest of the key.
     #[test]
-    fn a_component_that_cannot_be_read_is_shown_without_the_rest_of_its_key(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
+    fn an_unreadable_component_is_shown_by_itself(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
         let key = format!("T:{text}__{more}");
         let read = |until: &'static str| {
             let mut reader = KeyReader::new("Test", Escape::Reject, &key);

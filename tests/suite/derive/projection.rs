@@ -162,7 +162,7 @@ struct Due {
 }
 
 fn never() -> Option<time::Date> {
-    panic!("the key tells it")
+    panic!("the key holds it")
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Retries requests after transient faults, and finds out what became of a write whose answer was
-//! lost.
+//! Retries requests after transient faults, and finds out whether a write whose answer was lost
+//! took effect.
 //!
 //! # What is retried
 //!
@@ -136,8 +136,8 @@ impl Retry {
 
     /// Retries for work in the background: [`Strategy::CLASSIC`], 30 s for an attempt, no deadline. A
     /// request with its retries takes 6 minutes at most, unless the service asks for longer waits; a
-    /// write whose answers are lost takes as long once more for each of its rows, to find out what
-    /// became of it.
+    /// write whose answers are lost takes as long once more for each of its rows, to find out whether
+    /// it took effect.
     pub const fn classic() -> Self {
         let mut retry = Self::new(Strategy::CLASSIC);
         retry.attempt = Some(Duration::from_secs(30));

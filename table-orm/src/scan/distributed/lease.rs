@@ -212,8 +212,8 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives parts of the range to other workers. The parts follow one another up to its end, or to the
-    /// end of its rows.
+    /// Splits off parts of the range for other workers. The parts follow one another up to the end of
+    /// the range, or of its rows.
     pub async fn split(&mut self, parts: &[(Position, Option<Position>)]) -> Result<(), LeaseLost> {
         let Some((first, _)) = parts.first() else { return Ok(()) };
         let due = clock::after(LEASE);

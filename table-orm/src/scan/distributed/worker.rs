@@ -34,9 +34,10 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// `handle`: pages of several ranges at a time, those of one range in key order.
     ///
     /// A page is done when `handle` has returned and the control table has noted it. Before that it may
-    /// come again, to any worker: see [`PageId`]. If the range is lost to another worker, the future of
-    /// `handle` is dropped. That happens when a handler does not await for a minute; a long handler that
-    /// awaits keeps its range. Handlers run on the task that awaits this call: spawn long computations.
+    /// be delivered again, to any worker: see [`PageId`]. If the range is lost to another worker, the
+    /// future of `handle` is dropped. That happens when a handler does not await for a minute; a long
+    /// handler that awaits keeps its range. Handlers run on the task that awaits this call: spawn long
+    /// computations.
     ///
     /// When `handle` fails, the call releases its range, to be tried again some seconds later, and
     /// all other ranges at once, and returns the error. With

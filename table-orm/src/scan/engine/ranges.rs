@@ -157,7 +157,7 @@ impl Ranges {
         self.by_start.iter()
     }
 
-    /// Gives a range to an idle worker.
+    /// Assigns a range to an idle worker.
     pub(super) fn assign(&mut self, start: &Position) {
         self.idle = self.idle.saturating_sub(1);
         if let Some(range) = self.by_start.get_mut(start) {
