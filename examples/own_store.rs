@@ -1,11 +1,11 @@
-//! A store of an app's own, around another one: it reads, and refuses every write.
+//! A store of an app's own, around another one: it forwards reads, and rejects every write.
 
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use table_orm::{TableEntity, Tables};
 
-/// Forwards every request but writes.
+/// Forwards every request except writes.
 #[derive(Debug)]
 struct ReadOnly<S>(S);
 

@@ -41,7 +41,7 @@ async fn main() -> table_orm::Result<()> {
     let days: Vec<_> = calm.collect().await?.iter().map(|row| (row.day, row.wind)).collect();
     println!("calm days: {days:?}");
 
-    // A page has a token, which a web client hands back to get the next one.
+    // A page has a token, which a web client sends back to get the next one.
     let first = readings.list(&roof).pages(200).next().await?;
     let Some(token) = first.and_then(|page| page.token) else { return Ok(()) };
     let rest = readings.list(&roof).pages(200).resume(token).collect().await?;

@@ -20,7 +20,7 @@ async fn main() -> table_orm::Result<()> {
     stock.insert(&lamps).await?;
     let key = Stock::partition("north").row().article("lamp");
 
-    // Both load the same version; `save` asks for that version, so the second one is refused.
+    // Both load the same version; `save` requires that version, so the second save fails.
     let mut ann = stock.load(&key).await?.one()?;
     let mut ben = stock.load(&key).await?.one()?;
     ann.pieces -= 3;

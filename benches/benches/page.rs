@@ -16,8 +16,8 @@ use table_orm::query::RowQuery;
 use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, TableName, Tables};
 
-/// The same as a service answers it, for serde alone: an `Edm.Int64` and an `Edm.DateTime` are
-/// text on the wire.
+/// The same in the service's form, for serde only: an `Edm.Int64` and an `Edm.DateTime` are text on
+/// the wire.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 #[expect(dead_code, reason = "only read from JSON")]
@@ -92,7 +92,7 @@ impl Store for OnePage {
     }
 }
 
-/// As the service answers without metadata: no annotations, a timestamp in each row.
+/// The service's answer without metadata: no annotations, and a timestamp in each row.
 fn page() -> Bytes {
     let rows: Vec<_> = (0..1000)
         .map(|bib| {

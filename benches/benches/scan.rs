@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p benches --bench scan [-- ROWS]`; two million rows unless given.
 //!
-//! Every scan reads and decodes all rows. Rounds take turns, and each cell is the median of them.
+//! Every scan reads and decodes all rows. Scans alternate in rounds, and each cell is the median of
+//! the rounds.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

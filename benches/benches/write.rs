@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 
 const RAW: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
 const ENTITIES: u32 = 2_000;
-/// Of four operations each, as many as one transaction of the service takes.
+/// As many entities of four operations each as one transaction of the service takes.
 const CHUNK: usize = 25;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -123,7 +123,7 @@ impl Files {
 fn many(criterion: &mut Criterion, runtime: &Runtime, file: bool) {
     let files = Files(tempfile::tempdir().unwrap(), Cell::new(0));
     let entities: Vec<_> = (0..ENTITIES).map(runner).collect();
-    // Of one partition after another, as their chunks are sent.
+    // One partition after another, as their chunks are sent.
     let mut raw: Vec<_> = entities.iter().map(raw_rows).collect();
     raw.sort();
 

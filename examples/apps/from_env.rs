@@ -1,22 +1,23 @@
-//! Text that the command line leaves in the environment, for it is shown to everyone on the machine.
+//! Text that the command line takes from the environment, because everyone on the machine can see a
+//! command line.
 
 use std::borrow::Cow;
 
-/// What the name of an environment variable is written behind.
+/// The prefix of the name of an environment variable.
 const VARIABLE: &str = "env:";
 
-/// A variable that is not there, is empty, or names another one.
+/// A variable that does not exist, is empty, or names another one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoText(pub String);
 
-/// The text itself, or of `env:NAME` what that variable has.
+/// The text itself, or for `env:NAME` the value of that variable.
 pub fn text(
     text: &str,
     variable: impl FnOnce(&str) -> Option<String>,
 ) -> Result<Cow<'_, str>, NoText> {
     let Some(name) = text.strip_prefix(VARIABLE) else { return Ok(text.into()) };
     match variable(name) {
-        // A variable that names a variable might go round in circles.
+        // A variable that names a variable could make a circle.
         Some(text) if !text.is_empty() && !text.starts_with(VARIABLE) => Ok(text.into()),
         _ => Err(NoText(name.to_owned())),
     }

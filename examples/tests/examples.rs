@@ -1,4 +1,4 @@
-//! Each example of the folder above runs, and prints what its last lines say.
+//! Each example of the folder above runs, and prints what its last comment lists.
 
 #![allow(clippy::unwrap_used)]
 

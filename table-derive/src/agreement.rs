@@ -7,7 +7,7 @@ use syn::{LitStr, parse_quote};
 /// The texts that the runtime's test reads too.
 const NAMES: [(&str, &[&str], &[&str]); 3] = include!("../../tests/fixtures/names.rs");
 
-/// Whether the derive accepts an entity with that text in the place of the rule.
+/// Whether the derive accepts an entity with that text where the rule applies.
 fn accepts(rule: &str, text: &str) -> bool {
     let text = LitStr::new(text, Span::call_site());
     let key = LitStr::new(&format!("{{f}}_{}", text.value()), Span::call_site());

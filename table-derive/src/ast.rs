@@ -29,7 +29,7 @@ pub struct Entity<'a> {
     /// The names of components with an error in their declaration.
     pub broken: Vec<String>,
     pub fields: Vec<Field<'a>>,
-    /// Whether it declares a partition and rows. If not, templates without text are in their place.
+    /// Whether it declares a partition and rows. If not, templates without text replace them.
     pub keyed: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct Field<'a> {
     pub role: Role,
     /// The stored property's name.
     pub property: String,
-    /// The tokens that give that name.
+    /// The tokens of that name's value.
     pub property_at: TokenStream,
     pub default: Option<Option<Path>>,
     pub key_only: Option<Span>,
@@ -264,7 +264,7 @@ impl Row {
         Self { name, template, copy: Copy::Full, when: None, canonical: None }
     }
 
-    /// What is in the place of rows that the user did not write.
+    /// The placeholder for rows that the user did not write.
     pub fn missing() -> Self {
         Self::full(Ident::new(ROW, Span::call_site()), Template::missing())
     }

@@ -85,8 +85,8 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     content.parse()
 }
 
-/// The parts of all attributes of one name on one item. Each is taken once; only `unique` can be
-/// repeated.
+/// The parts of all attributes of one name on one item. Each part may occur once; only `unique` may
+/// be repeated.
 #[derive(Default)]
 pub struct Items(Vec<Item>);
 

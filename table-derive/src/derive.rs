@@ -1,5 +1,5 @@
-//! Each derive from input to code: it parses what the user wrote, checks the rules, and writes code. A
-//! mistake gives the errors and a fallback.
+//! Each derive from input to code: it parses what the user wrote, checks the rules, and writes code.
+//! After a mistake it returns the errors and a fallback.
 
 use crate::ast::{Entity, Field, named_fields, rename_all};
 use crate::attr::Items;

@@ -68,8 +68,8 @@ fn text(wrong: impl AsRef<str>, help: impl AsRef<str>) -> String {
     format!("{}\nhelp: {}", wrong.as_ref(), help.as_ref())
 }
 
-/// An error at some tokens, whose two texts are format strings: pushed to `errors`, or as a value.
-/// A help that is computed follows `help =`.
+/// An error at some tokens, pushed to `errors` or returned as a value. Its two texts are format
+/// strings. A help that is computed follows `help =`.
 macro_rules! mistake {
     ($errors:ident, $($mistake:tt)*) => {
         $errors.add($crate::errors::mistake!($($mistake)*))

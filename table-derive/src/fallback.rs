@@ -1,7 +1,7 @@
 //! What a derive writes after a mistake, so that the mistake is the only error: every name that the
 //! rest of the app may use, with types that fit everywhere and bodies that never return. It is the
 //! code that `expand` writes for an entity without anything in which the mistake could be, and
-//! methods that take whatever the app gives them.
+//! methods that accept every argument.
 
 use crate::ast::{Copy, Encoder, Entity, Role, Row};
 use crate::errors::Errors;
@@ -69,8 +69,8 @@ fn distinct_rows(entity: &mut Entity<'_>) {
     }
 }
 
-/// Takes from the entity what a mistake could be in: rows are full copies whose keys have no
-/// components, and fields are properties.
+/// Removes from the entity everything that could hold a mistake: rows become full copies whose keys
+/// have no components, and fields are properties.
 fn simplify(entity: &mut Entity<'_>) {
     entity.table = Some(LitStr::new("", Span::call_site()));
     entity.partition.broken = true;
@@ -170,7 +170,7 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
     without_bodies(properties::impls(input, &[]))
 }
 
-/// Without members in the union itself, nothing of theirs is checked.
+/// The union itself has no members here, so they are not checked.
 pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
     let (union, members) = (union::union(input, &[]), union::member_of(input, members));
     without_bodies(quote!(#union #members))

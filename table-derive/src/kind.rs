@@ -1,5 +1,5 @@
-//! What a field's type is, as far as its spelling shows. The type checker decides about aliases,
-//! newtypes and types of the user's own that have the name of a library's type.
+//! What a field's type is, judged by its spelling. The type checker decides about aliases, newtypes
+//! and types of the user's own that have the name of a library's type.
 
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, PathSegment, Type};

@@ -60,7 +60,7 @@ pub enum Width {
 }
 
 impl Encoder {
-    /// With the width of a placeholder. `None` where the encoder takes none.
+    /// With the width of a placeholder; `None` where the encoder takes no width.
     fn padded(self, digits: usize) -> Option<Self> {
         match self {
             Self::Plain | Self::Ascending => Some(Self::Padded(digits)),
@@ -221,7 +221,7 @@ impl<'a> Model<'a> {
 
     /// Whether the canonical row's key determines every other row's key, and each of those the
     /// canonical one. Then no other entity can have the same index row, so an unconditional write
-    /// replaces no other entity's. A guard row is there for two entities to want.
+    /// replaces no other entity's. But two entities may want the same guard row.
     pub fn keys_follow_canonical(&self) -> bool {
         let Some(canonical) = self.rows.get(self.canonical) else { return false };
         let known = self.fields_from(canonical);

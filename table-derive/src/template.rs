@@ -66,7 +66,7 @@ impl Template {
         errors.keep(parsed).unwrap_or_else(|| Self::guess(literal))
     }
 
-    /// What is in the place of a template that the user did not write.
+    /// The placeholder for a template that the user did not write.
     pub fn missing() -> Self {
         Self::guess(LitStr::new("", Span::call_site()))
     }

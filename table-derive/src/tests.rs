@@ -1,4 +1,4 @@
-//! Names, templates and typos, by themselves.
+//! Unit tests of names, templates and typos.
 
 use crate::case::{CASES, pascal};
 use crate::nearest::nearest;
@@ -45,7 +45,7 @@ fn literals_and_placeholders_come_apart() {
 }
 
 #[test]
-fn malformed_templates_are_refused() {
+fn malformed_templates_are_rejected() {
     for text in [
         "{bib",
         "bib}",

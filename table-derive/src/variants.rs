@@ -17,7 +17,7 @@ pub enum KeyPart<'a> {
 pub struct Code<'a> {
     pub variant: &'a Ident,
     pub code: String,
-    /// The tokens that give the code.
+    /// The tokens of the code's value.
     pub at: TokenStream,
 }
 

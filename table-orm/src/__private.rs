@@ -62,8 +62,8 @@ pub fn read_code<'de, T, D: Deserializer<'de>>(
     })
 }
 
-/// What generated code does with a property. Generated code always names it as `<T as Stored>`:
-/// then a type that no property can store is one compile error.
+/// What generated code does with a property. Generated code always names it as `<T as Stored>`, so
+/// a type that no property can store is one compile error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
@@ -107,7 +107,7 @@ pub trait Stored: Sized {
     /// When the stored value is not of the type.
     fn take(slot: &mut Option<Self>, members: &mut Members<'_, '_>, name: &str) -> Read;
 
-    /// The value that was read, or the type's value for an absent property.
+    /// Returns the value that was read, or the type's value for an absent property.
     ///
     /// # Errors
     /// When the row lacks the property and the type has no value for that:
@@ -250,7 +250,7 @@ pub const fn assert_fixed_width(width: Width) {
 }
 
 /// What generated code does with an entity type in a union. Generated code always names it as
-/// `<T as Variant>`: then a type that is not an entity is one compile error.
+/// `<T as Variant>`, so a type that is not an entity is one compile error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a table entity",
     label = "not an entity",

@@ -12,8 +12,8 @@ use crate::model::DateTime;
 use time::{Date, OffsetDateTime, Time};
 use uuid::Uuid;
 
-/// An answer of the service gives a result or an error, and a transaction one result for each
-/// operation.
+/// An answer of the service is read into a result or an error, and the answer to a transaction into
+/// one result for each operation.
 #[cfg(feature = "azure")]
 pub fn answer(status: u16, header: &str, body: &[u8]) {
     use crate::azure::protocol::WireResponse;
@@ -36,8 +36,8 @@ pub fn answer(status: u16, header: &str, body: &[u8]) {
     }
 }
 
-/// A connection string gives an endpoint on the host that it names, or an error. Its `Debug` output
-/// does not depend on its secret.
+/// A connection string is read into an endpoint on the host that it names, or an error. Its `Debug`
+/// output does not depend on its secret.
 #[cfg(feature = "azure")]
 pub fn connection_string(text: &str) {
     use crate::azure::ConnectionString;
@@ -164,7 +164,7 @@ fn sent(filter: crate::query::Filter) -> Option<String> {
     (name == "$filter").then(|| filter.clone())
 }
 
-/// A page gives its rows or an error. All of its rows are read, each as if it were read alone.
+/// A page is read into its rows or an error. Each row reads as it would by itself.
 pub fn page(json: &[u8]) {
     let rows = split_page(json);
     if let Ok(read) = read_page::<DynamicEntity>(0, json) {
@@ -178,7 +178,7 @@ pub fn page(json: &[u8]) {
     let _ = read_etag(json);
 }
 
-/// A stored key gives the values that write it again, or an error.
+/// A stored key is read into the values that write it again, or an error.
 pub fn key(text: &str) {
     writes_what_it_reads::<Plain, String>(text);
     writes_what_it_reads::<Plain, char>(text);
@@ -205,7 +205,8 @@ pub fn key(text: &str) {
     }
 }
 
-/// No two texts are read as the same value: a text that can be read is the one that is written.
+/// No two texts are read as the same value: a text that can be read is the text that the value
+/// writes.
 fn writes_what_it_reads<X, T: KeyPart<X>>(text: &str) {
     let mut reader = KeyReader::new("Fuzzed", Escape::Reject, text);
     let (Ok(value), Ok(())) = (reader.part::<X, T>("component", ""), reader.finish()) else {

@@ -277,7 +277,7 @@ impl Tables {
     }
 
     /// Starts a transaction: writes of entities of one partition, of one or several types, which
-    /// all take effect or none does.
+    /// take effect all or not at all.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

@@ -1,4 +1,4 @@
-//! Rules for browsers, set here and kept to by Azurite.
+//! Rules for browsers, set here and enforced by Azurite.
 
 use crate::Run;
 use azure_core::credentials::Secret;
@@ -42,14 +42,14 @@ pub fn rules_open_the_service_to_their_origins(azurite: &Azurite) -> Run {
         let header = format!("access-control-allow-origin: {ORIGIN}\r\n");
         assert!(allowed.to_ascii_lowercase().contains(&header), "{allowed}");
         for (origin, method) in [(ORIGIN, "DELETE"), ("https://other.example", "GET")] {
-            let refused = preflight(&azurite, origin, method).await;
-            assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+            let rejected = preflight(&azurite, origin, method).await;
+            assert!(rejected.starts_with("HTTP/1.1 403 "), "{rejected}");
         }
 
         store.set_cors_rules(&[]).await.unwrap();
         assert_eq!(store.cors_rules().await.unwrap(), []);
-        let refused = preflight(&azurite, ORIGIN, "GET").await;
-        assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+        let rejected = preflight(&azurite, ORIGIN, "GET").await;
+        assert!(rejected.starts_with("HTTP/1.1 403 "), "{rejected}");
     })
 }
 
@@ -59,7 +59,7 @@ async fn preflight(azurite: &Azurite, origin: &str, method: &str) -> String {
     exchange(azurite, "OPTIONS", "/People", &asked, "").await
 }
 
-/// A request for the service's properties that nothing of table-orm made.
+/// A request for the service's properties, made without table-orm.
 async fn own(azurite: &Azurite, method: &str, body: &str) -> String {
     let until = "2099-01-01T00:00:00Z";
     let signed = format!("{ACCOUNT}\nrw\nt\ns\n\n{until}\n\nhttps,http\n2019-02-02\n");

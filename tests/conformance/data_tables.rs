@@ -1,4 +1,5 @@
-//! The store through a client of the `azure_data_tables` crate: what it keeps apart.
+//! The store through a client of the `azure_data_tables` crate: it does not disturb the app's own
+//! calls.
 
 use crate::Run;
 use crate::stub::{Answer, Stub};

@@ -1,4 +1,4 @@
-//! Rows exchanged with the Python client `azure-data-tables`, which nobody here wrote.
+//! Rows exchanged with the Python client `azure-data-tables`, an independent implementation.
 
 use crate::Run;
 use crate::cases::types::extremes;
@@ -16,7 +16,7 @@ const KEYS: [(&str, &str); 2] = [
     ("2011 New York City Marathon__Full", "AGE:055__1234__John__M"),
 ];
 
-/// The name of the Python that is there.
+/// The name of the installed Python.
 pub fn python() -> Option<&'static str> {
     ["python3", "python"].into_iter().find(|name| {
         Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
@@ -50,8 +50,8 @@ pub fn both_ways(azurite: &Azurite) -> Run {
     })
 }
 
-/// A row of every type. Values that Python has no type for are left out: 100 ns, and dates that
-/// its own parser refuses.
+/// A row of every type. Values that Python has no type for are left out: 100 ns, and dates that its
+/// own parser rejects.
 fn row(origin: &str, partition_key: &str, row_key: &str) -> DynamicEntity {
     let mut row = DynamicEntity::new(format!("{origin}{partition_key}"), row_key);
     row.properties = extremes().properties;

@@ -2,8 +2,8 @@
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
 //! store and queues against Azurite, which is started here; queues in `memory`; with the feature
-//! `azure-data-tables`, the store through a client of that crate too. A scripted server stands in
-//! for what the service does and Azurite does not. Without Node, or before `npm ci` in
+//! `azure-data-tables`, the store through a client of that crate too. A scripted server replaces
+//! the service where Azurite behaves differently. Without Node, or before `npm ci` in
 //! `tests/fixtures/azurite`, the tests that need Azurite are ignored, unless `CI` is set: then they
 //! fail.
 

@@ -1,5 +1,5 @@
-//! What the queue service does and Azurite does not, from a scripted server; and what the client
-//! keeps to itself.
+//! Behaviour of the queue service that Azurite lacks, from a scripted server; and secrets that the
+//! client does not show.
 
 use crate::Run;
 use crate::service::{KEY, Talkative, Tokens, cases, everything};
@@ -34,7 +34,7 @@ async fn answered(answers: impl IntoIterator<Item = Answer>) -> (AzureQueues, St
     (AzureQueues::new(&stub.endpoint(), SharedKey::new("acc", KEY).unwrap()).unwrap(), stub)
 }
 
-/// An error as the service tells it.
+/// An error in the service's form.
 fn error(status: u16, code: &'static str) -> Answer {
     let body = format!(
         "\u{FEFF}<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>{code}</Code><Message>It \
@@ -143,7 +143,7 @@ async fn messages_do_not_expire() {
     assert!(requests[0].ends_with("<MessageText>dGV4dA==</MessageText></QueueMessage>"));
 }
 
-/// The service answers 411 to what has no length.
+/// The service answers 411 to a request without a length.
 async fn each_request_is_signed_and_dated_and_has_a_length() {
     let renewed = Answer::new(204, "").with("x-ms-popreceipt", "new");
     let (queues, stub) = answered([Answer::new(201, ""), renewed]).await;

@@ -50,7 +50,7 @@ pub fn case(name: &str) -> Case {
     all().into_iter().find(|case| case.name == name).unwrap()
 }
 
-/// Long enough for a test that is over before.
+/// Longer than the test takes.
 const LONG: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -108,7 +108,7 @@ impl Subject {
         self.queues.peek(&self.queue).await.unwrap()
     }
 
-    /// Whatever a queue can be asked for.
+    /// Every call on a queue.
     async fn errors(&self) -> Vec<QueueError> {
         let (queues, queue) = (&self.queues, &*self.queue);
         let receipt = Receipt::new(uuid::Uuid::new_v4().to_string(), "AAAA");
@@ -186,7 +186,7 @@ async fn deliver_text_as_it_was_sent(subject: Subject) {
         subject.send(text).await;
         let message = subject.receive_one(LONG).await;
         assert!(message.text == text, "{:?} for {text:?}", message.text);
-        // Nor does a renewal change it.
+        // A renewal does not change it either.
         let receipt = subject.renew(&message.receipt, Duration::ZERO).await.unwrap();
         let message = subject.receive_one(LONG).await;
         assert!(message.text == text && message.receipt != receipt, "{:?}", message.text);

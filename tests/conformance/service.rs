@@ -1,5 +1,5 @@
-//! What the service does and Azurite does not, from a scripted server; and what the client keeps
-//! to itself.
+//! Behaviour of the service that Azurite lacks, from a scripted server; and secrets that the client
+//! does not show.
 
 use crate::Run;
 use crate::stub::{Answer, Stub};
@@ -151,8 +151,8 @@ async fn codes_are_read_from_the_body() {
 }
 
 async fn an_unauthorized_call_names_what_to_check() {
-    let refused = || Answer::error(403, "AuthorizationFailure", "Not authorized.");
-    let stub = Stub::start([refused(), refused(), Answer::new(403, "<html>No</html>")]).await;
+    let forbidden = || Answer::error(403, "AuthorizationFailure", "Not authorized.");
+    let stub = Stub::start([forbidden(), forbidden(), Answer::new(403, "<html>No</html>")]).await;
     let rejected = |credential: Credential| {
         let tables = Tables::azure(&stub.endpoint(), credential).unwrap();
         async move { tables.table(people()).get("p", "r").await.unwrap_err() }
@@ -167,7 +167,7 @@ async fn an_unauthorized_call_names_what_to_check() {
     let text = format!("{error} {error:?}");
     assert!(text.contains("(tn=People, sp=r, se=2026-11-21T12:00:00Z)"), "{text}");
     assert!(!text.contains("SeCrEt") && !text.contains("Ann"), "{text}");
-    // Something on the way, which knows nothing of credentials.
+    // Something between, which does not know about credentials.
     let error = rejected(Credential::sas(signature).unwrap()).await;
     assert!(matches!(error, Error::Rejected(_)) && !error.to_string().contains("check"), "{error}");
 }
@@ -215,7 +215,7 @@ async fn batches_of_cosmos_are_read() {
     assert_eq!(request.matches(&format!("POST {}/People HTTP/1.1", stub.endpoint())).count(), 2);
 }
 
-/// Cosmos DB's are not made of the timestamp.
+/// Cosmos DB does not derive its ETags from the timestamp.
 async fn the_etag_a_row_states_is_its_version() {
     let row = r#"{"odata.etag":"W/\"opaque\"","PartitionKey":"p","RowKey":"r","Timestamp":"2011-11-06T09:10:00Z"}"#;
     let (store, _stub) = answered(Answer::new(200, format!(r#"{{"value":[{row}]}}"#))).await;
@@ -248,7 +248,7 @@ async fn an_answer_that_cannot_be_read_is_an_error() {
     }
     let (store, _stub) = answered(Answer::new(502, "<html>Bad gateway</html>")).await;
     assert_eq!(two_inserts(&store).await.unwrap_err().status, 502);
-    // A page that asks to log in, as networks answer any request with.
+    // A login page, with which some networks answer every request.
     let person = DynamicEntity::new("p", "r").with("Name", "Ann");
     for call in 0..6 {
         let (store, _stub) = answered(Answer::new(200, "<html>Welcome</html>")).await;
@@ -431,7 +431,7 @@ async fn a_selected_property_may_come_as_null() {
     assert_eq!(rows, [DynamicEntity { etag: None, ..DynamicEntity::new("p", "r").with("B", 1) }]);
 }
 
-/// All that an error and its causes say.
+/// The text of an error and all its causes.
 pub fn everything(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = format!("{error} {error:?}");
     let mut source = error.source();
@@ -477,7 +477,7 @@ async fn a_signature_shows_up_nowhere() {
     assert!(!text.contains(KEY), "{text}");
 }
 
-/// A credential that counts what it is asked for.
+/// A credential that counts its calls.
 #[derive(Debug, Default)]
 pub struct Tokens(Mutex<Vec<String>>);
 

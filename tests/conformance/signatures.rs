@@ -61,7 +61,7 @@ async fn grants(azurite: Azurite) {
         if may_write {
             written.unwrap();
         } else {
-            assert_refused(&written.unwrap_err());
+            assert_unauthorized(&written.unwrap_err());
         }
     }
 }
@@ -113,10 +113,10 @@ async fn expires(azurite: Azurite) {
     let credential = sas(&subject, Permissions::READ, -1).credential(&key()).unwrap();
     let store = AzureStore::new(&azurite.endpoint(), credential).unwrap();
     let read = store.get(&subject.table, "p", "r", None, Metadata::None).await;
-    assert_refused(&read.unwrap_err());
+    assert_unauthorized(&read.unwrap_err());
 }
 
-fn assert_refused(error: &StoreError) {
+fn assert_unauthorized(error: &StoreError) {
     assert_eq!(error.status, 403, "{error}");
     assert!(
         error.code.as_str().starts_with("Authori") || error.code.as_str().starts_with("Authent")
@@ -127,7 +127,7 @@ async fn wrong_key(azurite: Azurite) {
     let key = SharedKey::new(ACCOUNT, "d3Jvbmc=").unwrap();
     let error = Tables::azure(&azurite.endpoint(), key).unwrap().list().await.unwrap_err();
     assert!(matches!(error, Error::Unauthorized(_)), "{error}");
-    assert_refused(&error.rejection().unwrap().cause);
+    assert_unauthorized(&error.rejection().unwrap().cause);
 }
 
 async fn metadata(azurite: Azurite) {

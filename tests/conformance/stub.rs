@@ -1,4 +1,4 @@
-//! A server on loopback that answers with what it is given, one answer a request.
+//! A server on loopback that sends scripted answers, one for each request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ impl Answer {
         Self::Http { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// An error as the service tells it: the code in the body only.
+    /// An error in the service's form: the code is only in the body.
     pub fn error(status: u16, code: &str, message: &str) -> Self {
         let body = format!(
             r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"{message}\nRequestId:1f\nTime:2026-11-21T12:00:00.0000000Z"}}}}}}"#

@@ -42,7 +42,8 @@ fn certify() -> Certified {
     Certified { certificate, key: key.serialize_pem(), authority: authority.pem() }
 }
 
-/// A credential that gives what Entra ID would, but for the signature, which Azurite does not check.
+/// A credential with tokens like those of Entra ID, except for the signature, which Azurite does not
+/// check.
 #[derive(Debug)]
 struct Unsigned;
 

@@ -1,4 +1,4 @@
-//! Random calls, of which those of the ledger are counted.
+//! Random calls. Calls of counted runners are entered in a ledger.
 
 use crate::entities::{COUNTED, EVENTS, Lap, LapPatch, Runner, RunnerPatch};
 use fastrand::Rng;
@@ -40,7 +40,7 @@ pub async fn start(runners: &Repo<Runner>) {
     }
 }
 
-/// What another caller's write may lead to. Anything else is a mistake.
+/// The errors that another caller's write may cause. Any other error is a bug.
 fn expected<T>(result: Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -149,15 +149,15 @@ pub async fn any(tables: &Tables, runners: &Repo<Runner>, random: &mut Rng) {
         _ => {
             let loaded = runners.load(&partition).await.unwrap();
             let mut free = loaded.into_iter().filter(|runner| runner.bib < 6);
-            let mut unit = tables.transaction(&partition).insert(&runner);
+            let mut transaction = tables.transaction(&partition).insert(&runner);
             if let Some(mut saved) = free.next() {
                 saved.change(random);
-                unit = unit.save(saved);
+                transaction = transaction.save(saved);
             }
             if let Some(deleted) = free.next() {
-                unit = unit.delete(deleted);
+                transaction = transaction.delete(deleted);
             }
-            expected(unit.commit().await);
+            expected(transaction.commit().await);
         }
     }
 }

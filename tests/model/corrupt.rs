@@ -1,4 +1,4 @@
-//! A store that lets transactions arrive as a broken write engine would send them.
+//! A store that changes transactions into those of a broken write engine.
 
 use table_orm::embedded::EmbeddedStore;
 use table_orm::store::Middleware;

@@ -1,4 +1,4 @@
-//! What is written: rows of every kind, in partitions that two types share.
+//! The entities: rows of every kind, in partitions that two types share.
 
 use fastrand::Rng;
 use table_orm::TableEntity;
@@ -45,7 +45,7 @@ impl Runner {
         runner
     }
 
-    /// Changes what may be changed without another canonical key.
+    /// Changes fields that are not part of the canonical key.
     pub fn change(&mut self, random: &mut Rng) {
         let some = |random: &mut Rng, words: u32| {
             random.bool().then(|| format!("w{}", random.u32(0..words)))

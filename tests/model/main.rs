@@ -1,7 +1,7 @@
-//! Whatever is called, in whatever order, by however many: index rows and guards are what the
-//! canonical rows say, and no acknowledged update is lost.
+//! Random calls in random order by several tasks: index rows and guards match the canonical rows,
+//! and no acknowledged update is lost.
 //!
-//! The rows are checked by a reader that knows their format by itself, from the README's rules.
+//! An independent reader checks the rows by the README's rules.
 
 mod calls;
 mod corrupt;
@@ -53,7 +53,7 @@ async fn run(tables: &Tables, seed: u64, rounds: usize, calls: usize) -> Result<
         let stored = reader::read(&table).await;
         let wrong = |wrong| format!("seed {seed}, round {round}: {wrong}");
         reader::check(&stored, &ledger).map_err(wrong)?;
-        // What others may call sees it the same way.
+        // `verify` agrees.
         for event in EVENTS {
             let runners = runners.verify(Runner::partition(event)).await.unwrap().findings;
             let laps = laps.verify(Lap::partition(event)).await.unwrap().findings;
@@ -75,7 +75,7 @@ async fn random_calls_leave_every_row_in_step() {
     assert!(made >= dose(10_000, 100_000), "{made}");
 }
 
-/// The checks above find a write engine that forgets something.
+/// The checks above detect a broken write engine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_broken_diff_is_caught() {
     for mutation in Mutation::ALL {

@@ -16,7 +16,7 @@ pub async fn read(table: &Table) -> Rows {
     rows.into_iter().map(|row| ((row.partition_key, row.row_key), row.properties)).collect()
 }
 
-/// Whether the rows are exactly those that the canonical rows tell of, and hold every update.
+/// Whether the rows are exactly those that the canonical rows imply, and hold every update.
 pub fn check(stored: &Rows, ledger: &Ledger) -> Result<(), String> {
     let mut expected = Rows::new();
     for ((event, row_key), properties) in stored {
@@ -34,7 +34,7 @@ pub fn check(stored: &Rows, ledger: &Ledger) -> Result<(), String> {
         for (row_key, properties) in rows {
             let at = (event.clone(), row_key);
             if expected.insert(at.clone(), properties).is_some() {
-                return Err(format!("two entities tell of {at:?}"));
+                return Err(format!("two entities make the row {at:?}"));
             }
         }
     }

@@ -37,7 +37,7 @@ pub struct Part {
     #[table(max = 999)]
     pub slot: Option<u16>,
     pub grams: i32,
-    /// No two writes have the same.
+    /// No two writes have the same value.
     pub version: i64,
 }
 
@@ -45,7 +45,7 @@ fn is_heavy(part: &Part) -> bool {
     part.grams >= 500
 }
 
-/// The part with values drawn for this write.
+/// The part with random values for this write.
 fn part(number: u64, version: i64, seed: u64) -> Part {
     let draw = |what, range| draw((seed, version, what), range);
     Part {
@@ -58,8 +58,8 @@ fn part(number: u64, version: i64, seed: u64) -> Part {
     }
 }
 
-/// What a writer knows of its call: done, refused for what is stored, or not known. `None` when it was
-/// turned away, which says nothing about what is stored.
+/// What a writer knows about its call: done, rejected because of the stored rows, or not known. `None`
+/// when it was throttled, which says nothing about the stored rows.
 fn outcome<T>(result: &Result<T, Error>) -> Option<Option<bool>> {
     match result {
         Ok(_) => Some(Some(true)),
@@ -93,7 +93,7 @@ async fn writer(repo: Repo<Part>, seed: u64, round: u64, writer: u64, recorder: 
             (_, None) if !inserts => None,
             (0, _) if inserts => set(None, Some(version), repo.insert(&new).await.map(drop)),
             (1, _) if inserts => match outcome(&repo.upsert(&new).await) {
-                // Another writer was in its way each time.
+                // Another writer came first each time.
                 Some(Some(false)) | None => None,
                 Some(done) => Some(Did::Put { to: Some(version), done: done.map(drop) }),
             },
@@ -171,14 +171,14 @@ async fn run(seed: u64) -> (FaultStore, usize) {
     let below = Tables::new(Arc::clone(&embedded));
     below.repo::<Part>().create_table().await.unwrap();
     let flaky = Faults::mixed(seed).late(0.05).store(embedded).unwrap();
-    // Every third seed gives up early, so that calls end in the middle.
+    // Every third seed retries only briefly, so that calls end in the middle.
     let retry = match seed % 3 {
         0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
             .attempt_timeout(Duration::from_millis(1500)),
         _ => Retry::interactive().attempt_timeout(Duration::from_secs(3)),
     };
     let retry = retry.write_id("WriteId").seed(seed);
-    // Each writer's own, as of several processes, which do not take turns.
+    // Each writer has its own, as in several processes, whose calls do not wait for each other.
     let repo = || Tables::new(flaky.clone()).layer(retry.clone()).unwrap().repo::<Part>();
     let recorder = Arc::new(Recorder::default());
     for round in 0..ROUNDS {
@@ -189,10 +189,10 @@ async fn run(seed: u64) -> (FaultStore, usize) {
             writer.await.unwrap();
         }
         flaky.disable();
-        // What was given up may still arrive.
+        // Abandoned writes may still arrive.
         tokio::time::sleep(Duration::from_secs(60)).await;
         check_index(rows(&below).await, seed);
-        // The last word, without which a lost write at the end would not be missed.
+        // A last read. Without it, nothing would notice a lost write at the end.
         for number in 0..ENTITIES {
             let called = recorder.now();
             let stored = load(&below.repo(), number).await.unwrap();

@@ -132,7 +132,7 @@ kinds! {
     Jiff: jiff::Timestamp, Day: Date, ChronoDay: chrono::NaiveDate, JiffDay: jiff::civil::Date, Id: Uuid, Blob: Vec<u8>, Optional: Option<String>,
 }
 
-/// The columns: field types that read alike.
+/// The columns: groups of field types that read the same values.
 const COLUMNS: [(&str, &[&str]); 9] = [
     ("`i32`", &["i8", "i16", "i32", "u8", "u16"]),
     ("`i64`", &["i64", "u64"]),

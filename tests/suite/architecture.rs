@@ -186,7 +186,7 @@ fn imports(module: &[String], code: &str) -> Vec<Import> {
     imports
 }
 
-/// The paths that a path with groups in braces stands for; takes it from the text.
+/// Expands a path with groups in braces, and removes it from the text.
 fn leaf_paths(text: &mut &str, mut prefix: ModulePath, leaves: &mut Vec<ModulePath>) {
     loop {
         *text = text.trim_start();
@@ -228,9 +228,9 @@ fn absolute(module: &[String], leaf: ModulePath) -> ModulePath {
     base.iter().cloned().chain(leaf.into_iter().skip(supers.max(1))).collect()
 }
 
-/// The imports from a module that stands below the importing one.
+/// The imports from a module below the importing one.
 fn offences(source: &Crate, order: impl Fn(&str) -> Vec<ModulePath>) -> Vec<String> {
-    // They have no place in the order: the first may use all, the others are not in an app's build.
+    // They are not part of the order: the first may use all, the others are not in an app's build.
     const OUTSIDE: [&str; 5] = ["__private", "agreement", "dose", "fuzzing", "guide"];
     let order = order(&source.docs);
     assert!(order.len() > 1, "no order of modules is found in `lib.rs`");
@@ -251,7 +251,7 @@ fn offences(source: &Crate, order: impl Fn(&str) -> Vec<ModulePath>) -> Vec<Stri
             let import = path.join("::");
             match place(path) {
                 Some(other) if other <= own => {}
-                Some(_) => offences.push(format!("{file}:{line}: `{import}` stands below it")),
+                Some(_) => offences.push(format!("{file}:{line}: `{import}` is below it")),
                 None if path.first().is_some_and(|first| first == "__private") => {}
                 None => offences.push(format!("{file}:{line}: `{import}` names no module")),
             }

@@ -1,4 +1,4 @@
-//! Generated code keeps the strictest of users' lints.
+//! Generated code passes the strictest lints of users.
 #![deny(
     missing_docs,
     missing_debug_implementations,
@@ -75,7 +75,7 @@ pub mod public {
         name: Name,
     }
 
-    /// Uses what is not public.
+    /// Uses types that are not public.
     #[must_use]
     pub fn entity() -> Entity {
         let group = Group { text: None, state: State::Shut };
@@ -115,7 +115,7 @@ mod private {
     }
 }
 
-/// What the user allows of a type is allowed of what is generated for it.
+/// Lints that the user allows on a type are allowed on the types generated for it.
 pub mod allowed {
     use table_orm::{KeyPart, Projection, Properties, TableEntity, TableUnion};
 

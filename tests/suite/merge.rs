@@ -1,4 +1,4 @@
-//! Writes that keep what they do not name: patches, insert-or-merge, and changes of what is stored.
+//! Writes that keep the properties they do not name: patches, insert-or-merge, and updates.
 
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
@@ -199,8 +199,8 @@ async fn a_patch_that_leaves_fields_without_a_value_inserts_nothing() {
     let (tables, repo) = repo::<Ticket>().await;
     let key = Ticket::partition("orm").by_id().id(1);
     let error = repo.merge(&key, TicketPatch::default().title("x")).or_insert().await.unwrap_err();
-    let Error::IncompleteEntity(not_whole) = &error else { panic!("{error}") };
-    assert_eq!((not_whole.entity, not_whole.missing.as_str()), ("Ticket", "Project"));
+    let Error::IncompleteEntity(incomplete) = &error else { panic!("{error}") };
+    assert_eq!((incomplete.entity, incomplete.missing.as_str()), ("Ticket", "Project"));
     assert!(rows(&tables, "tickets").await.is_empty());
 }
 
@@ -249,14 +249,14 @@ async fn no_increment_of_concurrent_updates_is_lost() {
     repo.insert(&ticket(1)).await.unwrap();
     let key = Ticket::partition("orm").by_id().id(1);
     let tasks = (0..4).map(|_| {
-        // As of several processes, which do not take turns.
+        // As in several processes, whose calls do not wait for each other.
         let (repo, key) = (Tables::new(Arc::clone(&store)).repo::<Ticket>(), key.clone());
         tokio::spawn(async move {
             let mut done = 0;
             while done < 25 {
                 match repo.update(&key, |ticket| ticket.votes += 1).await {
                     Ok(_) => done += 1,
-                    // Other writers came between each time: a typed end of the loop.
+                    // Another writer came between each time: the loop ends with a typed error.
                     Err(Error::Conflict(_)) => {}
                     Err(error) => panic!("{error}"),
                 }
@@ -287,7 +287,7 @@ async fn an_update_removes_properties_and_moves_rows() {
     assert_eq!(property(&stored, "ID:", "Due"), None);
     assert_eq!(property(&stored, "OWN:bob", "Owner").as_deref(), Some("bob"));
     assert!(stored.iter().any(|row| row.row_key == "UNQ:code:0000000007"));
-    // What it gave is in the stored version.
+    // The returned entity has the stored version, so it can be saved.
     ticket.votes = 1;
     repo.save(ticket).await.unwrap();
 }
@@ -303,7 +303,7 @@ async fn an_update_of_what_is_not_there_or_of_the_partition_is_refused() {
 }
 
 #[tokio::test]
-async fn a_replace_takes_the_version_it_was_given_and_no_other() {
+async fn a_replace_accepts_the_expected_version_and_no_other() {
     let (tables, repo) = repo::<Ticket>().await;
     let first = repo.insert(&ticket(1)).await.unwrap();
     let moved = Ticket { owner: "bob".to_owned(), due: None, ..ticket(1) };
@@ -317,7 +317,7 @@ async fn a_replace_takes_the_version_it_was_given_and_no_other() {
     assert_eq!(rows(&tables, "tickets").await, stored);
     assert!(matches!(repo.replace(&ticket(2), &second).await, Err(Error::NotFound(_))));
 
-    // Blindly, where the keys follow.
+    // Without a read, where the keys follow.
     let tables = Tables::in_memory().unwrap();
     let repo = tables.repo::<Load>();
     repo.create_table().await.unwrap();
@@ -337,7 +337,7 @@ enum VoteError {
 }
 
 #[tokio::test]
-async fn a_change_that_refuses_writes_nothing_and_gives_its_own_error() {
+async fn a_change_that_fails_writes_nothing_and_returns_its_own_error() {
     let (tables, repo) = repo::<Ticket>().await;
     repo.insert(&Ticket { closed: true, ..ticket(1) }).await.unwrap();
     let before = rows(&tables, "tickets").await;

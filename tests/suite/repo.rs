@@ -1,4 +1,4 @@
-//! The typed calls on the embedded store: what is written, moved, refused and read.
+//! The typed calls on the embedded store: what they write, move, reject and read.
 
 // Two rows may include the same field; clippy takes the repeated word for a repeated attribute
 // (rust-clippy issue 13238).
@@ -99,16 +99,16 @@ async fn an_insert_writes_every_row_and_sparse_rows_only_when_due() {
 }
 
 #[tokio::test]
-async fn a_second_insert_is_refused_and_leaves_no_row() {
+async fn a_second_insert_is_rejected_and_leaves_no_row() {
     let (tables, repo) = repo().await;
     repo.insert(&runner(7, "Ann", 30)).await.unwrap();
     let before = keys(&tables).await;
     // The canonical key is new; only the row by registration time is taken.
-    let refused = repo.insert(&Runner { age: 31, ..runner(7, "Ann", 30) }).await;
-    let Err(Error::AlreadyExists(refusal)) = refused else { panic!("{refused:?}") };
-    assert_eq!(refusal.entity, "Runner");
-    assert_eq!(refusal.operation, Some((2, "insert")));
-    assert!(refusal.row_key.starts_with("NEW:"), "{refusal}");
+    let rejected = repo.insert(&Runner { age: 31, ..runner(7, "Ann", 30) }).await;
+    let Err(Error::AlreadyExists(rejection)) = rejected else { panic!("{rejected:?}") };
+    assert_eq!(rejection.entity, "Runner");
+    assert_eq!(rejection.operation, Some((2, "insert")));
+    assert!(rejection.row_key.starts_with("NEW:"), "{rejection}");
     assert_eq!(keys(&tables).await, before);
 }
 
@@ -160,9 +160,9 @@ async fn a_stale_save_or_delete_is_a_conflict_and_changes_nothing() {
     let after = stored(&tables).await;
     let mut stale = first.clone();
     stale.name = "Anna".to_owned();
-    let refused = repo.save(stale).await;
+    let rejected = repo.save(stale).await;
     // The canonical key itself moved, so its old row is deleted under the old version.
-    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    assert!(matches!(rejected, Err(Error::Conflict(_))), "{rejected:?}");
     assert!(matches!(repo.delete(first).await, Err(Error::Conflict(_))));
     assert_eq!(stored(&tables).await, after);
     let current = repo.load(by_bib()).await.unwrap().one().unwrap();
@@ -177,8 +177,8 @@ async fn a_save_into_another_partition_is_a_typed_error() {
     let race = Runner::partition("Race");
     let mut ann = repo.load(race.by_bib().bib(7)).await.unwrap().one().unwrap();
     ann.event = "Other".to_owned();
-    let refused = repo.save(ann).await;
-    assert!(matches!(refused, Err(Error::PartitionChanged { .. })), "{refused:?}");
+    let rejected = repo.save(ann).await;
+    assert!(matches!(rejected, Err(Error::PartitionChanged { .. })), "{rejected:?}");
 }
 
 #[tokio::test]
@@ -296,7 +296,7 @@ async fn lists_page_stream_count_filter_and_project() {
     }
     assert!(ages.len() == 92 && ages.is_sorted());
     let first = repo.list(race.by_age().age_in(30..)).first().await.unwrap().unwrap();
-    // A bare number is equality-only, for its text does not sort: `1010__` before `10__`.
+    // A bare number is equality-only, because its text does not sort: `1010__` before `10__`.
     assert_eq!((first.age, first.bib), (30, 1010));
     let one = repo.list(race.by_bib().bib(17).name("N17")).one().await.unwrap();
     assert_eq!(one.bib, 17);
@@ -361,9 +361,9 @@ async fn bad_values_are_refused_before_anything_is_written() {
         },
         Runner { city: Some("Oslo#".to_owned()), ..runner(1, "Ann", 30) },
     ] {
-        let refused = repo.insert(&bad).await.unwrap_err();
-        assert!(matches!(refused, Error::Key(_) | Error::Property(_)), "{refused:?}");
-        assert!(refused.to_string().contains("Runner"), "{refused}");
+        let rejected = repo.insert(&bad).await.unwrap_err();
+        assert!(matches!(rejected, Error::Key(_) | Error::Property(_)), "{rejected:?}");
+        assert!(rejected.to_string().contains("Runner"), "{rejected}");
     }
     assert!(keys(&tables).await.is_empty());
     // A query keeps the error until it is sent.
@@ -400,7 +400,7 @@ async fn get_many_answers_in_the_order_asked() {
 }
 
 #[tokio::test]
-async fn a_bulk_write_reports_what_it_refused_and_goes_on_with_the_remainder() {
+async fn a_bulk_write_reports_what_was_rejected_and_goes_on_with_the_remainder() {
     let (_tables, repo) = repo().await;
     repo.insert(&runner(150, "N", 30)).await.unwrap();
     let mut last = table_orm::repo::BulkProgress::default();
@@ -440,8 +440,8 @@ async fn an_index_row_of_another_entity_is_never_taken_over() {
     repo.create_table().await.unwrap();
     let part = |number| Labelled { shelf: "A".to_owned(), number, label: "bolt".to_owned() };
     repo.upsert(&part(1)).await.unwrap();
-    for refused in [repo.upsert(&part(2)).await, repo.insert(&part(2)).await] {
-        assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
+    for rejected in [repo.upsert(&part(2)).await, repo.insert(&part(2)).await] {
+        assert!(matches!(rejected, Err(Error::AlreadyExists(_))), "{rejected:?}");
     }
     let report = repo.upsert_many([part(1), part(3)]).await;
     assert_eq!((report.written.entities, report.failures.len()), (1, 1));
@@ -451,7 +451,7 @@ async fn an_index_row_of_another_entity_is_never_taken_over() {
     assert_eq!(repo.delete_partition(&shelf).await.unwrap().rows, 2);
 }
 
-/// `Part` as a later version of the app has it: with a row more.
+/// `Part` in a later version of the app: with one more row.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "parts", partition = "{shelf}")]
 #[row(by_number, key = "NUM:{number:04}")]
@@ -465,7 +465,7 @@ pub struct PartWithLabel {
 }
 
 #[tokio::test]
-async fn an_index_row_that_was_never_written_does_not_stand_in_the_way() {
+async fn an_index_row_that_was_never_written_does_not_block_a_write() {
     let tables = Tables::in_memory().unwrap();
     let old = tables.repo::<Part>();
     old.create_table().await.unwrap();
@@ -519,7 +519,7 @@ pub struct Person {
 }
 
 #[tokio::test]
-async fn a_property_given_twice_by_flattened_groups_is_a_typed_error() {
+async fn a_property_that_two_flattened_groups_write_is_a_typed_error() {
     let repo = Tables::in_memory().unwrap().repo::<Person>();
     repo.create_table().await.unwrap();
     for name in ["City", "Id", "RowKey"] {
@@ -549,8 +549,8 @@ async fn an_index_key_of_two_entities_is_an_error_that_names_the_row() {
     repo.create_table().await.unwrap();
     repo.insert(&Event { day: 1, id: 1, kind: "a".to_owned() }).await.unwrap();
     let second = repo.insert(&Event { day: 1, id: 2, kind: "a".to_owned() }).await.unwrap_err();
-    let Error::AlreadyExists(refusal) = &second else { panic!("{second}") };
-    assert_eq!(refusal.index_row, Some("by_kind"));
+    let Error::AlreadyExists(rejection) = &second else { panic!("{second}") };
+    assert_eq!(rejection.index_row, Some("by_kind"));
     assert!(
         second.to_string().contains("add a component to its template that makes the key unique")
     );
@@ -595,7 +595,7 @@ async fn the_version_in_a_field_is_that_of_the_canonical_row_and_follows_a_save(
 }
 
 #[tokio::test]
-async fn a_key_of_another_entity_is_refused_at_once_and_not_tried_again() {
+async fn a_key_of_another_entity_is_rejected_at_once_and_not_tried_again() {
     let (tables, record) = recorded();
     let repo = tables.repo::<Event>();
     repo.create_table().await.unwrap();
@@ -609,13 +609,13 @@ async fn a_key_of_another_entity_is_refused_at_once_and_not_tried_again() {
         calls += 1;
         event.kind = "a".to_owned();
     };
-    for refused in [
+    for rejected in [
         repo.upsert(&event(3, "a")).await.map(drop),
         repo.upsert(&event(2, "a")).await.map(drop),
         repo.update(key, change).await.map(drop),
     ] {
-        let Err(Error::AlreadyExists(refusal)) = refused else { panic!("{refused:?}") };
-        assert_eq!(refusal.index_row, Some("by_kind"));
+        let Err(Error::AlreadyExists(rejection)) = rejected else { panic!("{rejected:?}") };
+        assert_eq!(rejection.index_row, Some("by_kind"));
     }
     assert_eq!((record.take().writes.len(), calls), (3, 1));
 }
@@ -664,7 +664,7 @@ async fn an_update_keeps_what_is_not_stored_with_the_entity() {
     let changed = repo.update(&key, |counter| (counter.count, counter.seen) = (1, 7)).await;
     let mut changed = changed.unwrap();
     assert_eq!((changed.count, changed.seen), (1, 7));
-    // The service does not tell when it wrote.
+    // The service does not return the time of a write.
     assert_eq!(changed.written, None);
     // It can be saved again.
     changed.count = 2;

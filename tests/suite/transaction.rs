@@ -104,7 +104,7 @@ async fn entities_of_several_types_are_written_together() {
 }
 
 #[tokio::test]
-async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
+async fn one_rejected_operation_undoes_all_and_is_named_with_its_entity() {
     let (tables, offices, employees) = tables().await;
     offices.insert(&office()).await.unwrap();
     employees.insert(&employee(1)).await.unwrap();
@@ -130,8 +130,8 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
         .commit()
         .await
         .unwrap_err();
-    let Error::AlreadyExists(refusal) = error else { panic!("{error}") };
-    assert_eq!((refusal.entity, refusal.row_key.as_str()), ("Office", "OFFICE"));
+    let Error::AlreadyExists(rejection) = error else { panic!("{error}") };
+    assert_eq!((rejection.entity, rejection.row_key.as_str()), ("Office", "OFFICE"));
     assert_eq!(keys(&tables).await, before);
 
     // A stale version.
@@ -141,8 +141,8 @@ async fn one_refused_operation_undoes_all_and_is_named_with_its_entity() {
     let etag = stale.etag().clone();
     let error =
         tables.transaction(&oslo).insert(&employee(2)).save(&mut stale).commit().await.unwrap_err();
-    let Error::Conflict(refusal) = error else { panic!("{error}") };
-    assert_eq!(refusal.entity, "Office");
+    let Error::Conflict(rejection) = error else { panic!("{error}") };
+    assert_eq!(rejection.entity, "Office");
     assert_eq!(stale.etag(), &etag);
     assert_eq!(keys(&tables).await, before);
 }
@@ -173,7 +173,8 @@ async fn what_no_transaction_can_write_is_refused_before_anything_is_sent() {
         TransactionError::SameRow { entity: "Employee", row_key: "EMP:00001".to_owned() }
     );
 
-    let many = (0..40).fold(tables.transaction(&oslo), |unit, id| unit.insert(&employee(id)));
+    let many = (0..40)
+        .fold(tables.transaction(&oslo), |transaction, id| transaction.insert(&employee(id)));
     let error = unit_error(many.commit().await);
     assert_eq!(error, TransactionError::TooManyOperations(120));
 
@@ -181,13 +182,13 @@ async fn what_no_transaction_can_write_is_refused_before_anything_is_sent() {
     assert_eq!(unit_error(blind.commit().await), TransactionError::NotBlind("Employee"));
 
     let slash = tables.transaction(Office::partition("Os/lo")).insert(&office());
-    let Err(Error::Key(error)) = slash.commit().await else { panic!("not refused") };
+    let Err(Error::Key(error)) = slash.commit().await else { panic!("not rejected") };
     assert!(matches!(error.fault, KeyFault::Forbidden(_)), "{error}");
     assert!(keys(&tables).await.is_empty());
 }
 
 #[tokio::test]
-async fn over_4_mib_is_refused_to_the_byte() {
+async fn over_4_mib_is_rejected_to_the_byte() {
     #[derive(Debug, TableEntity)]
     #[table(name = "offices", partition = "{office}", row = "DOC:{id:05}")]
     struct Document {
@@ -203,23 +204,23 @@ async fn over_4_mib_is_refused_to_the_byte() {
         pages: (0..15).map(|page| "x".repeat(if page < 14 { 20_000 } else { last })).collect(),
     };
     let oslo = Office::partition("Oslo");
-    let unit = |last| {
-        (0..14).fold(tables.transaction(&oslo), |unit, id| {
-            unit.insert(&document(id, if id < 13 { 20_000 } else { last }))
+    let documents = |last| {
+        (0..14).fold(tables.transaction(&oslo), |transaction, id| {
+            transaction.insert(&document(id, if id < 13 { 20_000 } else { last }))
         })
     };
     // The embedded store counts keys and bodies.
-    let plan = unit(0).plan().unwrap();
+    let plan = documents(0).plan().unwrap();
     let [Step::Commit { batch, .. }] = &plan.steps[..] else { panic!("{plan}") };
     let bytes = |operation: &Operation| {
         let body = operation.action.body().map_or(0, |body| body.len());
         batch.partition_key.len() + operation.row_key.len() + body
     };
     let rest = MAX_TRANSACTION_BYTES - batch.operations.iter().map(bytes).sum::<usize>();
-    let refused = unit(rest + 1).commit().await;
-    assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
+    let rejected = documents(rest + 1).commit().await;
+    assert!(matches!(rejected, Err(Error::TooLarge(_))), "{rejected:?}");
     assert_eq!(keys(&tables).await, [""; 0]);
-    unit(rest).commit().await.unwrap();
+    documents(rest).commit().await.unwrap();
     assert_eq!(keys(&tables).await.len(), 14);
 }
 
@@ -246,16 +247,16 @@ async fn blind_writes_go_along_where_keys_follow() {
 }
 
 #[tokio::test]
-async fn a_unit_of_nothing_sends_nothing() {
+async fn an_empty_transaction_sends_nothing() {
     let tables = Tables::in_memory().unwrap();
-    // Not even the table is there.
+    // Not even the table exists.
     let etags = tables.transaction(Office::partition("Oslo")).commit().await.unwrap();
     assert!(etags.is_empty());
     assert!(tables.transaction(Office::partition("Oslo")).plan().unwrap().steps.is_empty());
 }
 
 #[tokio::test]
-async fn a_unit_of_a_repo_writes_that_repos_table() {
+async fn a_transaction_of_a_repo_writes_that_repos_table() {
     let tables = Tables::in_memory().unwrap();
     let other = TableName::new("others").unwrap();
     let offices = tables.repo_in::<Office>(other.clone());
@@ -266,7 +267,7 @@ async fn a_unit_of_a_repo_writes_that_repos_table() {
 }
 
 #[tokio::test]
-async fn a_refused_index_row_is_named() {
+async fn a_rejected_index_row_is_named() {
     #[derive(Debug, TableEntity)]
     #[table(name = "Offices", partition = "{office}")]
     #[row(by_id, key = "CAR:{id:05}")]
@@ -279,10 +280,10 @@ async fn a_refused_index_row_is_named() {
     let (tables, _, _) = tables().await;
     let car = |id| Car { office: "Oslo".to_owned(), id, plate: "EL 1".to_owned() };
     let oslo = Office::partition("Oslo");
-    // Names of tables differ in nothing but their case: it is one table.
+    // Two names that differ only in case name one table.
     tables.transaction(&oslo).insert(&office()).insert(&car(1)).commit().await.unwrap();
-    let refused = tables.transaction(&oslo).insert(&employee(1)).insert(&car(2)).commit().await;
-    let Err(error @ Error::AlreadyExists(_)) = refused else { panic!("{refused:?}") };
+    let rejected = tables.transaction(&oslo).insert(&employee(1)).insert(&car(2)).commit().await;
+    let Err(error @ Error::AlreadyExists(_)) = rejected else { panic!("{rejected:?}") };
     let rejection = error.rejection().unwrap();
     assert_eq!((rejection.entity, rejection.index_row), ("Car", Some("by_plate")));
     assert!(

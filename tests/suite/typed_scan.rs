@@ -1,4 +1,4 @@
-//! Scans of typed entities: canonical rows only, whatever else stands in the table.
+//! Scans of typed entities: canonical rows only, whatever else is in the table.
 
 use support::reference::{Registration, john};
 use table_orm::scan::Splitter;
@@ -59,12 +59,12 @@ async fn pages_come_in_order_and_are_resumed_by_token() {
     let second = rest.next().await.unwrap().unwrap();
     let all: Vec<_> = first.items.iter().chain(&second.items).collect();
     assert!(all.is_sorted_by_key(|row| (row.event.clone(), row.bib)));
-    let mut refused = repo.scan(because()).concurrency(0).pages(50);
-    assert!(matches!(refused.next().await, Err(Error::Scan(_))));
+    let mut rejected = repo.scan(because()).concurrency(0).pages(50);
+    assert!(matches!(rejected.next().await, Err(Error::Scan(_))));
 }
 
 #[tokio::test]
-async fn a_typed_scan_gives_some_rows_the_first_or_the_only_one() {
+async fn a_typed_scan_returns_some_rows_the_first_or_the_only_one() {
     let repo = repo().await.unwrap();
     let scan = || repo.scan(because());
     assert_eq!(scan().take(7).collect().await.unwrap().len(), 7);

@@ -103,7 +103,7 @@ async fn a_partition_of_several_types_is_read_by_one_query_each_entity_once() {
     let plan = list.plan().unwrap();
     assert_eq!((plan.steps.len(), plan.class()), (1, Some(QueryClass::RowRange)));
     assert_eq!(list.clone().collect().await.unwrap(), marketing());
-    // Whichever type gives the partition.
+    // The partition of any of the types works.
     let by_department = tables.union::<Office>(Department::partition("Marketing"));
     assert_eq!(by_department.plan().unwrap(), plan);
     let mut stream = list.stream();
@@ -153,8 +153,8 @@ async fn pages_go_on_by_token_over_rows_that_are_left_out() {
     assert_eq!(token, None);
     let first = list().pages(2).next().await.unwrap().unwrap();
     let elsewhere = tables.union::<Office>(Employee::partition("Sales")).pages(2);
-    let refused = elsewhere.resume(first.token.unwrap()).next().await;
-    assert!(matches!(refused, Err(Error::Token(_))));
+    let rejected = elsewhere.resume(first.token.unwrap()).next().await;
+    assert!(matches!(rejected, Err(Error::Token(_))));
     assert!(matches!(list().pages(0).next().await, Err(Error::PageSize(0))));
 }
 
@@ -186,7 +186,7 @@ async fn few_entities_are_few_rows_and_never_many_requests() {
     assert_eq!(directory().take(2).collect().await.unwrap().len(), 2);
     let tops: Vec<_> = record.take().queries.iter().map(|query| query.top).collect();
     assert_eq!(tops, [Some(2)], "the store is asked for no more");
-    // Rows of a third type stand between those of the union.
+    // Rows of a third type lie between those of the union.
     let rows = tables.table(staff.table().clone());
     let others = (0..2500).map(|n| DynamicEntity::new("Marketing", format!("0a{n:05}")));
     rows.insert_or_replace_many(others).await.all().unwrap();

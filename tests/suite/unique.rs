@@ -1,4 +1,4 @@
-//! Guard rows: no two entities of a partition share a unique value, whatever is called.
+//! Guard rows: no two entities of a partition share a unique value, whichever call writes them.
 
 use std::collections::BTreeMap;
 use table_orm::entity::EntityRows;
@@ -156,7 +156,7 @@ async fn moves_and_deletes_carry_the_guards_along() {
     repo.save(&mut ann).await.unwrap();
     repo.save(&mut bob).await.unwrap();
 
-    // A new canonical key: the guards name it.
+    // After a change of the canonical key, the guards name the new one.
     bob.id = 3;
     let bob = repo.save(bob).await.unwrap();
     let stored = guards(&tables).await;

@@ -38,12 +38,12 @@ async fn an_etag_guards_replace_merge_and_delete() {
     table.insert(&DynamicEntity::new("p", "r").with("A", 1).with("B", 1)).await.unwrap();
     let old = table.get("p", "r").await.unwrap().unwrap();
     table.merge(&DynamicEntity::new("p", "r").with("A", 2)).await.unwrap();
-    for refused in [
+    for rejected in [
         table.replace(&old).await.map(drop),
         table.merge(&old).await.map(drop),
         table.delete(&old).await,
     ] {
-        assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+        assert!(matches!(rejected, Err(Error::Conflict(_))), "{rejected:?}");
     }
     let new = table.get("p", "r").await.unwrap().unwrap();
     assert_eq!(new.properties["A"], Edm::Int32(2));
@@ -80,8 +80,8 @@ async fn tables_are_listed_and_missing_ones_are_named() {
     let (tables, table) = table().await;
     assert_eq!(tables.list().await.unwrap(), [TableName::new("things").unwrap()]);
     tables.delete(&TableName::new("Things").unwrap()).await.unwrap();
-    let refused = table.get("p", "r").await.unwrap_err();
-    assert!(refused.to_string().contains("things"), "{refused}");
+    let rejected = table.get("p", "r").await.unwrap_err();
+    assert!(rejected.to_string().contains("things"), "{rejected}");
 }
 
 #[tokio::test]
@@ -114,6 +114,6 @@ async fn an_entity_is_measured_in_utf_16_units() {
     };
     let units = (1024 * 1024 - 8) / 250 / 2 - 206;
     rows.insert(&row(units)).await.unwrap();
-    let refused = rows.insert_or_replace(&row(units + 1)).await;
-    assert!(matches!(refused, Err(Error::Property(_))), "{refused:?}");
+    let rejected = rows.insert_or_replace(&row(units + 1)).await;
+    assert!(matches!(rejected, Err(Error::Property(_))), "{rejected:?}");
 }

@@ -1,4 +1,4 @@
-//! Calls that read an entity before they write it: one process makes them one after another.
+//! Calls that read an entity before they write it run one after another in one process.
 
 use futures_util::poll;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ async fn stored(tables: &Tables) -> Repo<Tally> {
     repo
 }
 
-/// What the writers do at once, each in a task; gives how many of them succeed.
+/// Runs the writers at once, each in a task. Returns how many of them succeed.
 async fn at_once<F>(tables: &Tables, write: impl Fn(Repo<Tally>, u32) -> F) -> usize
 where
     F: Future<Output = table_orm::Result<()>> + Send + 'static,
@@ -111,7 +111,7 @@ async fn every_call_that_reads_first_waits_for_the_writer_before_it() {
     assert_eq!((succeeded, requests.gets, requests.writes.len()), (32, 32, 32));
 }
 
-/// A store that takes its time to read.
+/// A store whose reads are slow.
 #[derive(Debug)]
 struct Slow(EmbeddedStore);
 

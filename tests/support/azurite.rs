@@ -15,7 +15,7 @@ pub const KEY: &str =
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A running Azurite; clones are the same one.
+/// A running Azurite. Clones share it.
 #[derive(Clone)]
 pub struct Azurite {
     addresses: Addresses,
@@ -41,7 +41,7 @@ impl Azurite {
         Self::start_with(&["--cert", &certificate, "--key", &key, "--oauth", "basic"])
     }
 
-    /// The one of this test, which is [left out](crate::leave_out) where it cannot run.
+    /// The Azurite of this test. The test is [left out](crate::leave_out) where it cannot run.
     pub fn start_for(test: &str) -> Option<Self> {
         Self::start().map_err(|reason| crate::leave_out(test, &reason)).ok()
     }
@@ -107,7 +107,7 @@ impl Azurite {
 fn wait_until_ready(output: ChildStdout) -> Option<Addresses> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        // To the end, or Azurite would wait for a reader.
+        // Reads to the end. Otherwise Azurite would wait for a reader.
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some((service, address)) = line.split_once(" is successfully listening at ") {
                 let _ = sender.send((service.to_owned(), address.to_owned()));

@@ -27,7 +27,7 @@ impl Recorder {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Writes down what a call did, as its caller knew it when it returned.
+    /// Records what a call did, as its caller knew it when it returned.
     pub fn record(&self, row: u64, called: u64, did: Did) {
         let returned = if did.is_unknown() { u64::MAX } else { self.now() };
         let operation = Operation { called, returned, did };
@@ -45,7 +45,7 @@ impl Recorder {
     }
 }
 
-/// Where clients work: rows of one partition, which each seed has for itself.
+/// Where clients work: the rows of one partition, a separate one for each seed.
 #[derive(Debug, Clone)]
 struct Place {
     store: Arc<dyn Store>,
@@ -93,7 +93,7 @@ async fn client(place: Place, name: i64, steps: i64, recorder: Arc<Recorder>) {
         let done = match place.set(row, stored, to).await {
             Ok(()) => Some(true),
             Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => None,
-            // Turned away at the door is no answer about the row.
+            // A throttled call says nothing about the row.
             Err(error) if error.code.status() == Some(503) => continue,
             Err(_) => Some(false),
         };

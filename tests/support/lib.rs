@@ -1,4 +1,4 @@
-//! What several tests share.
+//! Code that several tests share.
 
 pub mod azurite;
 pub mod history;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 pub enum Did {
     /// Read this value; `None` when there is no row.
     Read(Option<i64>),
-    /// Set the register from one value to another: done, refused, or not known.
+    /// Set the register from one value to another: done, rejected, or not known.
     Set { from: Option<i64>, to: Option<i64>, done: Option<bool> },
     /// Set the register whatever its value: done, or not known.
     Put { to: Option<i64>, done: Option<()> },

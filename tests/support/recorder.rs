@@ -1,4 +1,4 @@
-//! A store that remembers what was asked of it.
+//! A store that records its requests.
 
 use std::sync::{Arc, Mutex};
 use table_orm::embedded::EmbeddedStore;
@@ -22,7 +22,7 @@ struct Recorder {
     requests: Arc<Mutex<Requests>>,
 }
 
-/// What was asked so far; forgotten then.
+/// Returns the requests so far, and forgets them.
 pub struct Record(Arc<Mutex<Requests>>);
 
 impl Record {
@@ -31,12 +31,12 @@ impl Record {
     }
 }
 
-/// Tables in memory that remember.
+/// Tables in memory that record their requests.
 pub fn recorded() -> (Tables, Record) {
     recorded_in(EmbeddedStore::in_memory().unwrap())
 }
 
-/// Tables of that store that remember.
+/// Tables of that store that record their requests.
 pub fn recorded_in(store: EmbeddedStore) -> (Tables, Record) {
     let requests = Arc::<Mutex<Requests>>::default();
     let store = Recorder { inner: Arc::new(store), requests: Arc::clone(&requests) };

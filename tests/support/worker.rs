@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// The variable that holds what a worker is for.
+/// The variable that holds a worker's task.
 const TASK: &str = "TABLE_ORM_WORKER";
-/// What a worker says at the moment that its starter waits for.
+/// The line that a worker prints when it is ready.
 const READY: &str = "the worker is ready";
 
 /// A process that ends with this value at the latest.
@@ -41,7 +41,7 @@ impl Worker {
 
     /// Waits for its end: whether its test passed.
     pub fn passed(&mut self) -> bool {
-        // To the end, or it would wait for a reader.
+        // Reads to the end. Otherwise the worker would wait for a reader.
         self.output.by_ref().lines().map_while(Result::ok).for_each(drop);
         self.process.wait().unwrap().success()
     }
@@ -53,12 +53,12 @@ impl Drop for Worker {
     }
 }
 
-/// What this worker is for; `None` in the process of the tests.
+/// This worker's task; `None` in the process of the tests.
 pub fn task() -> Option<String> {
     std::env::var(TASK).ok()
 }
 
-/// Says to the starter of this worker that the moment has come.
+/// Tells the starter of this worker that it is ready.
 pub fn ready() {
     std::io::stdout().write_all(format!("\n{READY}\n").as_bytes()).unwrap();
 }

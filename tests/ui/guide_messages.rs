@@ -1,14 +1,14 @@
-//! The messages that the guide shows are those of the compiler.
+//! The guide shows the messages of the compiler.
 //!
 //! Each `compile_fail` example that a message follows is a fixture in `ui/guide`, whose `.stderr` the
 //! test of fixtures records. `UPDATE_EXPECT=1` writes the fixtures anew, `TRYBUILD=overwrite` their
-//! messages. What this test still finds is wrong in the guide.
+//! messages. Anything that this test still reports is wrong in the guide.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// An example that does not compile, and what the guide says of it.
+/// An example that does not compile, and the guide's message for it.
 struct Mistake {
     /// The name of its fixture.
     name: String,
@@ -111,8 +111,8 @@ fn the_guide_shows_what_the_compiler_says() {
             }
             let said = fs::read_to_string(fixture.with_extension("stderr")).unwrap_or_default();
             let mut said = said.lines().map(bare);
-            // The guide leaves lines out, but says none that the compiler does not, nor in another
-            // order.
+            // The guide leaves lines out, but shows no line that the compiler does not print, and
+            // keeps their order.
             let stale = mistake.message.iter().find(|line| !said.any(|said| said == bare(line)));
             if let Some(line) = stale {
                 wrong.push(format!("{}: the compiler does not say: {line}", mistake.name));

@@ -1,4 +1,4 @@
-//! What the queries of these fixtures are about.
+//! The entity that the queries of these fixtures read.
 #![allow(dead_code)]
 
 use table_orm::{KeyPart, Repo, TableEntity, Tables};

@@ -1,4 +1,4 @@
-//! What the unions of these fixtures are made of.
+//! The entities of the unions in these fixtures.
 #![allow(dead_code)]
 
 use table_orm::{TableEntity, Tables};

@@ -1,4 +1,4 @@
-//! `azure_data_tables` 0.21, as it comes and tuned.
+//! `azure_data_tables` 0.21, with its defaults and tuned.
 
 use super::client::{ACCOUNT, Client, KEY, Work};
 use super::finisher::{BATCH, PAGE, PARTITION, Plain, TABLE, plain};
@@ -19,7 +19,7 @@ pub struct DataTables {
 }
 
 impl DataTables {
-    /// With the HTTP client that the crate makes by itself, but for the authority that it trusts.
+    /// With the crate's own HTTP client, except for the authority that it trusts.
     pub fn as_it_comes(endpoint: &str, server: &Server) -> Self {
         let http = reqwest_0_12::Client::builder().pool_max_idle_per_host(0);
         Self::new(endpoint, server, http, Context::new())

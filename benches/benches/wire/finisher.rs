@@ -1,4 +1,4 @@
-//! The entity that travels, and what a service says of it.
+//! The entity that travels, and what a service answers about it.
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ pub struct PlainPage {
     pub value: Vec<Plain>,
 }
 
-/// How much the service tells beside the values, by the request's `Accept`.
+/// How much metadata the service adds to the values, by the request's `Accept`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     None,

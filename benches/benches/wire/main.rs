@@ -1,8 +1,8 @@
 //! The Azure store against a client written by hand, and against `azure_data_tables`, as it comes
 //! and tuned, on loopback.
 //!
-//! `cargo bench -p benches --features wire --bench wire`; the clients take turns, so what else the
-//! machine does meets all of them, and a ratio is the median of those of each round.
+//! `cargo bench -p benches --features wire --bench wire`; the clients alternate, so other load on
+//! the machine hits all of them alike. Each ratio is the median of the rounds' ratios.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -63,8 +63,8 @@ fn main() {
                 .map(|round| {
                     let mut figures = [Figures::default(); CLIENTS];
                     for turn in 0..clients.len() {
-                        // Backwards every other round: what one leaves in caches and heap does not
-                        // always meet the same next.
+                        // Backwards every other round, so that what one client leaves in caches and
+                        // heap does not always hit the same next client.
                         let turn = if round % 2 == 0 { turn } else { clients.len() - turn };
                         let place = (round + turn) % clients.len();
                         figures[place] = measure(&runtime, &mut server, &*clients[place], work);
@@ -118,7 +118,8 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
 }
 
-/// Ours, and ours over the others', in the order of the clients; connections of all.
+/// Our figure, and its ratio to each other client's, in the order of the clients; the connections
+/// of all.
 fn print(scheme: &str, work: Work, rounds: &[[Figures; CLIENTS]]) {
     let ours = |value: fn(&Figures) -> f64| median(rounds.iter().map(|round| value(&round[0])));
     let ratios = |value: fn(&Figures) -> f64| {

@@ -1,7 +1,7 @@
 //! A server that answers as the service does, from bytes made beforehand.
 //!
-//! It runs in a process of its own, so that the clients' CPU time is theirs alone. It counts what
-//! goes over its sockets, TLS included.
+//! It runs in a process of its own, so that the clients' CPU time does not include it. It counts
+//! what goes over its sockets, TLS included.
 
 use super::finisher::{BATCH, ETAG, Level, TABLE};
 use memchr::memmem;
@@ -53,8 +53,8 @@ impl Server {
         let answers = io::BufReader::new(process.stdout.take().unwrap());
         let (http, https, authority) = Default::default();
         let mut server = Self { process, questions, answers, http, https, authority };
-        let told = server.line();
-        let text = |name: &str| told[name].as_str().unwrap().to_owned();
+        let answer = server.line();
+        let text = |name: &str| answer[name].as_str().unwrap().to_owned();
         server.http = text("http");
         server.https = text("https");
         server.authority = text("authority");
@@ -64,8 +64,8 @@ impl Server {
     pub fn traffic(&mut self) -> Traffic {
         use io::Write as _;
         self.questions.as_ref().unwrap().write_all(b"\n").unwrap();
-        let told = self.line();
-        let number = |name: &str| told[name].as_u64().unwrap();
+        let answer = self.line();
+        let number = |name: &str| answer[name].as_u64().unwrap();
         Traffic { connections: number("connections"), bytes: number("bytes") }
     }
 

@@ -1,4 +1,4 @@
-//! What is stored of a finisher, and in which rows.
+//! What is stored about a finisher, and in which rows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,7 +44,7 @@ pub struct Finisher {
     /// Surname first, as the results list it: `O'Neil, Aoife`.
     #[table(max_len = 80)]
     pub name: String,
-    /// Male or female, as the results have it.
+    /// Male or female, as the results write it.
     pub sex: Sex,
     /// Years, on the day of the race.
     pub age: u8,
@@ -59,8 +59,8 @@ pub struct Finisher {
     pub state: Option<String>,
     /// The country, by its three-letter code.
     pub country: Option<String>,
-    /// When the runner registered. Results files do not say, so the loader makes it up: the day
-    /// registration opened, plus a minute for each line of the file.
+    /// When the runner registered. Results files do not contain it, so the loader invents it: the
+    /// day registration opened, plus a minute for each line of the file.
     pub registered_at: OffsetDateTime,
     /// Minutes since the start at each of the [`CHECKPOINTS`]; stored as `Splits00` to `Splits08`.
     #[table(series)]
@@ -108,7 +108,7 @@ pub enum Sex {
 }
 
 impl Sex {
-    /// As the results have it.
+    /// As the results write it.
     pub const fn letter(self) -> &'static str {
         match self {
             Self::F => "F",

@@ -1,4 +1,4 @@
-//! Results into the table: many inserts under way at a time, so that they share transactions.
+//! Results into the table: many inserts in flight, so that they share transactions.
 
 use crate::entity::{Bib, Finisher, FinisherPartition, Wearer};
 use crate::report::{counted, grouped};
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use table_orm::entity::TableEntity as _;
 use table_orm::{Error, Repo};
 
-/// How many inserts are under way at a time. The store writes those that wait as one durable
+/// How many inserts are in flight at once. The store writes those that wait as one durable
 /// transaction.
 const UNDER_WAY: usize = 256;
-/// How many wrong lines are kept to be shown.
+/// How many wrong lines are kept to show.
 const KEPT: usize = 10;
 /// How many lines pass between two updates of the progress bar's text.
 const LINES_A_LOOK: usize = 500;
@@ -30,7 +30,7 @@ pub enum LoadError {
     Read(WrongLine),
 }
 
-/// What became of a results file.
+/// The outcome of loading a results file.
 #[derive(Debug, Default)]
 pub struct Loading {
     /// Finishers that were inserted.
@@ -57,7 +57,7 @@ pub fn progress(bytes: u64) -> ProgressBar {
 /// Inserts the finishers that are not there yet. A wrong line is left out and counted.
 ///
 /// # Errors
-/// [`LoadError`]; never for a line.
+/// [`LoadError`]; never because of a single line.
 pub async fn load<R: Read>(
     repo: &Repo<Finisher>,
     race: &FinisherPartition,
@@ -79,7 +79,7 @@ pub async fn load<R: Read>(
                     Ok((_, _, None)) => Ok(Outcome::Present),
                     Ok((line, bib, Some(insert))) => {
                         insert.await.map(|_| Outcome::Inserted).or_else(|error| {
-                            refused(error, bib).map(|reason| WrongLine { line, reason }.into())
+                            rejected(error, bib).map(|reason| WrongLine { line, reason }.into())
                         })
                     }
                 }
@@ -123,7 +123,7 @@ async fn stored_bibs(
     Ok(bibs)
 }
 
-/// What became of a line.
+/// The outcome of a line.
 enum Outcome {
     Inserted,
     Present,
@@ -137,7 +137,7 @@ impl From<WrongLine> for Outcome {
 }
 
 /// Separates what is wrong with a line from what is wrong with the store.
-fn refused(error: Error, bib: Bib) -> Result<Reason, Error> {
+fn rejected(error: Error, bib: Bib) -> Result<Reason, Error> {
     match error {
         Error::AlreadyExists(_) => Ok(Reason::Taken(bib)),
         Error::Key(_) | Error::Property(_) | Error::TooLarge(_) => Ok(error.into()),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_store_refuses_costs_only_its_line() {
+    async fn what_the_store_rejects_costs_only_its_line() {
         let mut lines: Vec<String> = SAMPLE.lines().take(4).map(str::to_owned).collect();
         lines[2] = lines[2].replacen(", ", ", A/", 1);
         lines.push(lines[1].clone());

@@ -1,5 +1,5 @@
-//! A foot race's results in an embedded table: loads a results file, then answers what a race
-//! office asks.
+//! A foot race's results in an embedded table: loads a results file, then answers a race office's
+//! questions.
 //!
 //! ```text
 //! cargo run --example footrace
@@ -51,7 +51,7 @@ A finisher whose bib is in the database already, under the same event, is left a
 interrupted load is completed by running it again, and loading twice changes nothing.
 ";
 
-/// The sample, and what its race is called. Its runners are invented.
+/// The sample, and the name of its race. Its runners are invented.
 const SAMPLE: (&str, &str) = ("Lindholm Marathon 2014", include_str!("sample.csv"));
 
 /// Why the program ends early: one line, with what to do.
@@ -158,7 +158,7 @@ fn describe<W: Write>(report: &mut Report<W>, loading: &Loading) -> io::Result<(
     }
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Debug)]
 struct Arguments {
     csv: Option<PathBuf>,
@@ -169,7 +169,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// `None` when the help text is asked for.
+    /// `None` when the user asks for the help text.
     fn read(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
         let wrong = |error: lexopt::Error| Failure::Arguments(error.to_string());
         let bib = Bib { wave: entity::Wave::Open, number: 1234 };
@@ -210,7 +210,7 @@ impl Arguments {
     }
 }
 
-/// A connection string, or with `env:NAME` the one that the environment variable has.
+/// A connection string, or with `env:NAME` the value of that environment variable.
 fn connection_string(text: &str) -> Result<String, Failure> {
     let text = from_env::text(text, |name| std::env::var(name).ok());
     text.map(Into::into).map_err(|from_env::NoText(name)| {

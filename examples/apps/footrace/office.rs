@@ -12,14 +12,14 @@ use table_orm::query::PageToken;
 use table_orm::repo::List;
 use table_orm::{Error, Repo};
 
-/// A country whose runners are asked for.
+/// The country whose runners a question lists.
 const COUNTRY: &str = "CAN";
 /// Three hours, in seconds.
 const THREE_HOURS: u32 = 3 * 60 * 60;
 /// The rows of a page of results.
 const PAGE: usize = 5;
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum OfficeError {
     /// The store does not answer.
@@ -38,7 +38,7 @@ pub struct Office<'a, W> {
     pub repo: &'a Repo<Finisher>,
     /// Those of this race.
     pub race: &'a FinisherPartition,
-    /// Where the answers go.
+    /// The output.
     pub report: &'a mut Report<W>,
 }
 
@@ -73,7 +73,8 @@ impl<W: Write> Office<'_, W> {
         Ok(())
     }
 
-    /// A range of ages; within an age the fastest first, as the time follows in the row's key.
+    /// A range of ages; within an age the fastest come first, because the time follows in the row's
+    /// key.
     async fn how_old(&mut self) -> Result<()> {
         self.report.question("Who was 70 or older, by age and time?")?;
         let (runners, cost) = ask(|| self.repo.list(self.race.by_age().age_in(70..))).await?;
@@ -82,7 +83,7 @@ impl<W: Write> Office<'_, W> {
         Ok(())
     }
 
-    /// The start of a name, in whatever case, for the key holds it in lower case.
+    /// The start of a name, in any case, because the key holds it in lower case.
     async fn who_is_called(&mut self, start: &str) -> Result<()> {
         self.report.question(&format!("Whose name starts with {start:?}, in whatever case?"))?;
         let query = || self.race.by_name().surname_starts_with(start);
@@ -101,7 +102,7 @@ impl<W: Write> Office<'_, W> {
         Ok(())
     }
 
-    /// Newest first, as the key counts the time down; four properties of each.
+    /// Newest first, because the key counts the time down; four properties of each.
     async fn who_registered_last(&mut self) -> Result<()> {
         self.report.question("Who were the last five to register?")?;
         let query = || self.repo.list(self.race.by_registration()).project::<Registered>().take(5);

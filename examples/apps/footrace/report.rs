@@ -1,4 +1,4 @@
-//! Answers as text of at most 100 columns; without colours unless it is a terminal that reads it.
+//! Answers as text of at most 100 columns; with colours only on a terminal.
 
 use comfy_table::{
     Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
@@ -9,23 +9,23 @@ use table_orm::plan::Plan;
 
 /// The width of the output, in columns.
 const WIDTH: u16 = 100;
-/// How far everything but a heading stands in.
+/// The indent of everything except headings.
 const INDENT: &str = "   ";
-/// How far the values in a plan's text stand in.
+/// The indent of the values in a plan's text.
 const PLAN_VALUES: usize = 16;
-/// How far the later parts of a list's line stand in.
+/// The indent of the continuation of a list's line.
 const ITEM_TEXT: usize = 4;
 /// How many rows of an answer are shown.
 const SHOWN: usize = 8;
 
-/// Where the answers go.
+/// The output.
 pub struct Report<W> {
     out: W,
     terminal: bool,
     questions: usize,
 }
 
-/// A column's title, and the side its cells stand on.
+/// A column's title, and the alignment of its cells.
 #[derive(Clone, Copy)]
 pub enum Column {
     /// Text.
@@ -34,7 +34,7 @@ pub enum Column {
     Right(&'static str),
 }
 
-/// What an answer took.
+/// The cost of an answer.
 pub struct Cost {
     /// What was sent.
     pub plan: Plan,
@@ -47,12 +47,12 @@ pub struct Cost {
 }
 
 impl<W: Write> Report<W> {
-    /// `terminal` says whether a terminal reads it.
+    /// `terminal` says whether the output is a terminal.
     pub const fn new(out: W, terminal: bool) -> Self {
         Self { out, terminal, questions: 0 }
     }
 
-    /// What it is all about.
+    /// Writes the title.
     pub fn title(&mut self, text: &str) -> io::Result<()> {
         let (bold, plain) = if self.terminal { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         writeln!(self.out, "{bold}{text}{plain}")
@@ -92,7 +92,7 @@ impl<W: Write> Report<W> {
         plan.to_string().lines().try_for_each(|line| self.wrapped(line, PLAN_VALUES))
     }
 
-    /// What a query sent, and what it took.
+    /// What a query sent, and its cost.
     pub fn cost(&mut self, cost: &Cost) -> io::Result<()> {
         self.plan(&cost.plan)?;
         let class = cost.plan.class().map(|class| format!("{class}: ")).unwrap_or_default();
@@ -141,7 +141,7 @@ impl<W: Write> Report<W> {
     }
 }
 
-/// Breaks a line at spaces, or anywhere where there are none; later parts stand in by `hanging`.
+/// Breaks a line at spaces, or anywhere if it has no spaces. Indents the continuation by `hanging`.
 fn wrapped(text: &str, hanging: usize) -> Vec<String> {
     let width = usize::from(WIDTH) - INDENT.len();
     let mut parts = Vec::new();

@@ -10,10 +10,11 @@ use time::{Duration, OffsetDateTime};
 
 /// When registration opened: 9 September 2013, 14:00 UTC, in seconds since 1970.
 const REGISTRATION_OPENED: i64 = 1_378_735_200;
-/// The text of a time that was not taken.
+/// The text in place of a time that was not taken.
 const NO_TIME: &str = "-";
 
-/// The columns that make a finisher, besides the splits, which are called as their checkpoints.
+/// The columns of a finisher, besides the splits, whose columns have the names of their
+/// checkpoints.
 const COLUMNS: [&str; 9] =
     ["bib", "name", "gender", "age", "official", "overall", "city", "state", "country"];
 /// Checkpoints that a file may leave out.
@@ -33,7 +34,7 @@ pub enum ResultsError {
     Read(#[source] io::Error),
 }
 
-/// A line that makes no finisher.
+/// A line that is not a finisher.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct WrongLine {
@@ -49,12 +50,12 @@ pub enum Reason {
     /// More or fewer fields than the header.
     #[error("has {found} fields where the header has {expected}")]
     Fields {
-        /// As many as the header has.
+        /// The number of the header's fields.
         expected: u64,
-        /// As many as the line has.
+        /// The number of the line's fields.
         found: u64,
     },
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     #[error("is not UTF-8 text")]
     NotText,
     /// A field that must not be empty.
@@ -70,7 +71,7 @@ pub enum Reason {
         /// What it should be.
         expected: &'static str,
     },
-    /// The bib is no bib.
+    /// The bib is malformed.
     #[error("`bib` is {value:?}: {source}")]
     Bib {
         /// Its text.
@@ -84,7 +85,7 @@ pub enum Reason {
     /// An earlier line has the same bib.
     #[error("bib {0} is that of an earlier line")]
     Taken(Bib),
-    /// The store does not take it.
+    /// The store rejects it.
     #[error(transparent)]
     Refused(#[from] table_orm::Error),
 }
@@ -94,7 +95,7 @@ pub enum Reason {
 pub struct Line {
     /// Counted from 1, the header included.
     pub number: u64,
-    /// What it says.
+    /// The finisher.
     pub finisher: Finisher,
 }
 
@@ -243,7 +244,7 @@ impl<'a> Field<'a> {
     /// Minutes with decimals.
     fn minutes(self) -> Result<f64, Reason> {
         let minutes = self.text.parse().ok().filter(|minutes: &f64| {
-            // Below a day; the syntax of Rust's floats has more than the file may use.
+            // Less than a day. The syntax of Rust's floats allows more than the file may use.
             (0.0..24.0 * 60.0).contains(minutes) && !self.text.contains(['e', 'E', '+', '-'])
         });
         minutes.ok_or_else(|| self.wrong("not a time in minutes such as 208.37"))
@@ -251,7 +252,7 @@ impl<'a> Field<'a> {
 
     fn seconds(self) -> Result<u32, Reason> {
         self.given()?;
-        // Of less than a day, so it fits.
+        // It is less than a day, so it fits.
         Ok((self.minutes()? * 60.0).round() as u32)
     }
 
@@ -385,10 +386,12 @@ mod tests {
 
     #[test]
     fn a_file_of_something_else_is_refused_by_its_header() {
-        let refused = |text: &'static str| {
+        let rejected = |text: &'static str| {
             Results::new("Test", text.as_bytes()).map(drop).unwrap_err().to_string()
         };
-        assert!(refused("a,b\n1,2\n").starts_with("has no column `bib`; its first line must name"));
-        assert!(refused("").starts_with("has no column `bib`"));
+        assert!(
+            rejected("a,b\n1,2\n").starts_with("has no column `bib`; its first line must name")
+        );
+        assert!(rejected("").starts_with("has no column `bib`"));
     }
 }

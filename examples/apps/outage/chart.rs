@@ -1,4 +1,4 @@
-//! The timeline as an SVG chart: requests above, calls that wait below.
+//! The timeline as an SVG chart: requests above, waiting calls below.
 
 use crate::timeline::{SLOT, Slot, Timeline};
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 20.0;
-/// Where the panels of requests and of waiting calls lie.
+/// The positions of the panels of requests and of waiting calls.
 const REQUESTS: Panel = Panel { top: 60.0, bottom: 250.0 };
 const WAITING: Panel = Panel { top: 300.0, bottom: 380.0 };
 
 /// The height of a bar's part.
 type Count = fn(&Slot) -> usize;
 
-/// What the parts of a bar are, and their colours.
+/// The parts of a bar, and their colours.
 const PARTS: [(&str, &str, Count); 3] = [
     ("answered", "#3a7d44", |slot| slot.answered),
     ("throttled", "#e08e0b", |slot| slot.throttled),

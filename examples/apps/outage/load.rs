@@ -1,4 +1,4 @@
-//! The sensors, and what became of their readings.
+//! The sensors, and the outcomes of their readings.
 
 use crate::meter::{Meter, What};
 use std::io::{self, Write};
@@ -27,13 +27,13 @@ pub fn sensor_name(sensor: usize) -> String {
     format!("sensor-{sensor:02}")
 }
 
-/// What the sensors know of their readings, and what is stored.
+/// What the sensors know about their readings, and what is stored.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Acknowledged.
     pub acknowledged: usize,
     /// Not stored: the call gave up.
-    pub refused: usize,
+    pub failed: usize,
     /// Stored or not: the call does not know.
     pub ambiguous: usize,
     /// Rows found afterwards.
@@ -56,7 +56,7 @@ pub async fn sensor(tables: Tables, meter: Meter, sensor: usize, end: Instant) -
         match answer {
             Ok(_) => outcomes.acknowledged += 1,
             Err(Error::Ambiguous(_)) => outcomes.ambiguous += 1,
-            Err(_) => outcomes.refused += 1,
+            Err(_) => outcomes.failed += 1,
         }
         sleep(REST).await;
     }
@@ -64,10 +64,10 @@ pub async fn sensor(tables: Tables, meter: Meter, sensor: usize, end: Instant) -
 }
 
 impl Outcomes {
-    /// Adds those of another sensor.
+    /// Adds the counts of another sensor.
     pub const fn add(&mut self, other: Self) {
         self.acknowledged += other.acknowledged;
-        self.refused += other.refused;
+        self.failed += other.failed;
         self.ambiguous += other.ambiguous;
         self.stored += other.stored;
     }
@@ -75,28 +75,28 @@ impl Outcomes {
     /// Counts the rows that are stored.
     ///
     /// # Errors
-    /// As the store's.
+    /// The store's error.
     pub async fn look(&mut self, tables: &Tables) -> Result<(), Error> {
         let permit = ScanPermit::because("every reading is counted");
         self.stored = tables.repo::<Reading>().scan(permit).count().await?.rows as usize;
         Ok(())
     }
 
-    /// Whether nothing that was acknowledged is lost, and nothing stored that was refused.
+    /// Whether every acknowledged reading is stored, and no failed one is.
     pub const fn hold(&self) -> bool {
         self.acknowledged <= self.stored && self.stored <= self.acknowledged + self.ambiguous
     }
 
-    /// Says it in a line.
+    /// Writes the counts in one line.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn report(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { acknowledged, refused, ambiguous, stored } = self;
+        let Self { acknowledged, failed, ambiguous, stored } = self;
         let verdict = if self.hold() { "none lost" } else { "READINGS ARE LOST" };
         writeln!(
             out,
-            "readings: {acknowledged} acknowledged, {refused} given up, {ambiguous} not known; \
+            "readings: {acknowledged} acknowledged, {failed} given up, {ambiguous} not known; \
              {stored} stored: {verdict}"
         )
     }

@@ -6,8 +6,8 @@
 //! cargo run --example outage -- --seed 7 --svg outage.svg
 //! ```
 //!
-//! All of it is measured in this run: requests by a store of its own around the one that fails,
-//! calls where they are made.
+//! Everything is measured in this run: requests by a store around the one that fails, calls where
+//! they are made.
 
 mod chart;
 mod load;
@@ -42,7 +42,7 @@ usage: cargo run --example outage -- [options]
 const SENSORS: usize = 16;
 /// When the outage begins and ends, and when the sensors stop.
 const OUTAGE: (Duration, Duration) = (Duration::from_millis(1000), Duration::from_millis(2500));
-/// When the partition comes back that stays away for longer than the rest.
+/// When the partition that is offline for longer than the others comes back.
 const AWAY: Duration = Duration::from_millis(4000);
 const END: Duration = Duration::from_millis(5500);
 
@@ -104,7 +104,7 @@ async fn run() -> Result<(), Failure> {
 
 /// Lets the sensors work through an outage, and prints what happens while it lasts.
 async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outcomes), Failure> {
-    // Has no fault but the partition that is away.
+    // Has no fault except the partition that is offline.
     let service = Faults::seeded(seed).store(Arc::new(EmbeddedStore::in_memory()?))?;
     let flaky = Faults::seeded(seed)
         .throttled(0.5)
@@ -152,7 +152,7 @@ async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outc
     Ok((Timeline::of(&events, slots), outcomes))
 }
 
-/// The service fails for a while, and one partition stays away for longer than the rest.
+/// The service fails for a while, and one partition is offline for longer than the others.
 async fn outage(flaky: FaultStore, service: FaultStore, start: Instant) {
     sleep_until(start + OUTAGE.0).await;
     flaky.enable();
@@ -186,7 +186,7 @@ mod tests {
             let printed = String::from_utf8(out).unwrap();
             assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
         }
-        // A service that asks to wait for long may not be asked while one partition is away.
+        // A long `Retry-After` may keep every client from sending while one partition is offline.
         assert!(late > 0);
     }
 }

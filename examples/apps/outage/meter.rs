@@ -1,11 +1,11 @@
-//! A store around a store that writes down when each request is sent and how it ends.
+//! A store around a store that records when each request is sent and how it ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use tokio::time::Instant;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// The app has made a call.
@@ -22,7 +22,7 @@ pub enum What {
     Failed,
 }
 
-/// Something that happened, and when, from the start.
+/// An event and its time since the start.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
     /// When.
@@ -31,7 +31,7 @@ pub struct Event {
     pub what: What,
 }
 
-/// Writes down what happens. Clones are the same one.
+/// Records events. Clones share the record.
 #[derive(Debug, Clone)]
 pub struct Meter {
     inner: Arc<dyn Store>,
@@ -55,17 +55,17 @@ impl Meter {
         change(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Forgets what was, and starts now.
+    /// Forgets all events, and starts now.
     pub fn start(&self) {
         self.with_log(|log| *log = Log { start: Instant::now(), events: Vec::new() });
     }
 
-    /// Writes down what happens now.
+    /// Records an event now.
     pub fn record(&self, what: What) {
         self.with_log(|log| log.events.push(Event { at: log.start.elapsed(), what }));
     }
 
-    /// All that happened so far, in order.
+    /// All events so far, in order.
     pub fn events(&self) -> Vec<Event> {
         self.with_log(|log| log.events.clone())
     }

@@ -1,4 +1,4 @@
-//! What happened, in slots of time.
+//! The events, in slots of time.
 
 use crate::meter::{Event, What};
 use std::io::{self, Write};
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// The length of a slot.
 pub const SLOT: Duration = Duration::from_millis(200);
-/// How wide the busiest slot is shown.
+/// The width of the busiest slot.
 const WIDTH: usize = 56;
-/// How many requests of a slot one letter shows.
+/// The number of requests that one letter stands for.
 const SHARE: usize = 4;
 
-/// What happened in one slot.
+/// The events of one slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Slot {
     /// Requests that were answered.
@@ -29,7 +29,7 @@ pub struct Slot {
 pub struct Timeline(pub Vec<Slot>);
 
 impl Timeline {
-    /// Sorts events, which come in order, into so many slots.
+    /// Sorts events, which come in order, into `slots` slots.
     pub fn of(events: &[Event], slots: u32) -> Self {
         let mut timeline = vec![Slot::default(); slots as usize];
         let (mut calls, mut requests) = (0_usize, 0_usize);
@@ -56,7 +56,7 @@ impl Timeline {
     /// Writes one slot.
     ///
     /// # Errors
-    /// Those of the output.
+    /// The errors of the output.
     pub fn line(
         &self,
         slot: u32,
@@ -81,7 +81,7 @@ impl Timeline {
         out.flush()
     }
 
-    /// Writes how the whole of it went.
+    /// Writes a summary of the run.
     ///
     /// # Errors
     /// Those of the output.
@@ -98,7 +98,7 @@ impl Timeline {
     }
 }
 
-/// Says what the letters mean.
+/// Writes what the letters mean.
 ///
 /// # Errors
 /// Those of the output.

@@ -20,8 +20,8 @@ usage: cargo run --release --example table_copy -- --from STORE --to STORE [opti
   --checkpoint FILE  where to keep the progress; TABLE-to-COPY-HASH.json unless given, with
                      a hash of both stores; not with --workers or --worker
   --over             write into a table that holds rows already
-  --readers N        requests to the source under way at a time; 16 unless given
-  --writers N        transactions to the target under way at a time; 16 unless given
+  --readers N        requests to the source at a time; 16 by default
+  --writers N        transactions to the target at a time; 16 by default
   --no-count         do not count the rows first: saves reading the table once, shows no
                      end (with --workers, a rough one)
   --no-verify        do not check the copy: saves reading both tables once
@@ -59,17 +59,17 @@ pub struct Arguments {
     pub part: Part,
 }
 
-/// What this process does of the copy.
+/// The part of the copy that this process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     All,
-    /// Everything but the copying, which is left to so many others.
+    /// Everything except the copying, which this many workers do.
     Coordinator(usize),
     Worker,
 }
 
 impl Arguments {
-    /// `None` when the help text is asked for.
+    /// `None` when the user asks for the help text.
     pub fn read(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
         use lexopt::Arg::{Long, Short};
         let wrong = |error: lexopt::Error| Failure::Arguments(error.to_string());
@@ -101,13 +101,13 @@ impl Arguments {
             (Some(workers), false) => Part::Coordinator(workers),
             (None, true) => Part::Worker,
             (Some(_), true) => {
-                return Err(refused(
+                return Err(invalid(
                     "--workers begins a copy and --worker joins one; give one of them",
                 ));
             }
         };
         if part != Part::All && checkpoint.is_some() {
-            return Err(refused(
+            return Err(invalid(
                 "--checkpoint is of a copy by one process; --workers and --worker keep the \
                  progress in the target's account, so leave it out",
             ));
@@ -118,7 +118,7 @@ impl Arguments {
         let to = to.ok_or_else(|| missing("--to"))?;
         let checkpoint = match checkpoint {
             Some(checkpoint) => checkpoint,
-            // Tables of one name stand in many stores.
+            // Tables of one name exist in many stores.
             None => {
                 let stores = hash(&[&from.name()?, &to.name()?]);
                 format!("{table}-to-{to_table}-{stores:016x}.json").into()
@@ -142,7 +142,7 @@ impl Arguments {
         }))
     }
 
-    /// Both tables; that of the copy is created if it is not there.
+    /// Both tables; creates the table of the copy if it does not exist.
     pub async fn open(&self) -> Result<(Table, Table), Failure> {
         let shared = self.from.is(&self.to);
         if shared && self.table == self.to_table {
@@ -151,7 +151,7 @@ impl Arguments {
         let from = self.from.open(&self.table, true).await?;
         let to = if shared { from.clone() } else { self.to.open(&self.to_table, false).await? };
         create(&to, &self.to_table).await?;
-        // The scan answers the source's 503s itself.
+        // The scan handles the source's 503s itself.
         let from = from.layer(Retry::interactive().leave_throttling())?;
         let to: Tables = to.layer(Retry::interactive())?;
         Ok((from.table(self.table.clone()), to.table(self.to_table.clone())))
@@ -163,7 +163,7 @@ fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
     text.map_err(|error| Failure::Arguments(error.to_string()))
 }
 
-fn refused(why: &str) -> Failure {
+fn invalid(why: &str) -> Failure {
     Failure::Arguments(why.to_owned())
 }
 

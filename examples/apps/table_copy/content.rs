@@ -8,8 +8,8 @@ use table_orm::{DynamicEntity, Error, ScanPermit};
 /// Two tables with the same content have the same rows, types and values to the bit. Timestamps
 /// and ETags, which the store sets, do not count.
 ///
-/// The hashes of all rows are added, so rows may come in any order; a row that is missing, doubled
-/// or different shows. It detects accidents, not forgery.
+/// The hashes of all rows are added, so rows may come in any order; a missing, repeated or
+/// different row changes the sum. It detects accidents, not forgery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Content {
     /// The number of rows.
@@ -19,7 +19,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Reads all of a table, with as many requests under way; calls `read` for each page.
+    /// Reads all of a table, with `readers` requests in flight; calls `read` for each page.
     pub async fn of(table: &Table, readers: usize, read: impl Fn(u64)) -> Result<Self, Error> {
         let mut content = Self::default();
         let scan = table.scan(ScanPermit::because("check of a copy")).concurrency(readers);

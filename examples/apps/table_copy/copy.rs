@@ -1,8 +1,8 @@
 //! The copy itself: a scan of the source feeds chunked writes to the target.
 //!
 //! Invariant: a page leaves the checkpoint only after all its rows are written. So a copy that was
-//! interrupted loses nothing; it writes the pages again that were under way, which changes nothing,
-//! for rows are inserted or replaced.
+//! interrupted loses nothing; it writes the pages that were in flight again, which changes nothing,
+//! because rows are inserted or replaced.
 
 use std::path::PathBuf;
 use table_orm::repo::Table;
@@ -16,19 +16,19 @@ pub struct Copying {
     pub target: Table,
     /// The file in which the progress is kept. If it exists, the copy continues from it.
     pub checkpoint: PathBuf,
-    /// Requests to the source under way at a time.
+    /// The most requests to the source in flight.
     pub readers: usize,
-    /// Pages that are written at a time, and transactions of each of them.
+    /// The pages that are written at a time, and the transactions of each of them.
     pub pages: usize,
     pub writers: usize,
 }
 
-/// How a copy has ended.
+/// The outcome of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// All rows were written.
     Whole,
-    /// It was asked to stop; the checkpoint records where to continue.
+    /// It was stopped; the checkpoint records where to continue.
     Stopped,
 }
 

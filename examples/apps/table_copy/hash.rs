@@ -1,9 +1,9 @@
-//! A hash that names of files and queues are made of.
+//! A hash for the names of files and queues.
 //!
-//! Invariant: it is the same in every build and on every machine, for what one run has named, a
-//! later one must find again.
+//! Invariant: it is the same in every build and on every machine, because a later run must find
+//! what an earlier one has named.
 
-/// FNV-1a, 64 bit, of texts none of which holds NUL.
+/// FNV-1a, 64 bit, of texts without NUL.
 pub fn hash(texts: &[&str]) -> u64 {
     texts.join("\0").bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

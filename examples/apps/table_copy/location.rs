@@ -38,7 +38,7 @@ pub enum LocationError {
 }
 
 impl Location {
-    /// Reads a location, or with `env:NAME` the one that the environment variable has.
+    /// Reads a location, or with `env:NAME` the one in that environment variable.
     pub fn read(text: &str) -> Result<Self, LocationError> {
         Self::read_with(text, |name| std::env::var(name).ok())
     }
@@ -63,7 +63,7 @@ impl Location {
         })
     }
 
-    /// Its tables. What is to be read must be there; a sample gets its rows in `table`.
+    /// Its tables. A store to read from must exist; a sample gets its rows in `table`.
     pub async fn open(&self, table: &TableName, is_source: bool) -> Result<Tables, LocationError> {
         match self {
             Self::Memory => Ok(Tables::in_memory()?),
@@ -79,7 +79,7 @@ impl Location {
         }
     }
 
-    /// What distinguishes it from other stores, and is no secret: keys may change while a copy lasts.
+    /// What distinguishes it from other stores and is not secret: keys may change while a copy runs.
     pub fn name(&self) -> Result<String, LocationError> {
         Ok(match self {
             Self::Memory => "memory".to_owned(),
@@ -91,7 +91,7 @@ impl Location {
             }
             #[cfg(not(feature = "azure"))]
             Self::Account(_) => return Err(LocationError::Account),
-            // Not where links lead to: a file that is to be written is not there at first.
+            // Links are not followed, because a file to write does not exist at first.
             Self::File(path) => {
                 std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
             }
@@ -120,7 +120,7 @@ impl Location {
     }
 }
 
-/// Creates a table that is not there yet.
+/// Creates a table unless it exists.
 pub async fn create(tables: &Tables, table: &TableName) -> Result<(), Error> {
     match tables.create(table).await {
         Err(Error::AlreadyExists(_)) => Ok(()),
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locations_are_told_apart() {
+    fn locations_are_distinguished() {
         assert_eq!(Location::read("memory").unwrap(), Location::Memory);
         assert_eq!(Location::read("sample:500").unwrap(), Location::Sample(500));
         assert_eq!(Location::read("race.redb").unwrap(), Location::File("race.redb".into()));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_stores_apart_and_not_keys() {
+    fn names_distinguish_stores_and_not_keys() {
         let file = |path: &str| Location::File(path.into()).name().unwrap();
         assert_eq!(file("a.redb"), file("./a.redb"));
         assert_ne!(file("a.redb"), file("b.redb"));

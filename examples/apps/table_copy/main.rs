@@ -1,4 +1,4 @@
-//! Copies a table to another, of the same store or of another one, whatever its rows are.
+//! Copies a table of any rows to another table, in the same store or in another one.
 //!
 //! ```text
 //! cargo run --release --example table_copy -- --from sample:100000 --to copy.redb
@@ -55,7 +55,7 @@ enum Failure {
     )]
     NotEmpty(TableName),
     #[error("the copy is not whole: {0}; the same command continues from there")]
-    NotWhole(#[source] Error),
+    Incomplete(#[source] Error),
     #[error(
         "the copy has {} rows and content {:032x}, the table {} rows and content {:032x}; one of \
          them was written meanwhile, or the copy held other rows before: run it again, with --over",
@@ -94,7 +94,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Waits for Ctrl-C, or on unix for SIGTERM. Where one cannot be waited for, it has its usual effect.
+/// Waits for Ctrl-C, or on unix for SIGTERM. A signal that cannot be waited for has its usual effect.
 async fn interrupted() {
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -130,7 +130,7 @@ async fn run(parser: lexopt::Parser, stop: impl Future<Output = ()>) -> Result<(
         }
         #[cfg(feature = "azure")]
         Part::Worker => workers::work(arguments, source, target, stop).await,
-        // There are no accounts, and without them no workers.
+        // This build has no accounts, and without accounts there are no workers.
         #[cfg(not(feature = "azure"))]
         Part::Coordinator(_) | Part::Worker => Err(Failure::NoAccount),
     }
@@ -152,7 +152,7 @@ async fn copy_in_process(
         writers: arguments.writers.div_ceil(PAGES),
     };
     let resumed = copying.checkpoint.exists();
-    refuse_rows(&arguments, &copying.target, resumed).await?;
+    check_target(&arguments, &copying.target, resumed).await?;
     let mut stop = pin!(stop);
     copy(&arguments, &copying, resumed, stop.as_mut()).await?;
     let checked = check(&arguments, [&copying.source, &copying.target], stop, || copying.stopped());
@@ -170,7 +170,7 @@ impl Copying {
     }
 }
 
-/// Copies what is not copied yet, and says how fast.
+/// Copies what is not copied yet, and prints how fast.
 async fn copy(
     arguments: &Arguments,
     copying: &Copying,
@@ -186,9 +186,9 @@ async fn copy(
     let ended = copying.run(stop, |rows| progress.add(rows)).await;
     let copied = progress.finish();
     let ended = ended.map_err(|error| match error {
-        // These say themselves what to do.
+        // The text of these says what to do.
         Error::Scan(error) => Failure::Store(error.into()),
-        error => Failure::NotWhole(error),
+        error => Failure::Incomplete(error),
     })?;
     println!("{copied}");
     match ended {
@@ -214,7 +214,7 @@ async fn check(
     }
 }
 
-/// Whether nothing is left to continue: a copy that differs is made anew.
+/// Whether nothing is left to continue: a copy that differs starts from the beginning.
 const fn is_over(checked: &Result<(), Failure>) -> bool {
     matches!(checked, Ok(()) | Err(Failure::Different { .. }))
 }
@@ -237,7 +237,7 @@ async fn verify(source: &Table, target: &Table, readers: usize) -> Result<(), Fa
     Ok(())
 }
 
-/// The rows that are to be copied in all, unless they are not to be counted.
+/// The total number of rows to copy, unless the arguments say not to count them.
 async fn total(arguments: &Arguments, source: &Table) -> Result<Option<u64>, Error> {
     match arguments.no_count {
         true => Ok(None),
@@ -250,8 +250,8 @@ async fn count(table: &Table, readers: usize) -> Result<u64, Error> {
     Ok(table.scan(permit).concurrency(readers).count().await?.rows)
 }
 
-/// Refuses a target with rows that no copy under way is known to have written.
-async fn refuse_rows(arguments: &Arguments, target: &Table, resumed: bool) -> Result<(), Failure> {
+/// Rejects a target whose rows were not written by a copy in progress.
+async fn check_target(arguments: &Arguments, target: &Table, resumed: bool) -> Result<(), Failure> {
     if resumed || arguments.over {
         return Ok(());
     }

@@ -14,7 +14,7 @@ pub fn progress(what: &'static str, rows: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Shows how much of so many rows is done.
+/// Shows how many of `rows` rows are done.
 fn lengthen(bar: &ProgressBar, rows: u64) {
     bar.set_length(rows);
     style(bar, "  {msg} {bar:28} {percent:>3} %  {per_sec}, {eta} left");
@@ -31,7 +31,7 @@ pub fn speed(rows: u64, elapsed: Duration) -> String {
     format!("{} rows/s, {seconds:.1} s", HumanCount((rows as f64 / seconds) as u64))
 }
 
-/// How far a copy is, from the rows that were there before.
+/// Shows how far a copy is, counted from the rows that existed before.
 pub struct CopyProgress {
     bar: ProgressBar,
     before: u64,
@@ -46,12 +46,12 @@ impl CopyProgress {
         Self { bar, before, started: Instant::now() }
     }
 
-    /// So many more rows are copied.
+    /// Adds copied rows.
     pub fn add(&self, rows: u64) {
         self.bar.inc(rows);
     }
 
-    /// So many rows are copied in all, of so many.
+    /// Sets the number of copied rows, and the total.
     #[cfg(feature = "azure")]
     pub fn reach(&self, rows: u64, total: Option<u64>) {
         if let Some(total) = total.filter(|total| self.bar.length() != Some(*total)) {
@@ -60,7 +60,7 @@ impl CopyProgress {
         self.bar.set_position(rows);
     }
 
-    /// Clears the bar; returns what to say of the copy.
+    /// Clears the bar; returns a summary of the copy.
     pub fn finish(self) -> String {
         let (copied, elapsed) =
             (self.bar.position().saturating_sub(self.before), self.started.elapsed());
@@ -69,7 +69,7 @@ impl CopyProgress {
     }
 }
 
-/// What to say of rows copied in that time.
+/// The summary of rows copied in that time.
 pub fn copied_rows(rows: u64, elapsed: Duration) -> String {
     format!("copied {} rows: {}", HumanCount(rows), speed(rows, elapsed))
 }

@@ -1,7 +1,7 @@
-//! The copy as several processes share it: each writes the pages of the ranges it has taken on.
+//! A copy that several processes share: each writes the pages of the ranges that it has claimed.
 //!
-//! Invariant: as in `copy`, a page is done only after all its rows are written, so one that comes
-//! again changes nothing.
+//! Invariant: as in `copy`, a page is done only after all its rows are written, so a page that is
+//! delivered again changes nothing.
 
 use table_orm::queue::Queues;
 use table_orm::repo::Table;
@@ -12,13 +12,13 @@ use table_orm::{DynamicEntity, Error, ScanPermit};
 pub struct SharedCopy {
     pub scan: DistributedScan<DynamicEntity, Untyped>,
     target: Table,
-    /// Transactions of each page under way at a time.
+    /// Transactions of each page in flight.
     writers: usize,
 }
 
 impl SharedCopy {
-    /// A copy of that id, whose progress is in `control`. Each worker reads and writes pages of so
-    /// many ranges at a time.
+    /// A copy of that id, whose progress is in `control`. Each worker reads and writes pages of
+    /// several ranges at a time.
     pub fn new(
         [source, target, control]: [&Table; 3],
         queues: impl Queues + 'static,
@@ -31,7 +31,7 @@ impl SharedCopy {
         Self { scan, target: target.clone(), writers: writers.div_ceil(ranges.max(1)) }
     }
 
-    /// Works on it until it is whole, or until `stop`.
+    /// Works on it until it is complete, or until `stop`.
     pub async fn work(&self, stop: impl Future<Output = ()>) -> Result<WorkerReport, Error> {
         let page = |page: WorkPage<DynamicEntity>| async {
             let writes = self.target.insert_or_replace_many(page.rows);

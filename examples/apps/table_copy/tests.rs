@@ -81,7 +81,7 @@ async fn a_copy_that_is_interrupted_again_and_again_becomes_whole() {
         assert!(copying.checkpoint.exists() && runs < 100);
     }
     assert!(runs > 3, "{runs}");
-    // What comes again is what was under way: at most three pages a run.
+    // Only pages that were in flight are copied again: at most three in each run.
     let (least, most) = (30_000, 30_000 + runs * 3 * 1000);
     assert!((least..most).contains(&written.get()), "{} in {runs}", written.get());
     let copied = content(&copying.target).await;
@@ -172,13 +172,13 @@ fn what_would_do_harm_is_refused() {
     let path = directory.path().join("copy.redb");
     let file = path.to_str().unwrap();
     let copied = |text: &[&str]| command(text, directory.path()).unwrap();
-    let refused = |text: &[&str]| command(text, directory.path()).unwrap_err();
+    let rejected = |text: &[&str]| command(text, directory.path()).unwrap_err();
     copied(&["--from", "sample:10", "--to", file]);
-    assert!(matches!(refused(&["--from", file, "--to", file]), Failure::Same(..)));
-    let error = refused(&["--from", "sample:20", "--to", file]);
+    assert!(matches!(rejected(&["--from", file, "--to", file]), Failure::Same(..)));
+    let error = rejected(&["--from", "sample:20", "--to", file]);
     assert!(matches!(error, Failure::NotEmpty(_)), "{error}");
     copied(&["--from", "sample:20", "--to", file, "--over"]);
-    let error = refused(&["--from", "sample:10", "--to", file, "--over"]);
+    let error = rejected(&["--from", "sample:10", "--to", file, "--over"]);
     assert!(matches!(error, Failure::Different { .. }), "{error}");
     assert!(!directory.path().join("checkpoint.json").exists());
     for text in [
@@ -188,9 +188,9 @@ fn what_would_do_harm_is_refused() {
         &["--from", "memory", "--to", "memory", "--workers", "0"],
         &["--from", "memory", "--to", "memory", "--what"],
     ] {
-        assert!(matches!(refused(text), Failure::Arguments(_)));
+        assert!(matches!(rejected(text), Failure::Arguments(_)));
     }
-    let error = refused(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
+    let error = rejected(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
     assert!(matches!(error, Failure::TableName(_)), "{error}");
 }
 
@@ -212,16 +212,16 @@ fn each_pair_of_stores_has_a_checkpoint_of_its_own() {
 #[test]
 fn options_of_shared_copies_that_do_not_go_together_are_refused() {
     let stores = ["--from", "sample:10", "--to", "copy.redb"];
-    let refused = |text: &[&str]| {
+    let rejected = |text: &[&str]| {
         Arguments::read(lexopt::Parser::from_args(stores.iter().chain(text))).unwrap_err()
     };
     for part in [&["--workers", "2"][..], &["--worker"]] {
-        assert!(matches!(refused(part), Failure::NoAccount));
-        let error = refused(&[part, &["--checkpoint", "copy.json"]].concat());
+        assert!(matches!(rejected(part), Failure::NoAccount));
+        let error = rejected(&[part, &["--checkpoint", "copy.json"]].concat());
         assert!(matches!(&error, Failure::Arguments(_)), "{error}");
         assert!(error.to_string().starts_with("--checkpoint is of a copy by one process"));
     }
-    let error = refused(&["--workers", "2", "--worker"]);
+    let error = rejected(&["--workers", "2", "--worker"]);
     assert_eq!(
         error.to_string(),
         "--workers begins a copy and --worker joins one; give one of them; --help lists the options"
@@ -230,29 +230,29 @@ fn options_of_shared_copies_that_do_not_go_together_are_refused() {
 
 #[cfg(feature = "azure")]
 #[test]
-fn a_worker_without_a_copy_under_way_is_told_to_begin_one() {
+fn a_worker_without_a_copy_in_progress_says_how_to_begin_one() {
     use table_orm::scan::distributed::DistributedScanError;
     let azurite = "UseDevelopmentStorage=true";
     let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
     let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
     let error = DistributedScanError::NotStarted("results-to-copy".to_owned());
-    let failure = workers::not_whole(&arguments, error.into());
+    let failure = workers::incomplete(&arguments, error.into());
     assert_eq!(
         failure.to_string(),
-        "no copy of `results` to `copy` between these accounts is under way, so there is nothing to \
+        "no copy of `results` to `copy` between these accounts is in progress, so there is nothing to \
          work on; begin it with --workers"
     );
 }
 
 #[cfg(feature = "azure")]
 #[test]
-fn ranges_put_aside_are_told_with_what_they_failed_of() {
+fn ranges_put_aside_are_reported_with_their_error() {
     let poisoned = |error: Option<&str>| {
         workers::WorkersError::Poisoned { ranges: 2, error: error.map(str::to_owned) }.to_string()
     };
     assert_eq!(
         poisoned(Some("refused: too large")),
-        "2 ranges were put aside, since they failed again and again, the last time with: refused: \
+        "2 ranges were put aside, since they failed again and again, the last time with: rejected: \
          too large; the same command tries them again"
     );
     assert!(poisoned(None).contains("again and again; the same command"));
@@ -311,7 +311,7 @@ fn rows(rows: &[DynamicEntity]) -> Content {
 }
 
 #[test]
-fn content_tells_keys_names_types_and_values_but_not_order() {
+fn content_distinguishes_keys_names_types_and_values_but_not_order() {
     let row = |rk: &str| DynamicEntity::new("p", rk);
     let [one, two] = [row("1").with("N", 1), row("2").with("N", 1)];
     assert_eq!(rows(&[one.clone(), two.clone()]), rows(&[two.clone(), one.clone()]));

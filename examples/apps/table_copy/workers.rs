@@ -1,12 +1,11 @@
-//! The copy by processes of this program: one that looks after it, and workers, on one machine or
-//! on several.
+//! A copy by processes of this program: a coordinator, and workers on one machine or on several.
 
 use crate::arguments::Arguments;
 use crate::hash::hash;
 use crate::location::create;
 use crate::progress::{CopyProgress, copied_rows};
 use crate::shared::SharedCopy;
-use crate::{Failure, check, is_over, refuse_rows, total};
+use crate::{Failure, check, check_target, is_over, total};
 use std::future::pending;
 use std::io::{self, Read};
 use std::path::Path;
@@ -24,17 +23,17 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-/// The table of the copies under way.
+/// The table of the copies in progress.
 const CONTROL: &str = "tablecopies";
 /// The environment variables that name the stores to workers.
 const FROM: &str = "TABLE_COPY_FROM";
 const TO: &str = "TABLE_COPY_TO";
-/// The environment variable that says to a worker: stop when stdin ends.
+/// The environment variable that makes a worker stop when stdin ends.
 const PARENT: (&str, &str) = ("TABLE_COPY_PARENT", "stdin");
 /// How long workers have to finish the pages they are at.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why workers have not made the copy whole.
+/// The reason why workers have not completed the copy.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkersError {
     #[error("no queue of the target's account can be used: {0}")]
@@ -42,7 +41,7 @@ pub enum WorkersError {
     #[error("the queue of the copy cannot be deleted: {0}")]
     Queue(#[from] QueueError),
     #[error(
-        "no copy of `{0}` to `{1}` between these accounts is under way, so there is nothing to work \
+        "no copy of `{0}` to `{1}` between these accounts is in progress, so there is nothing to work \
          on; begin it with --workers"
     )]
     NotBegun(TableName, TableName),
@@ -88,7 +87,7 @@ impl Job {
         Ok(Self { copy, queues, queue })
     }
 
-    /// How far it is; `None` before it has begun.
+    /// Its progress; `None` before it has begun.
     async fn status(&self) -> Result<Option<DistributedStatus>, Error> {
         match self.copy.scan.status().await {
             Ok(status) => Ok(Some(status)),
@@ -126,7 +125,7 @@ pub async fn work(
             () = let_go() => {}
         }
     };
-    let report = job.copy.work(stop).await.map_err(|error| not_whole(&arguments, error))?;
+    let report = job.copy.work(stop).await.map_err(|error| incomplete(&arguments, error))?;
     println!("{}", copied_rows(report.rows, started.elapsed()));
     match report.complete {
         true => Ok(()),
@@ -134,14 +133,14 @@ pub async fn work(
     }
 }
 
-/// What a worker says when its work ends with that error.
-pub fn not_whole(arguments: &Arguments, error: Error) -> Failure {
+/// The failure of a worker whose work ends with that error.
+pub fn incomplete(arguments: &Arguments, error: Error) -> Failure {
     match error {
         Error::DistributedScan(DistributedScanError::NotStarted(_)) => {
             let (table, copy) = (arguments.table.clone(), arguments.to_table.clone());
             WorkersError::NotBegun(table, copy).into()
         }
-        error => Failure::NotWhole(error),
+        error => Failure::Incomplete(error),
     }
 }
 
@@ -155,7 +154,7 @@ pub async fn coordinate(
 ) -> Result<(), Failure> {
     let job = Job::open(&arguments, &source, &target).await?;
     let resumed = job.status().await?.is_some();
-    refuse_rows(&arguments, &target, resumed).await?;
+    check_target(&arguments, &target, resumed).await?;
     job.copy.scan.start().await?;
     job.copy.scan.redrive().await?;
     let mut stop = pin!(stop);
@@ -179,7 +178,7 @@ async fn copy(
     let progress = CopyProgress::new(total, before);
     let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
     let mut workers = workers.map_err(WorkersError::Start)?;
-    // Taken from the workers, since waiting for one closes its pipe.
+    // Taken from the workers, because waiting for one closes its pipe.
     let pipes: Vec<_> = workers.iter_mut().filter_map(|worker| worker.stdin.take()).collect();
     let stopped_early = tokio::select! {
         () = ended(&mut workers) => Ok(false),
@@ -218,12 +217,12 @@ fn reach(progress: &CopyProgress, total: Option<u64>, status: &DistributedStatus
     progress.reach(status.rows, total.or(estimate));
 }
 
-/// Starts one of so many workers; it is killed when its handle is dropped.
+/// Starts one of `workers` workers; it is killed when its handle is dropped.
 fn start(arguments: &Arguments, workers: usize) -> io::Result<Child> {
     worker(&std::env::current_exe()?, arguments, workers).spawn()
 }
 
-/// The command that starts one of so many workers.
+/// The command that starts one of `workers` workers.
 pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command {
     let Arguments { from, to, table, to_table, readers, writers, .. } = arguments;
     let share = |requests: &usize| requests.div_ceil(workers).to_string();
@@ -244,7 +243,7 @@ pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command 
     command
 }
 
-/// Waits for all workers to end. What they have to say, they say themselves.
+/// Waits for all workers to end. They print their own messages.
 async fn ended(workers: &mut [Child]) {
     for worker in workers {
         drop(worker.wait().await);

@@ -9,7 +9,7 @@ use syn::Type;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
-/// A longer series takes most of a row.
+/// A longer series would take most of a row.
 const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 
 /// The rules for the fields of an entity.
@@ -128,7 +128,7 @@ fn holds_timestamp(ty: &Type) -> bool {
     }
 }
 
-/// A limit that the field's type cannot enforce would limit nothing.
+/// A limit that the field's type cannot enforce would have no effect.
 /// Refuses `#[table(max_len = 5)] age: u8`.
 fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max_len else { return };
@@ -161,7 +161,7 @@ fn one_limit(field: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Keys and versions belong to a row, and a group has none of its own.
+/// Keys and versions belong to a row, not to a group of properties.
 /// Refuses `#[table(etag)]` in a struct with `#[derive(Properties)]`.
 fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &mut Errors) {
     if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
@@ -225,7 +225,7 @@ fn distinct_properties<'f>(
     }
 }
 
-/// The service stores no row with more properties. A `Vec` may have no slots, so it counts as none.
+/// The service stores no row with more properties. A `Vec` may have no slots, so it counts as 0.
 /// Refuses `#[table(series)] readings: [Option<f64>; 300]`.
 fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
     let is_vec = |field: &Field<'_>| field.role == Role::Series && kind::array(field.ty).is_none();

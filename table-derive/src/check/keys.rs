@@ -58,7 +58,7 @@ pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     }
 }
 
-/// A key is read back by its separators, and two values never write one key.
+/// A key is read back by its separators. Two values never write the same key.
 /// Refuses `row = "{name}{city}"`.
 pub fn separators(key: &Key<'_>, errors: &mut Errors) {
     for pair in key.parts.windows(2) {
@@ -154,7 +154,7 @@ fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// The encoder writes values of this type, so that they sort where they are said to.
+/// The encoder writes values of this type, so that they sort where the encoder promises it.
 /// Refuses `{offset}` with `offset: i32`, whose digits do not sort.
 fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
     let (name, own) = (&field.name, &part.name);
@@ -232,7 +232,7 @@ pub fn unused(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// A component has one method, which gives it once.
+/// A component has one method, which takes its value once.
 /// Refuses `row = "{bib}__{bib}"`.
 pub fn repeated(model: &Model<'_>, errors: &mut Errors) {
     for key in model.keys() {

@@ -1,5 +1,5 @@
-//! Every rule that spans several attributes. A rule is a function: why it is there, and an example of
-//! what it refuses.
+//! Every rule that spans several attributes. Each rule is a function; its comment says why it exists,
+//! with an example of what it refuses.
 
 mod codes;
 mod fields;

@@ -9,7 +9,7 @@ use crate::template::Template;
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 
-/// A row's name is that of a method and of a type.
+/// A row's name is also the name of a method and of a type.
 /// Refuses two `#[row(by_name, ..)]`.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, Row { name, .. }) in entity.rows.iter().enumerate() {
@@ -19,7 +19,7 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     }
 }
 
-/// A second guard row of the same values guards nothing more.
+/// A second guard row of the same values has no further effect.
 /// Refuses `unique(bib), unique(bib)`.
 pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {

@@ -20,7 +20,7 @@ pub fn codes_impls(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
     let key_part = types.implement(quote!(_orm::KeyPart<_orm::Plain>), code_key_part(codes));
     let ascending =
         codes.is_sorted_by(|left, right| left.code.encode_utf16().lt(right.code.encode_utf16()));
-    // The traits that let ranges of variants be asked for.
+    // The traits that allow ranges of variants in queries.
     let sorted = [quote!(SortedLast<_orm::Plain>), quote!(Sorted<_orm::Plain>), quote!(Ordered)];
     let sorted = sorted
         .into_iter()
@@ -106,7 +106,7 @@ fn property(write: TokenStream, read: TokenStream, edm: TokenStream) -> TokenStr
 /// The traits of a newtype, which are those of its field.
 fn newtype_impls(types: &Types<'_>, field: &Field, member: &Member) -> TokenStream {
     let inner = &field.ty;
-    // By every encoder by which the field has it.
+    // For every encoder that the field supports.
     let keys = (quote!(__X), quote!(#inner));
     // The higher-ranked bound makes it a condition: a newtype of a type that is no property can still
     // be in keys.
@@ -164,7 +164,7 @@ fn text_part_body(inner: &Type) -> TokenStream {
     }
 }
 
-/// A newtype of text is given to a key as a literal.
+/// A newtype of text can be passed to a key as a literal.
 fn newtype_from_text(types: &Types<'_>, inner: &Type, member: &Member) -> Option<TokenStream> {
     let ident = &types.input.ident;
     (kind(inner) == Kind::Text && !types.is_generic()).then(|| {

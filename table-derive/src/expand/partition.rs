@@ -33,7 +33,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-/// What a partition is asked for: the keys of each row, or as a `Query` itself its canonical rows.
+/// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (params, where_clause) = (types.params(), &types.where_clause);
     let (partition, rows) = (types.partition(), rows(model, types));
@@ -48,7 +48,7 @@ pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-/// The variable for a key, which no component of the same name meets.
+/// The variable for a key. No component's name collides with it.
 fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }

@@ -68,7 +68,7 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     }
 }
 
-/// `FromRow` of the rows of which `row` is a bound and that hold every field.
+/// `FromRow` of the rows that `row` bounds and that hold every field.
 pub fn from_row(types: &Types<'_>, row: TokenStream, fields: &[Field<'_>]) -> TokenStream {
     let stores = fields.iter().map(|field| {
         let stores = stores(field);
@@ -87,7 +87,7 @@ fn stores(field: &Field<'_>) -> Ident {
     format_ident!("Stores_{}", field.name)
 }
 
-/// The traits by which a field asks the entity and its rows for itself.
+/// The traits through which a field finds itself in the entity and its rows.
 fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
     let id = Literal::u64_unsuffixed(field_id(&field.name));
     let (has, stores) = (has_trait(field, &id), stores_trait(input, field, &id));

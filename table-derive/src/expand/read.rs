@@ -87,7 +87,7 @@ fn slots(fields: &[Field<'_>]) -> TokenStream {
     statements.collect()
 }
 
-/// The arm for a property that is no column: each group is asked for it in turn.
+/// The arm for a property that is no column: each group in turn may take it.
 fn other(fields: &[Field<'_>]) -> TokenStream {
     let groups = groups(fields).into_iter().map(|(index, field)| {
         let (slot, property) = (slot(index), &field.property);

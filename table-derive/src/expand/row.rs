@@ -1,4 +1,4 @@
-//! Each row as a type: a key that is given from left to right, with methods for each component.
+//! Each row as a type: a key that is built from left to right, with methods for each component.
 
 use crate::ast::{Encoder, Row};
 use crate::expand::columns;

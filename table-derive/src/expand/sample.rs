@@ -1,6 +1,6 @@
 //! Keys in the documentation of generated code: samples as the encoders write them, and what a query
-//! for them costs. What the derive cannot know, such as the codes of an enum, is a placeholder like
-//! `<sex>`.
+//! for them costs. A placeholder such as `<sex>` stands for what the derive cannot know, such as the
+//! codes of an enum.
 
 use crate::ast::Encoder;
 use crate::kind::Kind;

@@ -1,15 +1,16 @@
 //! The scope of generated code.
 //!
-//! Invariant: a name in generated code never resolves to a name of the user's, nor the reverse.
-//! Implementations have a scope of their own ([`anonymous`]). Variables next to the user's paths are
-//! [`hygienic`]. A variable that the user named keeps its hygiene, which may be a `macro_rules!`.
+//! Invariant: a name in generated code never resolves to a name of the user's, and the user's names
+//! never resolve to generated ones. Implementations have a scope of their own ([`anonymous`]).
+//! Variables next to the user's paths are [`hygienic`]. A variable that the user named keeps its
+//! hygiene, which may be a `macro_rules!`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Meta};
 
-/// `quote!` for code whose variables cannot meet a function of the user's with the same name.
+/// `quote!` for code whose variables cannot collide with a user's function of the same name.
 macro_rules! hygienic {
     ($($tokens:tt)*) => {
         ::quote::quote_spanned!(::proc_macro2::Span::mixed_site()=> $($tokens)*)

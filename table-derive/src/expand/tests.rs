@@ -1,4 +1,4 @@
-//! What the derive writes, as a whole.
+//! The complete output of the derive.
 
 use crate::ast::Entity;
 use crate::derive;
@@ -13,7 +13,7 @@ use syn::parse_quote;
 
 /// Formatted as this repository is.
 fn formatted(tokens: TokenStream) -> String {
-    // Makes documentation of attributes, which rustfmt leaves alone.
+    // Turns attributes into doc comments, which rustfmt does not change.
     let code = prettyplease::unparse(&syn2::parse2(tokens).unwrap());
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../rustfmt.toml");
     let mut rustfmt = Command::new("rustfmt")
@@ -146,7 +146,7 @@ fn sample_keys_are_those_that_the_encoders_write() {
 }
 
 #[test]
-fn the_same_struct_gives_the_same_code() {
+fn the_same_struct_expands_to_the_same_code() {
     for input in [reference(), sparse(), generic()] {
         let first = derive::table_entity(&input).to_string();
         for _ in 0..10 {

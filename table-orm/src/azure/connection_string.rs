@@ -22,7 +22,7 @@ const AZURITE_KEY: &str =
 /// - `SharedAccessSignature` in place of `AccountKey`.
 ///
 /// The case of names does not matter. Settings of other services are ignored, unknown names
-/// refused. Quotes around the whole text, as in files of environment variables, are removed.
+/// rejected. Quotes around the whole text, as in files of environment variables, are removed.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
     /// The URL of the service.

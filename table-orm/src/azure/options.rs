@@ -12,7 +12,7 @@ pub struct ConnectOptions {
     /// The longest wait for a connection. 10 s by default, never zero.
     pub connect_timeout: Duration,
     /// The longest wait for a complete answer, and for a token of Entra ID where a request needs
-    /// one first. 60 s by default, twice what the service takes for one request; never zero.
+    /// one first. 60 s by default, twice the service's own limit for one request; never zero.
     pub request_timeout: Duration,
     /// The most idle connections that each runtime keeps for later requests. 64 by default.
     pub max_idle_connections: usize,

@@ -25,8 +25,7 @@ use std::sync::Arc;
 
 /// A [`Store`] in an Azure account.
 ///
-/// Clones share its connections. It may be used from several runtimes, each of which has
-/// connections of its own.
+/// Clones share its connections. Several runtimes may use it; each has its own connections.
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
@@ -86,8 +85,8 @@ impl AzureStore {
     /// them.
     ///
     /// # Errors
-    /// Returns [`StoreError`] when the service cannot be reached or refuses. A signature of one
-    /// table does not suffice.
+    /// Returns [`StoreError`] when the service cannot be reached or rejects the request. A
+    /// signature of one table does not suffice.
     pub async fn cors_rules(&self) -> Result<Vec<CorsRule>, StoreError> {
         self.send(self.service.cors_rules()).await?.cors_rules()
     }
@@ -127,7 +126,7 @@ impl AzureStore {
         headers.insert(CLIENT_REQUEST_ID, HeaderValue::from(Uuid::new_v4().to_string()));
         *sent.headers_mut() = headers.into();
         sent.set_body(request.body);
-        // The pipeline's own check knows nothing of the Table service's errors.
+        // The pipeline's own check does not know the Table service's errors.
         let options = PipelineStreamOptions { skip_checks: true, ..Default::default() };
         let answer = self.pipeline.stream(&Context::new(), &mut sent, Some(options)).await;
         let unanswered = |error| unanswered(self.service.endpoint(), error);
@@ -141,7 +140,7 @@ impl AzureStore {
         }
     }
 
-    /// Adds to the error of a request that was not authorized what to check.
+    /// Adds help to the error of a request that was not authorized: what to check.
     fn with_help(&self, mut error: StoreError) -> StoreError {
         if error.is_unauthorized() && !self.help.is_empty() {
             let message = error.message.trim_end_matches('.');

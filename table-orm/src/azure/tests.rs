@@ -33,11 +33,11 @@ fn an_application_id_that_the_user_agent_header_cannot_hold_is_refused() {
 #[test]
 fn zero_timeouts_are_refused() {
     let (zero, default) = (Duration::ZERO, ConnectOptions::default());
-    let refused = |options| connected(options).err();
+    let rejected = |options| connected(options).err();
     let request = ConnectOptions { request_timeout: zero, ..default.clone() };
-    assert!(matches!(refused(request), Some(ConnectError::Timeout("request_timeout"))));
+    assert!(matches!(rejected(request), Some(ConnectError::Timeout("request_timeout"))));
     let connect = ConnectOptions { connect_timeout: zero, ..default };
-    assert!(matches!(refused(connect), Some(ConnectError::Timeout("connect_timeout"))));
+    assert!(matches!(rejected(connect), Some(ConnectError::Timeout("connect_timeout"))));
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_signature_for_https_only_is_not_sent_unencrypted_over_a_network() {
         ("http://localhost.example", "sv=1&sig=x"),
         ("http://azurite:10002/acc", "sv=1&spr=https&sig=http"),
     ] {
-        let refused =
+        let rejected =
             matches!(connected(endpoint, signature), Err(ConnectError::SignatureOverHttp));
-        assert!(refused, "{endpoint} {signature}");
+        assert!(rejected, "{endpoint} {signature}");
     }
 }
 

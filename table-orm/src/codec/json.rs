@@ -22,7 +22,7 @@ pub(crate) struct Json<'de> {
 }
 
 impl<'de> Json<'de> {
-    /// A text, checked for UTF-8 as a whole, which costs less than string by string.
+    /// A text whose UTF-8 was checked as a whole, which costs less than a check of each string.
     pub fn new(json: &'de [u8]) -> Result<Self, RowFault> {
         str::from_utf8(json)
             .map(|rest| Self { rest })

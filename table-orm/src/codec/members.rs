@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::{fmt, mem};
 
-/// What is known of the row that is being read: its keys and its version.
+/// The context of the row that is being read: its keys and its version.
 #[derive(Debug)]
 pub(crate) struct RowContext<'de> {
     pub(crate) entity: &'static str,
@@ -28,7 +28,7 @@ impl RowContext<'_> {
         Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, stated_etag: NONE }
     }
 
-    /// The row's version: the one stated, or the one derived from the timestamp.
+    /// The row's version: as stated, or derived from the timestamp.
     pub(crate) fn etag(&self) -> ETag {
         if self.stated_etag.is_empty() {
             ETag::from_timestamp(&self.timestamp)

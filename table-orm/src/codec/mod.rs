@@ -1,4 +1,4 @@
-//! The JSON object of a row: one reader and one writer, without a tree of values in between.
+//! The JSON object of a row: one reader and one writer, with no tree of values in between.
 
 mod error;
 mod json;

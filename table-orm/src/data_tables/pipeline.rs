@@ -18,7 +18,7 @@ use old::{Context, Policy, PolicyResult};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The table of the page, a request for which is never sent.
+/// The table of the page. The request for it is never sent.
 const NO_TABLE: &str = "none";
 
 /// A transport that is a client's pipeline.

@@ -66,7 +66,7 @@ impl CommitQueue {
     }
 }
 
-/// Applies one request, in a group with those that other tasks submit meanwhile.
+/// Applies one request, in a group with the requests that other tasks submit at the same time.
 pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult {
     let (sender, answer) = oneshot::channel();
     if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {

@@ -55,7 +55,7 @@ pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, Store
     Ok(page.finish(None))
 }
 
-/// Returns all table names as spelled at creation, in order.
+/// Returns all table names in order, spelled as at creation.
 pub(crate) fn table_names(database: &Database) -> Result<Vec<String>, StoreError> {
     let transaction = database.begin_read().map_err(failed)?;
     let catalog = transaction.open_table(layout::CATALOG).map_err(failed)?;

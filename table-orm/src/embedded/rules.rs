@@ -15,8 +15,8 @@ use crate::model::{
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
 
-/// Checks a row and gives it the keys of its address. Leaves out null properties, the Timestamp and
-/// `odata.*` members. A body without any of them is not copied.
+/// Checks a row and sets its keys to those of its address. Leaves out null properties, the
+/// Timestamp and `odata.*` members. A body without any of them is not copied.
 pub(crate) fn normalise(
     body: &Bytes,
     partition_key: &str,

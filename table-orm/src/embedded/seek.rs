@@ -73,7 +73,7 @@ impl Seek {
     }
 }
 
-/// Where a row lies relative to the RowKeys asked for.
+/// Where a row lies relative to the RowKeys of the query.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SeekBound {
     /// Among them.
@@ -205,7 +205,7 @@ fn partition_bounds(span: &Span) -> (KeyBound, KeyBound) {
 }
 
 /// Cuts a bound at its first control character, which would be read as the separator. Stored keys
-/// have no control characters, so none lies between the cut bound and the whole one.
+/// have no control characters, so no stored key lies between the cut bound and the whole one.
 fn cut(key: &[u8]) -> Option<Vec<u8>> {
     let at = key.iter().position(|&byte| byte < b' ')?;
     Some(key[..at].to_vec())

@@ -22,7 +22,7 @@ use crate::property::{PropertyError, PropertyFault};
     "row {partition_key:?} / {row_key:?} of `{entity}` has properties that make {}, so a write \
      would go to another row; nothing was written: {}",
     made_text(self),
-    advice(*.index_row)
+    help(*.index_row)
 )]
 #[non_exhaustive]
 pub struct KeyMismatch {
@@ -47,7 +47,7 @@ fn made_text(mismatch: &KeyMismatch) -> String {
     }
 }
 
-const fn advice(index_row: Option<&'static str>) -> &'static str {
+const fn help(index_row: Option<&'static str>) -> &'static str {
     match index_row {
         None => {
             "correct its properties, or insert it under the other key and delete this row, with \

@@ -50,7 +50,7 @@ impl<E: TableEntity> Loaded<E> {
 }
 
 impl<E> Loaded<E> {
-    /// The version that `save` and `delete` ask the store to find unchanged.
+    /// The version that `save` and `delete` require of the stored row.
     #[must_use]
     pub const fn etag(&self) -> &ETag {
         &self.etag

@@ -16,7 +16,7 @@ pub trait Field<const ID: u64, T> {
     }
 }
 
-/// Implemented where rows of kind `Self` store that field, or their keys give it. The derive writes
+/// Implemented where rows of kind `Self` store that field, or their keys hold it. The derive writes
 /// the implementations.
 #[doc(hidden)]
 pub trait Stores<const ID: u64> {}

@@ -11,7 +11,7 @@ pub trait Row {
     type Entity: TableEntity;
     /// The properties it stores, to be named in a filter.
     type Columns;
-    /// Its place among the entity's rows.
+    /// Its index among the entity's rows.
     const INDEX: usize;
 
     /// The properties it stores.
@@ -45,7 +45,7 @@ pub trait Query {
     /// The keys it reads.
     ///
     /// # Errors
-    /// When a key cannot hold a given value: the first such error.
+    /// When a key cannot hold one of the values: the first such error.
     fn into_keys(self) -> Result<KeyRange, KeyError>;
 }
 

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 /// The keys of a stored row.
 ///
 /// Heads compare as the service orders its rows: by PartitionKey, then by RowKey, both by UTF-16 code
-/// unit. [`ReadRow`](super::ReadRow) reads one from any row, and asks the store for nothing else.
+/// unit. [`ReadRow`](super::ReadRow) reads a head from any row, and requests only the keys from the
+/// store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct RowHead {
     /// The row's PartitionKey.

@@ -74,9 +74,10 @@ mod tests {
         let skip = SkipUnreadable::new(move |error| keys.lock().unwrap().push(error.clone()));
         let rows = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), usize::MAX).unwrap();
         assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["1", "3"]);
-        let refused = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), None, usize::MAX).unwrap_err();
-        assert_eq!((&*refused.partition_key, &*refused.row_key), ("p", "2"));
-        assert_eq!(*skipped.lock().unwrap(), [refused]);
+        let rejected =
+            read_rows::<DynamicEntity>(0, PAGE.as_bytes(), None, usize::MAX).unwrap_err();
+        assert_eq!((&*rejected.partition_key, &*rejected.row_key), ("p", "2"));
+        assert_eq!(*skipped.lock().unwrap(), [rejected]);
         skipped.lock().unwrap().clear();
         let first = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), 1).unwrap();
         assert_eq!((first.len(), skipped.lock().unwrap().len()), (1, 0));

@@ -26,7 +26,8 @@ pub struct RowTemplate {
     pub name: &'static str,
     /// The RowKey's template, such as `BIB:{bib:05}__{name}`.
     pub key: &'static str,
-    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's starts so.
+    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's key starts
+    /// with it.
     pub start: &'static str,
     /// How much it stores.
     pub copy: CopyKind,

@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_no_json_is_no_page(rows in rows(), at: Index, by in "[{}\\[\\],:\"AB1\t\u{1}\\\\]{0,2}") {
+    fn text_that_is_not_json_is_not_a_page(rows in rows(), at: Index, by in "[{}\\[\\],:\"AB1\t\u{1}\\\\]{0,2}") {
         let mut page = page_of(&rows);
         let characters: Vec<_> = page.char_indices().collect();
         let (start, old) = *at.get(&characters);

@@ -12,12 +12,12 @@ pub enum DistributedScanError {
     )]
     Id(String),
     /// The option is one of scans in one process.
-    #[error("a distributed scan cannot have `{option}`; {advice}")]
+    #[error("a distributed scan cannot have `{option}`; {help}")]
     Option {
         /// The builder's method.
         option: &'static str,
         /// What to do instead.
-        advice: &'static str,
+        help: &'static str,
     },
     /// There are more first ranges than one transaction can insert.
     #[error(

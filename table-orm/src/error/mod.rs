@@ -28,7 +28,7 @@ use crate::query::TokenError;
 #[cfg(feature = "distributed")]
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoreError};
-use rejection::{no_table_advice, same_key_advice};
+use rejection::{no_table_help, same_key_help};
 
 /// The error of a call.
 ///
@@ -64,9 +64,9 @@ pub enum Error {
     ///
     /// Where [`index_row`](Rejection::index_row) names a row, another entity has the same index
     /// key: add a component to its template that makes the key unique.
-    #[error("already exists: {0}{advice}", advice = same_key_advice(.0))]
+    #[error("already exists: {0}{help}", help = same_key_help(.0))]
     AlreadyExists(Box<Rejection>),
-    /// Another entity of the partition has the same value of a `unique(..)`.
+    /// Another entity of the partition has the same value for a `unique(..)`.
     #[error("another entity has the same `{unique}`, and nothing was written: {rejection}")]
     UniqueViolation {
         /// The name of the `unique(..)`:
@@ -92,7 +92,7 @@ pub enum Error {
     #[error("not found: {0}")]
     NotFound(Box<Rejection>),
     /// The table does not exist. Create it with `create_table`.
-    #[error("the table does not exist: {0}{advice}", advice = no_table_advice(.0))]
+    #[error("the table does not exist: {0}{help}", help = no_table_help(.0))]
     TableNotFound(Box<Rejection>),
     /// The service does not accept the credential, or not for this request: HTTP 401 or 403 with a
     /// code of its own. The message says what to check.
@@ -144,7 +144,7 @@ pub enum Error {
     /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
-    /// Exactly one result was expected, and there were none or several.
+    /// Exactly one result was expected, but there was no result or more than one.
     #[error(transparent)]
     RowCount(RowCount),
     /// A filter has more than 15 comparisons, key comparisons included (service documentation,

@@ -52,7 +52,7 @@ impl fmt::Display for Rejection {
 }
 
 /// What to do about a key that another entity has too.
-pub(super) fn same_key_advice(rejection: &Rejection) -> String {
+pub(super) fn same_key_help(rejection: &Rejection) -> String {
     let Some(row) = rejection.index_row else { return String::new() };
     format!(
         "; another entity has the same key in row `{row}`: add a component to its template that \
@@ -61,7 +61,7 @@ pub(super) fn same_key_advice(rejection: &Rejection) -> String {
 }
 
 /// What to do about a table that does not exist.
-pub(super) fn no_table_advice(rejection: &Rejection) -> &'static str {
+pub(super) fn no_table_help(rejection: &Rejection) -> &'static str {
     // Of the operations on tables, only a deletion needs one.
     if rejection.entity.is_empty() { "" } else { "; create it with `create_table`" }
 }

@@ -1,6 +1,6 @@
 //! The wrong number of results.
 
-/// One result was asked for, and there were none or several.
+/// One result was expected, but there was no result or more than one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected exactly one `{entity}`, found {}", found_text(*.found))]
 #[non_exhaustive]

@@ -1,5 +1,4 @@
-//! Dates and times of day of the optional date-time crates: the text of the `time` type that says
-//! the same.
+//! Dates and times of day of the optional date-time crates: the text of the equivalent `time` type.
 
 use super::{Descending, KeyFault, KeyPart, KeyText, Plain, Sorted, SortedLast, Width};
 use time::{Date, Time};

@@ -113,8 +113,8 @@ pub trait KeyPart<X = Plain>: Sized {
     /// When a key cannot hold the value: [`KeyFault`].
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault>;
 
-    /// Whether the text is rounded down, and so reads back as a smaller value: an instant between
-    /// two of the service's ticks.
+    /// Whether the text is rounded down, and so it reads back as a smaller value: an instant
+    /// between two of the service's ticks.
     fn is_rounded(&self) -> bool {
         false
     }

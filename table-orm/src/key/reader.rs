@@ -75,7 +75,7 @@ impl<'a> KeyReader<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.malformed("", self.key)) }
     }
 
-    /// The error of a component without an end.
+    /// The error of a component whose end was not found.
     fn malformed_part(&self, component: &'static str, until: &str) -> KeyError {
         let end = self.rest.find(until).filter(|_| !until.is_empty());
         self.malformed(component, &self.rest[..end.unwrap_or(self.rest.len())])

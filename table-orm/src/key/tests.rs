@@ -136,7 +136,7 @@ encoder! {
 }
 
 #[cfg(all(feature = "chrono", feature = "jiff"))]
-fn refused<X, T: KeyPart<X>>(value: &T, shown: &str) {
+fn rejected<X, T: KeyPart<X>>(value: &T, shown: &str) {
     let error = text::<X, T>(value).unwrap_err();
     assert_eq!((error.fault, &*error.value), (KeyFault::OutOfRange, shown));
 }
@@ -146,13 +146,13 @@ fn refused<X, T: KeyPart<X>>(value: &T, shown: &str) {
 fn dates_and_times_of_other_crates_outside_the_service_years_are_rejected() {
     use chrono::{NaiveDate, NaiveTime};
     let early = NaiveDate::from_ymd_opt(1600, 12, 31).unwrap();
-    refused::<Plain, _>(&early, "1600-12-31");
-    refused::<Descending, _>(&early, "1600-12-31");
-    refused::<Plain, _>(&NaiveDate::from_ymd_opt(10_000, 1, 1).unwrap(), "+10000-01-01");
-    refused::<Plain, _>(&jiff::civil::date(1600, 12, 31), "1600-12-31");
-    refused::<Descending, _>(&jiff::civil::date(1600, 1, 1), "1600-01-01");
+    rejected::<Plain, _>(&early, "1600-12-31");
+    rejected::<Descending, _>(&early, "1600-12-31");
+    rejected::<Plain, _>(&NaiveDate::from_ymd_opt(10_000, 1, 1).unwrap(), "+10000-01-01");
+    rejected::<Plain, _>(&jiff::civil::date(1600, 12, 31), "1600-12-31");
+    rejected::<Descending, _>(&jiff::civil::date(1600, 1, 1), "1600-01-01");
     let leap = NaiveTime::from_hms_nano_opt(23, 59, 59, 1_500_000_000).unwrap();
-    refused::<Plain, _>(&leap, "23:59:60.500");
+    rejected::<Plain, _>(&leap, "23:59:60.500");
     assert!(KeyPart::<Plain>::is_rounded(&NaiveTime::from_hms_nano_opt(1, 2, 3, 150).unwrap()));
     assert!(KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 150)));
     assert!(!KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 200)));
@@ -227,7 +227,7 @@ proptest! {
 
     /// The error of an unreadable component shows its text without the rest of the key.
     #[test]
-    fn a_component_that_cannot_be_read_is_shown_alone(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
+    fn an_unreadable_component_is_shown_by_itself(text in "[a-z]{1,8}", more in "[a-z]{0,8}") {
         let key = format!("T:{text}__{more}");
         let read = |until: &'static str| {
             let mut reader = KeyReader::new("Test", Escape::Reject, &key);
@@ -309,7 +309,7 @@ proptest! {
 
     /// A range of a descending component is given in value order; the query reverses the bounds.
     #[test]
-    fn descending_ranges_are_given_in_value_order(
+    fn descending_ranges_follow_the_order_of_values(
         values in prop::collection::vec(0_u32..50, 1..10),
         low in 0_u32..50,
         width in 0_u32..20,
@@ -444,8 +444,8 @@ fn a_value_of_several_parts_keeps_clear_of_the_separator_behind_it() {
     };
     assert_eq!(written(Pair("x", "y"), Escape::Reject).as_deref(), Ok("x-y__"));
     for (first, second) in [("x", "y__z"), ("x__", "y"), ("x", "y_")] {
-        let refused = written(Pair(first, second), Escape::Reject);
-        assert_eq!(refused, Err(KeyFault::Separator("__")), "{first} {second}");
+        let rejected = written(Pair(first, second), Escape::Reject);
+        assert_eq!(rejected, Err(KeyFault::Separator("__")), "{first} {second}");
     }
 }
 

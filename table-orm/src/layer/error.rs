@@ -11,7 +11,7 @@ pub enum LayerError {
     Number {
         /// Which setting.
         name: &'static str,
-        /// What was given.
+        /// The rejected value.
         given: u64,
         /// The least that is accepted.
         least: u64,

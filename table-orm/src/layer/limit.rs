@@ -1,6 +1,6 @@
 //! Limits how many requests run at once.
 //!
-//! Requests over the limit wait in the order they came. A dropped call releases its permit.
+//! Requests over the limit wait in the order they came. A call that is dropped releases its permit.
 //! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit.
 
 use super::{Layer, LayerError, error};

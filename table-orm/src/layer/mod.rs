@@ -6,7 +6,7 @@
 //! | [`Limit`] | limits how many requests run at once |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
 //! | [`Rate`] | limits how many entities a second are read and written; slows down when throttled |
-//! | [`Retry`] | retries after transient faults, and finds out what became of a write whose answer was lost |
+//! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
 //!
 //! [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
 //! added last first. A layer that must see every single request, such as [`Rate`], is added before

@@ -234,7 +234,7 @@ impl Share {
     }
 }
 
-/// What a waiting request has reserved. Dropped while it waits, it gives its share back.
+/// What a waiting request has reserved. Dropped while it waits, it returns its share.
 struct Reservation<'p> {
     paced: &'p Paced,
     /// `None` once it is spent.

@@ -68,8 +68,8 @@ impl fmt::Display for EdmType {
 
 /// A property value with its EDM type.
 ///
-/// Fields of entities have Rust types instead. A map takes the properties that no other field has,
-/// of any type: `#[table(flatten)] rest: BTreeMap<String, Edm>`.
+/// Fields of entities have Rust types instead. A map holds the properties of any type that no other
+/// field has: `#[table(flatten)] rest: BTreeMap<String, Edm>`.
 ///
 /// `Display` writes the literal that a `$filter` expression needs, already escaped:
 ///

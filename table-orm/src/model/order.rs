@@ -17,8 +17,8 @@ pub fn len(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// The smallest text above every text that starts with `prefix`, or `None` when there is none
-/// (an empty prefix, or U+FFFF throughout).
+/// The smallest text above every text that starts with `prefix`, or `None` when no text is above
+/// them all (an empty prefix, or U+FFFF throughout).
 ///
 /// The text may have characters that keys cannot hold: it only bounds a range.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Names that the service itself gives to members of a row's JSON object.
+//! Names of the members that the service itself adds to a row's JSON object.
 
 /// The property that holds a row's PartitionKey.
 pub(crate) const PARTITION_KEY: &str = "PartitionKey";

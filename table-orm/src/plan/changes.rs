@@ -25,9 +25,9 @@ pub(crate) fn merge_all(rows: EntityRows) -> Batch {
     all(rows, Action::InsertOrMerge)
 }
 
-/// Replaces the canonical row in the given version. Inserts or replaces every other row, because a row
-/// that was added to the type later may not be stored yet. Only for types whose row keys follow from the
-/// canonical key.
+/// Replaces the canonical row if it has the given version. Inserts or replaces every other row, because
+/// a row that was added to the type later may not be stored yet. Only for types whose row keys follow
+/// from the canonical key.
 pub(crate) fn replace_all(rows: EntityRows, canonical: usize, guard: &IfMatch) -> Batch {
     each(rows, |index, body| {
         if index == canonical {

@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest wait for a lock, in which many requests end. After it, the ETag alone decides.
+/// The longest wait for a lock, enough for many requests to end. After it, the ETag alone decides.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What all clones of a [`Tables`](crate::Tables) share.

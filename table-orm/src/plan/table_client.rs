@@ -1,4 +1,4 @@
-//! A table of a store, and the conversion of its answers into the errors of calls.
+//! A table of a store. Converts the store's errors into the errors of calls.
 
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
@@ -86,7 +86,7 @@ impl TableClient {
         let KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) } =
             &query.keys
         else {
-            // Only complete keys get here.
+            // Callers pass only complete keys.
             return Ok(None);
         };
         let names: Option<Vec<&str>> =
@@ -178,7 +178,7 @@ impl TableClient {
                 Err(error) => error.with_operation(|index| sent.get(index).copied()),
             };
             let absent = match &error {
-                Error::NotFound(refusal) => refusal.operation,
+                Error::NotFound(rejection) => rejection.operation,
                 _ => None,
             };
             match absent {
@@ -266,9 +266,9 @@ mod tests {
             let operations = (0..count).map(delete).collect();
             client.send(Batch { partition_key: "p".to_owned(), operations })
         };
-        let refused = send(101).await.unwrap_err();
-        assert!(matches!(refused, Error::TooLarge(_)), "{refused}");
-        assert!(refused.to_string().contains("101 operations"), "{refused}");
+        let rejected = send(101).await.unwrap_err();
+        assert!(matches!(rejected, Error::TooLarge(_)), "{rejected}");
+        assert!(rejected.to_string().contains("101 operations"), "{rejected}");
         // The store, which has no such table, is asked.
         assert!(matches!(send(100).await, Err(Error::TableNotFound(_))));
     }

@@ -14,7 +14,7 @@ pub enum Declared {
     Series(&'static str, Slots),
     /// Those of a flattened struct.
     Group(&'static [Self]),
-    /// Any that no other field has. Only annotations give their types.
+    /// Any that no other field has. Only annotations state their types.
     Open,
 }
 
@@ -33,7 +33,7 @@ impl PropertiesWriter {
     /// one.
     ///
     /// # Errors
-    /// When one has: [`PropertyFault::Duplicate`].
+    /// When an open property has such a name: [`PropertyFault::Duplicate`].
     #[doc(hidden)]
     pub fn check_open(&self, declared: &[Declared]) -> Result<(), PropertyError> {
         match self.open_names().find(|name| declares(declared, name)) {

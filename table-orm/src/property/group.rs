@@ -34,7 +34,7 @@ pub trait Properties: Sized {
     /// Reads the value of `property` if it belongs to the group, and returns whether it does.
     ///
     /// # Errors
-    /// When the value is not one of this group's.
+    /// When the value does not match its property's type.
     fn read(
         slots: &mut Self::Slots,
         name: &str,

@@ -1,4 +1,4 @@
-//! Open properties: those that no field declares. Only annotations give their types.
+//! Open properties: those that no field declares. Only annotations state their types.
 //!
 //! Invariant: a property that is read and written back keeps its type, if the store annotates it.
 //! Queries for entities with open properties ask for annotations (`ReadRow::METADATA`).

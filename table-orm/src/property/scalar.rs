@@ -207,7 +207,7 @@ impl Property for f32 {
     }
 
     fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        // Every f32 is written as the f64 of the same value, so narrowing gives it back.
+        // Every f32 is written as the f64 of the same value, so narrowing returns the same value.
         let stored = value.deserialize_any(Double)?;
         let narrowed = stored as Self;
         if narrowed.is_infinite() && stored.is_finite() {
@@ -281,8 +281,8 @@ displayed! {
     [#[cfg(feature = "ulid")]] ulid::Ulid: "a ULID",
 }
 
-/// Dates and times of day, which the service has no type for: the text they have in a key, so that
-/// filters compare them as they compare in time.
+/// Dates and times of day are stored as the text they have in a key, because the service has no
+/// type for them. So filters compare them in the order of time.
 macro_rules! key_text {
     ($([$($cfg:tt)*] $type:ty: $what:literal),* $(,)?) => {$(
         $($cfg)*

@@ -39,7 +39,7 @@ pub trait Series: Sized {
     /// Reads the value of `property` if it belongs to the series, and returns whether it does.
     ///
     /// # Errors
-    /// When the value is not one of this series.
+    /// When the value does not match the series' type.
     fn read(
         slots: &mut Self::Slots,
         name: &str,

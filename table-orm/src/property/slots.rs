@@ -3,7 +3,7 @@
 /// How many values a series has.
 #[derive(Debug, Clone, Copy)]
 pub enum Slots {
-    /// Exactly that many, each of which may be empty.
+    /// Exactly that many; each may be empty.
     Fixed(usize),
     /// At most that many.
     UpTo(usize),

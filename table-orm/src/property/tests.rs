@@ -294,7 +294,7 @@ fn a_number_without_json_text_is_rejected() {
         let mut out = PropertiesWriter::new("One");
         out.json("P", shape).err().map(|error| error.fault)
     };
-    let refused = Some(PropertyFault::Json("it holds a NaN or an infinity".to_owned()));
+    let rejected = Some(PropertyFault::Json("it holds a NaN or an infinity".to_owned()));
     let scales = [Scale::Unit, Scale::Number(1.0), Scale::Pair(u128::MAX, 1.0)];
     let named = |scale: Scale| BTreeMap::from([("null".to_owned(), scale)]);
     for scale in scales {
@@ -307,7 +307,7 @@ fn a_number_without_json_text_is_rejected() {
         Shape { by_name: named(Scale::Pair(1, f32::NAN)), ..Shape::default() },
         Shape { by_name: named(Scale::Named { value: f64::NAN }), ..Shape::default() },
     ] {
-        assert_eq!(fault(&shape), refused, "{}", serde_json::to_string(&shape).unwrap());
+        assert_eq!(fault(&shape), rejected, "{}", serde_json::to_string(&shape).unwrap());
     }
 }
 
@@ -332,8 +332,8 @@ fn json_text_is_checked_after_encoding() {
 fn a_list_of_options_that_would_leave_a_gap_is_not_written() {
     for hole in [vec![None, Some(2)], vec![Some(1), None]] {
         let mut out = PropertiesWriter::new("One");
-        let refused = out.series("S", &hole).unwrap_err();
-        assert_eq!(refused.fault, PropertyFault::MissingSlot, "{hole:?}");
+        let rejected = out.series("S", &hole).unwrap_err();
+        assert_eq!(rejected.fault, PropertyFault::MissingSlot, "{hole:?}");
     }
     assert!(PropertiesWriter::new("One").series("S", &vec![Some(1), Some(2)]).is_ok());
 }
@@ -352,7 +352,7 @@ fn a_double_out_of_the_range_of_f32_is_rejected() {
 /// The texts that the derive's test reads too.
 const NAMES: [(&str, &[&str], &[&str]); 3] = include!("../../../tests/fixtures/names.rs");
 
-/// Whether the runtime accepts that text in the place of the rule.
+/// Whether the runtime accepts that text where the rule applies.
 fn accepts(rule: &str, text: &str) -> bool {
     match rule {
         "table name" => crate::TableName::new(text).is_ok(),

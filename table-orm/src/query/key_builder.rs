@@ -55,15 +55,15 @@ impl KeyBuilder {
     /// The row of the complete key.
     ///
     /// # Errors
-    /// When a key cannot hold a given value: the first such error.
+    /// When a key cannot hold one of the values: the first such error.
     pub fn exact(self) -> Result<KeyRange, KeyError> {
         self.keys(|row_key| Ok(Span::Exact(row_key.finish()?)))
     }
 
-    /// The rows whose keys start with what was given.
+    /// The rows whose keys start with the components so far.
     ///
     /// # Errors
-    /// When a key cannot hold a given value: the first such error.
+    /// When a key cannot hold one of the values: the first such error.
     pub fn prefix(self) -> Result<KeyRange, KeyError> {
         self.keys(|row_key| Ok(Span::prefix(row_key.finish()?)))
     }
@@ -72,7 +72,7 @@ impl KeyBuilder {
     /// component holds lies above all its values: a range that starts there holds no row.
     ///
     /// # Errors
-    /// When a key cannot hold a given value: the first such error. When the range starts after it
+    /// When a key cannot hold one of the values: the first such error. When the range starts after it
     /// ends: [`KeyFault::InvertedRange`].
     pub fn range<X, T: KeyPart<X>>(
         self,
@@ -185,7 +185,7 @@ impl KeyBuilder {
     /// behind the component.
     ///
     /// # Errors
-    /// When a key cannot hold a given value: the first such error. When the prefix could run into
+    /// When a key cannot hold one of the values: the first such error. When the prefix could run into
     /// the literal behind the component: [`KeyFault::Separator`].
     pub fn starts_with<X, T: TextPart<X>>(
         self,

@@ -42,7 +42,7 @@ pub enum Span {
     All,
     /// One key.
     Exact(String),
-    /// The keys between two bounds, at least one of which is not `Unbounded`.
+    /// The keys between two bounds. At least one of them is not `Unbounded`.
     Between(Bound<String>, Bound<String>),
 }
 

@@ -45,7 +45,7 @@ pub trait KeyState: Sized {
     /// The keys it reads.
     ///
     /// # Errors
-    /// When a key cannot hold a given value: the first such error.
+    /// When a key cannot hold one of the values: the first such error.
     fn keys(key: RowKey<Self>) -> Result<KeyRange, KeyError>;
 }
 

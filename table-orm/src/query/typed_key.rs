@@ -79,7 +79,7 @@ impl<S> fmt::Debug for RowKey<S> {
 
 /// What generated code does with a component and the literal `then` behind it.
 ///
-/// Generated code always names it as `<T as Part<X>>`: then a type that keys cannot hold is one
+/// Generated code always names it as `<T as Part<X>>`, so a type that keys cannot hold is one
 /// compile error, however many keys it is part of.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(

@@ -24,7 +24,7 @@ pub struct QueueError {
 pub enum QueueErrorKind {
     /// The queue does not exist. `create` creates it.
     QueueNotFound,
-    /// Somebody else has received the message since, or it was deleted, so the receipt is void.
+    /// Another receiver got the message since, or it was deleted, so the receipt is void.
     MessageLost,
     /// The request is invalid, for example with a name that no queue can have.
     Invalid,

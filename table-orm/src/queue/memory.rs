@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(kind(missing), QueueErrorKind::QueueNotFound);
         let week = Duration::from_secs(7 * 24 * 3600);
         let second = Duration::from_secs(1);
-        for refused in [
+        for rejected in [
             queues.create("No").await,
             queues.send("jobs", &"x".repeat(MAX_MESSAGE_BYTES + 1), Duration::ZERO).await,
             queues.send("jobs", "text", week + second).await,
@@ -251,7 +251,7 @@ mod tests {
             queues.receive("jobs", 1, Duration::ZERO).await.map(drop),
             queues.receive("jobs", 1, week + second).await.map(drop),
         ] {
-            assert_eq!(kind(refused), QueueErrorKind::Invalid);
+            assert_eq!(kind(rejected), QueueErrorKind::Invalid);
         }
         queues.send("jobs", &"x".repeat(MAX_MESSAGE_BYTES), week).await.unwrap();
         queues.delete("jobs").await.unwrap();

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// (service documentation, "Put Message").
 pub const MAX_MESSAGE_BYTES: usize = 48 * 1024;
 
-/// Refuses a name that no queue can have: 3 to 63 lower-case letters, digits and single dashes, a
-/// letter or digit at either end (service documentation, "Naming queues and metadata").
+/// Refuses a name that no queue can have: 3 to 63 lower-case letters, digits and single dashes,
+/// with a letter or digit at either end (service documentation, "Naming queues and metadata").
 pub(crate) fn check_name(queue: &str) -> Result<(), QueueError> {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     let named = (3..=63).contains(&queue.len())

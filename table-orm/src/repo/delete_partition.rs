@@ -5,7 +5,7 @@
 
 use super::Repo;
 use super::bulk::{BatchPolicy, Bulk, BulkProgress};
-use super::maintenance::verify::Found;
+use super::maintenance::verify::VersionedRow;
 use crate::entity::{
     EntityRow, EntityRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows, read_row,
     split_page, template_of,
@@ -23,7 +23,7 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes every entity of this type in a partition. Returns the counts of what it deleted.
     ///
     /// Reads the canonical rows page by page, 1000 a request, and deletes the entities of each page in
-    /// transactions of at most 100 operations. Rows of other types stay.
+    /// transactions of at most 100 operations. Rows of other types are kept.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -135,7 +135,7 @@ impl<E: TableEntity + 'static> IntoFuture for DeletePartition<E> {
 /// The deletion of the entity of a canonical row; `None` for a row of another kind.
 fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     let canonical = canonical::<E>();
-    let Found { partition_key, row_key, etag, .. } = Found::read(json)?;
+    let VersionedRow { partition_key, row_key, etag, .. } = VersionedRow::read(json)?;
     if template_of::<E>(&row_key).is_none_or(|(index, _)| index != canonical) {
         return Ok(None);
     }

@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 /// future.
 pub struct Await<T>(PhantomData<T>);
 
-/// Implemented by no type: a list or scan can be read in several ways, and `.await` chooses none.
+/// Implemented by no type: a list or scan can be read in several ways, and `.await` would not
+/// choose one.
 #[diagnostic::on_unimplemented(
     message = "a list or scan cannot be awaited without a last method",
     label = "no method says how to read the rows",

@@ -115,8 +115,8 @@ impl<E: TableEntity> Merge<E> {
 
     /// Inserts the entity when it does not exist.
     ///
-    /// The key and the patch must then give every field a value: a field is in the patch, has a `default`,
-    /// is an `Option` or a series, or is `key_only`. If other fields need values, use
+    /// The key and the patch must then provide a value for every field: a field is in the patch, has a
+    /// `default`, is an `Option` or a series, or is `key_only`. If other fields need values, use
     /// [`Repo::insert_or_merge`](crate::Repo::insert_or_merge), which takes an entity.
     ///
     /// ```

@@ -214,7 +214,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let batch = Self::prepare(&self.loaded)?;
-            // The canonical row is deleted under its ETag, which no index row is.
+            // Only the canonical row is deleted under its ETag.
             self.client.send_changes(batch, "").await.map(drop)
         })
     }

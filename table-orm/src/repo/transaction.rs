@@ -127,8 +127,8 @@ impl<'a> Transaction<'a> {
                 Span::Exact(key) => key,
                 _ => String::new(),
             },
-            Err(refused) => {
-                error = Some(refused.into());
+            Err(rejected) => {
+                error = Some(rejected.into());
                 String::new()
             }
         };
@@ -400,11 +400,11 @@ impl<'a> Transaction<'a> {
         }
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
-            // A canonical row is deleted under its ETag, which no index row is.
+            // Only canonical rows are deleted under their ETag.
             _ => client.send_changes(batch, "").await,
         };
         let mut etags = sent.map_err(|error| {
-            let failed = error.rejection().and_then(|refusal| refusal.operation);
+            let failed = error.rejection().and_then(|rejection| rejection.operation);
             let context = failed.and_then(|(index, _)| {
                 members.iter().find(|member| member.operations.contains(&index))
             });

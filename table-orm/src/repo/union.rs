@@ -2,7 +2,7 @@
 
 use super::get::reading;
 use super::listing::{Listing, last_methods};
-use super::maintenance::verify::Found;
+use super::maintenance::verify::VersionedRow;
 use super::pages::{PageReader, Pages};
 use crate::entity::{
     Invalid, MemberOf, Row, RowHead, SkipUnreadable, TableUnion, WholePartition, split_page,
@@ -130,7 +130,7 @@ impl<U: TableUnion> UnionList<U> {
 fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<Vec<(usize, &[u8])>> {
     let mut rows = Vec::new();
     for row in split_page(page)? {
-        let row = Found::read(row.get().as_bytes())?;
+        let row = VersionedRow::read(row.get().as_bytes())?;
         let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
         rows.extend(member.map(|member| (member, row.body)));
     }

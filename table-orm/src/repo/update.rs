@@ -44,8 +44,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Calls that read before they write run one at a time for each entity, in the order they began, among
     /// all clones of a [`Tables`](crate::Tables). Other processes, `save` and writes without a read do not
-    /// wait, so they may write in between. A call waits at most 5 s, and then goes on under the protection of
-    /// the ETag alone: a future that is kept but not polled blocks other writers of its entity for up to 5 s.
+    /// wait, so they may write in between. A call waits at most 5 s, and then continues with only the ETag as
+    /// protection: a future that is kept but not polled blocks other writers of its entity for up to 5 s.
     ///
     /// # Errors
     /// - [`Error::NotFound`] when the entity does not exist.

@@ -59,8 +59,8 @@ impl ErrorCode {
     pub const NO_ANSWER: Self = Self(Cow::Borrowed("NoAnswer"));
     /// `ConnectionFailed`, a code of this crate: the service never got the request. Status 0.
     pub const CONNECTION_FAILED: Self = Self(Cow::Borrowed("ConnectionFailed"));
-    /// `CredentialUnavailable`, a code of this crate: the credential gave no token, so nothing was
-    /// sent. Status 0.
+    /// `CredentialUnavailable`, a code of this crate: the credential returned no token, so nothing
+    /// was sent. Status 0.
     pub const CREDENTIAL_UNAVAILABLE: Self = Self(Cow::Borrowed("CredentialUnavailable"));
     /// `AmbiguousWrite`, a code of this crate: a write may or may not have taken effect. The error's
     /// [`ambiguity`](StoreError::ambiguity) says what is known. Status 0.

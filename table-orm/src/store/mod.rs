@@ -25,7 +25,7 @@
 //! - change a row's ETag with every write of it, and return it with the row: as its member
 //!   `odata.etag`, or as the `Timestamp` from which [`ETag::from_timestamp`] makes it;
 //! - carry out the condition of a write ([`IfMatch`]) and the write as one step;
-//! - carry out all operations of a [`Batch`] or none, and name the operation that failed;
+//! - carry out all operations of a [`Batch`] or no operation, and name the operation that failed;
 //! - show a write to every read that begins after the write has returned;
 //! - apply a query's filter to every row in its keys, return at most `top` rows, and return a
 //!   continuation while more rows may follow, even after an empty page. Following continuations
@@ -130,7 +130,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// `EntityAlreadyExists`: an insert found a row. `ResourceNotFound`: an update or a delete found
-    /// none. `UpdateConditionNotSatisfied`: the row has another ETag. The code of a limit: the row
+    /// no row. `UpdateConditionNotSatisfied`: the row has another ETag. The code of a limit: the row
     /// exceeds it. The row is unchanged then.
     async fn write(
         &self,
@@ -139,8 +139,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError>;
 
-    /// Commits an entity group transaction: all operations take effect, or none does. Returns what
-    /// [`write`](Self::write) returns for each operation, in order.
+    /// Commits an entity group transaction: all operations take effect, or no operation does.
+    /// Returns what [`write`](Self::write) returns for each operation, in order.
     ///
     /// # Errors
     /// As [`write`](Self::write), with the index of the operation that failed. No row has changed then.

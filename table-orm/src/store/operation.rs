@@ -22,11 +22,11 @@ pub enum Action {
     Insert(Bytes),
     /// Inserts or replaces; never a conflict.
     InsertOrReplace(Bytes),
-    /// Inserts or merges; never a conflict. Properties that are not given stay.
+    /// Inserts or merges; never a conflict. Other properties keep their stored values.
     InsertOrMerge(Bytes),
     /// Replaces an existing row (the service's *update*).
     Replace(Bytes, IfMatch),
-    /// Replaces the given properties of an existing row.
+    /// Replaces these properties of an existing row, and keeps the others.
     Merge(Bytes, IfMatch),
     /// Deletes an existing row.
     Delete(IfMatch),

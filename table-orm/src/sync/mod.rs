@@ -1,4 +1,4 @@
-//! Waiting and chance: what calls that run at once share.
+//! Locks, rates, waits and random numbers, shared by calls that run at once.
 
 mod backoff;
 mod keyed_lock;

@@ -1,4 +1,4 @@
-//! Random numbers that replay: a seed gives the same numbers in every version.
+//! Random numbers that replay: a seed produces the same numbers in every version.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};

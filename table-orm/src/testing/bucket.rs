@@ -1,7 +1,7 @@
 //! How many entities a second a service grants, with one second's worth in reserve.
 //!
 //! It counts entities, where `sync::TokenBucket` counts time: the rounding of either decides which
-//! request is refused, and published figures were measured with this one.
+//! request is throttled, and published figures were measured with this one.
 
 #[derive(Debug)]
 pub(super) struct EntityBucket {

@@ -15,7 +15,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Holds the rows of these PartitionKeys and RowKeys, given in any order.
+    /// Holds the rows of these PartitionKeys and RowKeys, which may come in any order.
     #[must_use]
     pub fn new(rows: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut rows: Vec<_> = rows.into_iter().collect();
@@ -146,7 +146,7 @@ fn first(mut from: usize, mut to: usize, before: impl Fn(usize) -> bool) -> usiz
 enum Texts {
     /// One behind the other, and where each ends.
     Stored { text: String, ends: Vec<usize> },
-    /// So many numbers of ten digits.
+    /// Numbers of ten digits from 0 on, and how many there are.
     Numbers(usize),
 }
 

@@ -283,7 +283,7 @@ fn read_only() -> StoreError {
     StoreError::new(ErrorCode::INVALID_INPUT, "A fake service is only read.")
 }
 
-/// A request under way.
+/// A request in flight.
 struct UnderWay<'a>(&'a FakeService);
 
 impl<'a> UnderWay<'a> {

@@ -76,14 +76,14 @@ impl ServiceSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ServiceFigures {
-    /// Requests, including refused ones.
+    /// Requests, including throttled ones.
     pub requests: u64,
     /// Pages without rows.
     pub empty: u64,
-    /// Requests refused with 503.
+    /// Requests throttled with 503.
     pub throttled: u64,
     /// Rows returned.
     pub rows: u64,
-    /// The most requests that were under way at a time.
+    /// The most requests that were in flight at once.
     pub busiest: u64,
 }

@@ -118,7 +118,7 @@ pub async fn move_their_rows_when_saved(subject: Subject) {
     let read = repo.get(race.by_age().age(56).bib(7)).await.unwrap().unwrap();
     assert_eq!(read, *loaded);
 
-    // The version a save returns serves the next one; the one loaded before does not.
+    // The version that a save returns is valid for the next save; the version loaded before is not.
     loaded.paid = false;
     repo.save(&mut loaded).await.unwrap();
     stale.age = 57;
@@ -138,16 +138,16 @@ pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
     for bib in [1, 2] {
         repo.insert(&runner(bib, "Ann", 30)).await.unwrap();
     }
-    // Another program corrects the bib, where the row is and not where it belongs.
+    // Another program corrects the bib, but does not move the row.
     let partition_key = format!("{EVENT}__Full");
     let corrected = DynamicEntity::new(&*partition_key, "BIB:00002__Ann").with("Bib", 3_i64);
     rows.merge(&corrected).await.unwrap();
     let key = partition.by_bib().bib(2).name("Ann");
     assert_eq!(repo.get(&key).await.unwrap().unwrap().bib, 3);
-    for refused in [repo.load(&key).await.map(drop), repo.update(&key, |_| ()).await.map(drop)] {
-        let Err(Error::KeyMismatch(misplaced)) = refused else { panic!("{refused:?}") };
-        assert_eq!(misplaced.row_key, "BIB:00002__Ann");
-        assert_eq!(misplaced.made_row_key.as_deref(), Some("BIB:00003__Ann"));
+    for rejected in [repo.load(&key).await.map(drop), repo.update(&key, |_| ()).await.map(drop)] {
+        let Err(Error::KeyMismatch(mismatch)) = rejected else { panic!("{rejected:?}") };
+        assert_eq!(mismatch.row_key, "BIB:00002__Ann");
+        assert_eq!(mismatch.made_row_key.as_deref(), Some("BIB:00003__Ann"));
     }
     assert_eq!(repo.delete_partition(&partition).await.unwrap().entities, 2);
     assert_eq!(repo.list(&partition).count().await.unwrap(), 0);

@@ -6,7 +6,7 @@ use table_orm::layer::{Faults, Layer as _, Retry, Strategy};
 use table_orm::query::{RowQuery, Span};
 use table_orm::store::{Action, ErrorCode, Operation, Store};
 
-/// The operations of each client: with them all, a history stays small enough to be explained.
+/// The operations of each client: few enough that the checker can explain the whole history.
 const STEPS: i64 = 12;
 const WRITERS: u64 = 4;
 const TRANSACTIONS: u64 = 25;
@@ -18,8 +18,8 @@ pub async fn of_single_rows_are_linearizable(subject: Subject) {
     }
 }
 
-/// The store below faults of every kind, below retries. The waits are short and nothing is
-/// throttled, whose waits are seconds: time is real here.
+/// The store under faults of every kind, under retries. The waits are short and nothing is
+/// throttled, because those waits are seconds and time is real here.
 fn behind_faults(subject: &Subject, seed: u64) -> Arc<dyn Store> {
     let faults = Faults::seeded(seed)
         .errors_before(0.05)
@@ -42,11 +42,11 @@ pub async fn under_faults_are_linearizable(subject: Subject) {
     }
 }
 
-/// What a writer knows of a transaction.
+/// What a writer knows about a transaction.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Done,
-    Refused,
+    Rejected,
     Ambiguous,
 }
 
@@ -68,7 +68,7 @@ async fn insert_all(subject: Subject, writer: u64) -> Vec<(String, u64, Outcome)
             Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => Outcome::Ambiguous,
             Err(error) => {
                 assert_ne!(error.code, ErrorCode::ENTITY_ALREADY_EXISTS, "a conflict with itself");
-                Outcome::Refused
+                Outcome::Rejected
             }
         };
         outcomes.push((name, count, outcome));
@@ -83,7 +83,7 @@ pub async fn under_faults_lose_no_acknowledged_transaction(subject: Subject) {
     for writer in writers.collect::<Vec<_>>() {
         outcomes.extend(writer.await.unwrap());
     }
-    // What was given up may still arrive.
+    // Abandoned writes may still arrive.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let stored = subject.keys(subject.query(Span::Exact("p".into()), Span::All)).await;
     for (name, count, outcome) in &outcomes {
@@ -92,7 +92,7 @@ pub async fn under_faults_lose_no_acknowledged_transaction(subject: Subject) {
         let found = stored.iter().filter(of_this).count() as u64;
         match outcome {
             Outcome::Done => assert_eq!(found, *count, "{name} was acknowledged"),
-            Outcome::Refused => assert_eq!(found, 0, "{name} was refused"),
+            Outcome::Rejected => assert_eq!(found, 0, "{name} was rejected"),
             Outcome::Ambiguous => assert!(found == 0 || found == *count, "{name} is there in part"),
         }
     }

@@ -43,7 +43,7 @@ cases! {
     pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
-        over_4_mib_are_refused, of_nothing_are_refused, keep_keys_of_any_characters,
+        over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
         with_stale_etags_change_nothing;
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,

@@ -1,4 +1,4 @@
-//! Properties that no field declares, in typed calls: their types are known to the store alone.
+//! Properties that no field declares, in typed calls: only the store knows their types.
 
 use super::types::extremes;
 use crate::subject::Subject;

@@ -103,8 +103,8 @@ pub async fn refuse_a_row_given_twice(subject: Subject) {
 }
 
 pub async fn stay_in_their_partition(subject: Subject) {
-    // A transaction names one partition, so only a row's body can speak of another. Azurite would
-    // write it there.
+    // A transaction names one partition, so only a row's body can name another. Azurite would write
+    // it there.
     let body = json(r#"{"PartitionKey":"other","RowKey":"b","A":1}"#);
     let operations = vec![insert("p", "a", ""), operation("b", Action::Insert(body))];
     subject.commit("p", operations).await.unwrap();
@@ -112,7 +112,7 @@ pub async fn stay_in_their_partition(subject: Subject) {
     assert_eq!(keys, [("p".to_owned(), "a".to_owned()), ("p".to_owned(), "b".to_owned())]);
 }
 
-pub async fn over_4_mib_are_refused(subject: Subject) {
+pub async fn over_4_mib_are_rejected(subject: Subject) {
     let texts = |count: usize| {
         let text = "x".repeat(32 * 1024);
         let property = |index| format!(r#""S{index}":"{text}""#);

@@ -49,7 +49,7 @@ pub async fn come_back_with_their_extremes(subject: Subject) {
         assert_eq!(read.properties.len(), written.properties.len());
         let Edm::Double(nan) = read.properties["DoubleNaN"] else { panic!("not a double") };
         assert!(nan.is_nan());
-        // Azurite takes the sign off.
+        // Azurite drops the sign.
         assert_eq!(read.properties["DoubleMinusZero"], Edm::Double(0.0));
     }
 }

@@ -1,4 +1,5 @@
-//! The write engine: guards, patches, units, and the repair of what other writers broke.
+//! The write engine: guards, patches, transactions, and the repair of rows that other writers
+//! broke.
 
 use crate::subject::Subject;
 use table_orm::{DynamicEntity, Error, Repo, TableEntity, TableUnion};
@@ -17,7 +18,7 @@ struct Member {
     joined: i64,
 }
 
-/// One row, patched without a look at it.
+/// One row, patched without reading it.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "clubs", partition = "{club}", row = "CLUB")]
 struct Club {
@@ -34,7 +35,7 @@ enum Entry {
     Club(Club),
 }
 
-/// A trophy before it had its second row.
+/// A trophy from before it had its second row.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "clubs", partition = "{club}", row = "T:{year:05}")]
 struct OldTrophy {
@@ -85,9 +86,9 @@ pub async fn keep_values_unique(subject: Subject) {
     let repo = members(&subject);
     repo.insert(&member(1)).await.unwrap();
     let taken = Member { email: Some("1+x@høi".to_owned()), ..member(2) };
-    for refused in [repo.insert(&taken).await, repo.upsert(&taken).await] {
-        let Err(Error::UniqueViolation { unique, key, .. }) = refused else {
-            panic!("{refused:?}");
+    for rejected in [repo.insert(&taken).await, repo.upsert(&taken).await] {
+        let Err(Error::UniqueViolation { unique, key, .. }) = rejected else {
+            panic!("{rejected:?}");
         };
         assert_eq!((unique, key.as_str()), ("email", "UNQ:email:1+x@høi"));
     }
@@ -148,8 +149,9 @@ pub async fn commit_batches_whole_or_not_at_all(subject: Subject) {
     let (members, clubs) = (members(&subject), clubs(&subject));
     let partition = Club::partition(CLUB);
     let club = Club { club: CLUB.to_owned(), members: Some(2), visits: [None; 12] };
-    let unit = clubs.transaction(&partition).insert(&club).insert(&member(1)).insert(&member(2));
-    let etags = unit.commit().await.unwrap();
+    let transaction =
+        clubs.transaction(&partition).insert(&club).insert(&member(1)).insert(&member(2));
+    let etags = transaction.commit().await.unwrap();
     assert!(etags.iter().all(Option::is_some));
     let before = keys(&subject).await;
     assert_eq!(before.len(), 9);
@@ -158,9 +160,9 @@ pub async fn commit_batches_whole_or_not_at_all(subject: Subject) {
     assert_eq!(etags[0].as_ref(), Some(stored.etag()));
     stored.members = Some(3);
     let taken = Member { email: member(2).email, ..member(3) };
-    let unit = clubs.transaction(&partition).save(&mut stored).insert(&taken);
-    let refused = unit.commit().await.unwrap_err();
-    let Error::UniqueViolation { rejection, .. } = &refused else { panic!("{refused}") };
+    let transaction = clubs.transaction(&partition).save(&mut stored).insert(&taken);
+    let rejected = transaction.commit().await.unwrap_err();
+    let Error::UniqueViolation { rejection, .. } = &rejected else { panic!("{rejected}") };
     assert_eq!((rejection.entity, rejection.operation), ("Member", Some((2, "insert"))));
     assert_eq!(keys(&subject).await, before);
 
@@ -232,7 +234,7 @@ pub async fn replace_what_was_stored_with_fewer_rows(subject: Subject) {
     let latest = repo.list(partition.latest()).collect().await.unwrap();
     assert_eq!(latest, [trophy(2024, "Cem"), trophy(2023, "Bea")]);
 
-    // What was never stored, or has changed, is not, and leaves no row.
+    // An entity that was never stored, or has changed, is not replaced, and leaves no row.
     let absent = repo.force_replace(&trophy(2025, "Dan")).await;
     assert!(matches!(absent, Err(Error::NotFound(_))), "{absent:?}");
     let stale = repo.replace(&trophy(2023, "Dan"), &etags[0]).await;

@@ -1,4 +1,4 @@
-//! What holds of every write of many entities, whatever they are, and whatever the store says.
+//! Invariants of every bulk write, for any entities and any answers of the store.
 
 use fastrand::Rng;
 use proptest::prelude::*;
@@ -21,8 +21,8 @@ struct Version {
     key: u32,
     /// Its place in the input.
     number: i32,
-    /// Whether the store refuses it.
-    refused: bool,
+    /// Whether the store rejects it.
+    rejected: bool,
     rest: String,
 }
 
@@ -42,7 +42,7 @@ fn numbers(operations: &[Operation]) -> Vec<i64> {
     operations.iter().map(number).collect()
 }
 
-/// A store that keeps nothing but the transactions, in their order, and answers when it likes.
+/// A store that keeps only the transactions, in their order, and answers after random delays.
 #[derive(Debug)]
 struct Log {
     store: EmbeddedStore,
@@ -56,11 +56,12 @@ impl Log {
         for _ in 0..waits {
             tokio::task::yield_now().await;
         }
-        let refused =
-            |operation: &Operation| property(operation, "Refused") == serde_json::Value::Bool(true);
-        if let Some(index) = transaction.operations.iter().position(refused) {
-            let refusal = StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "there");
-            return Err(refusal.at(index));
+        let rejected = |operation: &Operation| {
+            property(operation, "Rejected") == serde_json::Value::Bool(true)
+        };
+        if let Some(index) = transaction.operations.iter().position(rejected) {
+            let error = StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "there");
+            return Err(error.at(index));
         }
         let etags = vec![None; transaction.operations.len()];
         self.written.lock().unwrap().push(transaction);
@@ -101,27 +102,27 @@ fn logged(seed: u64) -> (Repo<Version>, Written) {
     (Tables::new(log).repo(), written)
 }
 
-/// What a write is given.
+/// The input and settings of a write.
 #[derive(Debug, Clone)]
 struct Given {
     seed: u64,
     entities: i32,
     spaces: u32,
     keys: u32,
-    /// How many bytes some entities have besides.
+    /// The extra bytes of some entities.
     rest: usize,
     parallelism: usize,
 }
 
 impl Given {
-    /// An input of which one entity in `one_of` is refused.
+    /// An input in which the store rejects one entity in `one_of`.
     fn input(&self, one_of: Option<u32>) -> Vec<Version> {
         let mut random = Rng::with_seed(self.seed);
         let mut version = |number| Version {
             space: random.u32(0..self.spaces),
             key: random.u32(0..self.keys),
             number,
-            refused: one_of.is_some_and(|one_of| random.u32(0..one_of) == 0),
+            rejected: one_of.is_some_and(|one_of| random.u32(0..one_of) == 0),
             rest: "x".repeat(if random.bool() { self.rest } else { 0 }),
         };
         (0..self.entities).map(&mut version).collect()
@@ -216,7 +217,7 @@ proptest! {
         prop_assert_eq!(report.written.entities, all.len() as u64);
         for failure in report.failures {
             let entity = failure.entity.unwrap();
-            prop_assert!(entity.refused, "{:?}", failure.error);
+            prop_assert!(entity.rejected, "{:?}", failure.error);
             all.push(entity.number.into());
         }
         if continues {

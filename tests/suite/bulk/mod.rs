@@ -86,12 +86,12 @@ fn named(key: u32, name: &str, version: u32) -> Named {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_versions_the_later_given_is_stored() {
+async fn of_two_versions_the_later_one_is_stored() {
     let repo = EverFaster::tables().repo::<Value>();
     repo.create_table().await.unwrap();
     let versions = |version| (0..100).map(move |key| value(key, version));
     let rounds = (1..=4).flat_map(versions);
-    // Side by side as well as a chunk apart.
+    // Next to each other, and a chunk apart.
     let pairs = (200..260).flat_map(|key| [value(key, 3), value(key, 4)]);
     let report = repo.upsert_many(rounds.chain(pairs)).await;
     assert_eq!(report.all().unwrap().entities, 520);
@@ -101,7 +101,7 @@ async fn of_two_versions_the_later_given_is_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_versions_written_one_by_one_the_later_given_is_stored() {
+async fn of_two_versions_written_one_by_one_the_later_one_is_stored() {
     let repo = EverFaster::tables().repo::<Named>();
     repo.create_table().await.unwrap();
     let versions =
@@ -112,13 +112,14 @@ async fn of_two_versions_written_one_by_one_the_later_given_is_stored() {
 }
 
 #[tokio::test]
-async fn a_write_that_continues_reports_each_refused_entity_and_writes_all_others() {
+async fn a_write_that_continues_reports_each_rejected_entity_and_writes_all_others() {
     let repo = Tables::in_memory().unwrap().repo::<Named>();
     repo.create_table().await.unwrap();
     repo.insert(&named(7, "taken", 0)).await.unwrap();
     let long = "x".repeat(40_000);
     let input = (0..500).map(|key| match key {
-        // The name of another, of the same input or stored; a key that is there; a value too long.
+        // The name of another entity, of the same input or stored; an existing key; a value that is
+        // too long.
         100 => named(key, "n99", 1),
         200 => named(key, "taken", 1),
         300 => named(key, &long, 1),
@@ -149,7 +150,7 @@ async fn a_write_that_continues_reports_each_refused_entity_and_writes_all_other
 }
 
 #[tokio::test]
-async fn a_write_that_stops_gives_back_what_it_has_not_written() {
+async fn a_write_that_stops_returns_what_it_has_not_written() {
     let repo = Tables::in_memory().unwrap().repo::<Value>();
     repo.create_table().await.unwrap();
     repo.insert(&value(250, 0)).await.unwrap();
@@ -166,7 +167,7 @@ async fn a_write_that_stops_gives_back_what_it_has_not_written() {
 #[tokio::test]
 async fn a_plan_shows_every_transaction_and_sends_nothing() {
     let tables = Tables::in_memory().unwrap();
-    // Not even the table is there.
+    // Not even the table exists.
     let values = tables.repo::<Value>();
     let plan = values.insert_many((0..250).map(|key| value(key, 1))).plan().unwrap();
     let operations: Vec<_> = plan
@@ -186,8 +187,8 @@ async fn a_plan_shows_every_transaction_and_sends_nothing() {
     let plan = named.upsert_many([a_named(1), a_named(2)]).plan().unwrap();
     assert_eq!(plan.class(), Some(QueryClass::Point));
     assert_eq!(plan.steps.len(), 4);
-    let refused = named.insert_many([a_named(100_000)]).plan();
-    assert!(matches!(refused, Err(Error::Key(_))), "{refused:?}");
+    let rejected = named.insert_many([a_named(100_000)]).plan();
+    assert!(matches!(rejected, Err(Error::Key(_))), "{rejected:?}");
 }
 
 fn a_named(key: u32) -> Named {
@@ -196,7 +197,7 @@ fn a_named(key: u32) -> Named {
 
 static ALIVE: AtomicI64 = AtomicI64::new(0);
 
-/// Counts those of its kind that are in memory.
+/// Counts the values of its kind in memory.
 #[derive(Debug)]
 struct Counted;
 
@@ -270,12 +271,12 @@ async fn however_many_there_are_few_are_in_memory() {
     let mut most = 0;
     let input = (0..entities).map(|key| {
         most = most.max(ALIVE.load(Ordering::Relaxed));
-        // More rows than are collected at a time, in partitions of which some fill up.
+        // More rows than are collected at a time, in partitions that partly fill up.
         Many { space: (key / 7 % 70) as u16, key, _counted: Counted::new() }
     });
     let written = nowhere().insert_many(input).parallelism(4).await.all().unwrap();
     assert_eq!(written.entities, u64::from(entities));
-    // Those that are collected, and chunks that wait and are under way, of 100 entities at most.
+    // The collected entities, and chunks of at most 100 entities that wait or are in flight.
     let bound = OPEN_OPERATIONS as i64 + 100 * (2 * 4 + 1);
     assert!(most <= bound, "{most} at a time, of {bound}");
     assert_eq!(ALIVE.load(Ordering::Relaxed), 0);

@@ -11,7 +11,7 @@ struct Sample {
     second: u32,
 }
 
-/// So many samples as they arrive: one of each device, then the next of each.
+/// Samples in the order of arrival: one of each device, then the next of each.
 fn interleaved(samples: u32, devices: u32) -> impl Iterator<Item = Sample> {
     (0..samples).map(move |sample| Sample { device: sample % devices, second: sample / devices })
 }
@@ -20,8 +20,8 @@ async fn requests(input: impl IntoIterator<Item = Sample, IntoIter: Send>) -> u6
     nowhere().insert_many(input).await.all().unwrap().requests
 }
 
-/// Those of the same samples one device after another, which fill each transaction but the last of
-/// a device.
+/// The same samples, one device after another: they fill each transaction except the last of a
+/// device.
 async fn fewest(samples: u32, devices: u32) -> u64 {
     let mut input: Vec<_> = interleaved(samples, devices).collect();
     input.sort_by_key(|sample| sample.device);
@@ -46,12 +46,13 @@ async fn interleaved_partitions_that_fill_their_transactions_together_need_no_mo
 async fn interleaved_partitions_share_what_is_collected() {
     for devices in [100, 500, 6_400] {
         let sent = requests(interleaved(20_000, devices)).await;
-        // The fullest of them has its share at least; at the end, each may have a rest.
+        // The fullest partition has at least its share; at the end, each may have a rest.
         let share = (OPEN_OPERATIONS as u32 / devices).min(100);
         let most = 20_000 / share + devices;
         assert!(sent <= u64::from(most), "{devices} partitions: {sent} requests, of {most}");
     }
-    // The one that is sent has mostly been collected while others went: twice the share.
+    // The partition that is sent was mostly collected while others were sent: it has twice the
+    // share.
     let sent = requests(interleaved(20_000, 500)).await;
     assert!(sent <= 1_100, "{sent} requests");
 }

@@ -52,7 +52,7 @@ impl Part for Month {
     }
 }
 
-/// Stands in keys alone, as its field does.
+/// Is stored only in keys, as its field is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, KeyPart)]
 struct Period(Month);
 
@@ -139,7 +139,7 @@ struct Campaign {
 }
 
 #[tokio::test]
-async fn a_newtype_of_any_text_is_given_as_text() {
+async fn a_newtype_of_any_text_is_passed_as_text() {
     let campaign = Campaign { slogan: Slogan("go".into()), motto: Motto("on".into()) };
     assert_eq!(exact(Campaign::partition("go").row().motto("on")), "on");
     assert_eq!(read_back(&campaign, Campaign::partition("go")).await, campaign);

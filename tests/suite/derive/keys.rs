@@ -1,4 +1,4 @@
-//! Encoders, sparse rows, and what of a key depends on what.
+//! Encoders, sparse rows, and which keys determine which.
 
 use super::{exact, keys, repo, row_keys};
 use futures_util::TryStreamExt as _;
@@ -78,7 +78,7 @@ fn every_encoder_builds_the_key_it_stores() {
 }
 
 #[test]
-fn ranges_are_given_in_the_order_of_values() {
+fn ranges_follow_the_order_of_values() {
     let partition = Encoders::partition(5);
     let (range, _) = keys(partition.padded().number(42).small_up_in(-2..=10));
     for (small, inside) in [(-3_i8, false), (-2, true), (0, true), (10, true), (11, false)] {
@@ -340,7 +340,7 @@ struct Sharded {
     id: u32,
 }
 
-/// Of what is not `Clone`, in either part of the PartitionKey.
+/// Components that are not `Clone`, in either part of the PartitionKey.
 #[derive(Debug, PartialEq, TableEntity)]
 #[table(name = "sharded", partition = "{lap}__{share}", row = "x")]
 #[component(share = shard(height, 4))]
@@ -411,7 +411,7 @@ struct Tick {
     clock: Time,
 }
 
-/// Bounds between two ticks of 100 ns, of which the key text holds only the tick.
+/// Bounds between two ticks of 100 ns. The key text holds only the tick.
 #[tokio::test]
 async fn ranges_of_instants_are_exact_to_the_nanosecond() {
     let repo = Tables::in_memory().unwrap().repo::<Tick>();

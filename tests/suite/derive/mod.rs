@@ -1,4 +1,4 @@
-//! What the derives generate: stored keys, properties, queries and what they cost.
+//! The output of the derives: stored keys, properties, queries and their cost.
 
 mod key_part;
 mod keys;
@@ -34,7 +34,7 @@ fn properties<E: TableEntity>(entity: &E) -> serde_json::Map<String, serde_json:
     members
 }
 
-/// The keys of a query, and the class it says it has.
+/// The keys of a query, and its class.
 fn keys<Q: Query>(query: Q) -> (KeyRange, QueryClass) {
     (query.into_keys().unwrap(), Q::Class::CLASS)
 }

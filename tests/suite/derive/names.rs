@@ -1,4 +1,4 @@
-//! Generated code meets no name of the user's.
+//! Generated code collides with no name of the user's.
 
 use super::{exact, read_back, row_keys};
 use std::fmt::Debug;
@@ -64,7 +64,7 @@ struct Group {
     name: String,
 }
 
-// Names of the prelude and of the runtime that the user has for other things.
+// Names of the prelude and of the runtime that the user uses for other things.
 #[allow(dead_code, non_camel_case_types)]
 mod shadows {
     pub struct Option;
@@ -144,7 +144,7 @@ async fn fields_and_rows_can_have_any_name() {
     assert_eq!(read_back(&plain, part).await, plain);
 }
 
-/// Two generations of one entity, as an app that migrates its rows has them.
+/// Two versions of one entity, as in an app that migrates its rows.
 #[allow(dead_code)]
 mod generations {
     use super::*;

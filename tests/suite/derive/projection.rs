@@ -56,7 +56,7 @@ async fn a_stored_property_is_preferred_to_the_key() {
     let stored = repo.list(&boston).project::<Place>().one().await.unwrap();
     assert_eq!(stored, Place { bib: 8, minutes: 170, race: "boston".into() });
 
-    // A row that should store it, but does not, is not read as if it were another.
+    // A row that should store the field, but does not, is an error.
     rows.insert(&DynamicEntity::new("Boston", "BIB:00009").with("Bib", 9_i64)).await.unwrap();
     let ninth = repo.get(boston.by_bib().bib(9)).project::<Place>().await;
     let Err(Error::Property(error)) = ninth else { panic!("{ninth:?}") };
@@ -162,7 +162,7 @@ struct Due {
 }
 
 fn never() -> Option<time::Date> {
-    panic!("the key tells it")
+    panic!("the key holds it")
 }
 
 #[tokio::test]
@@ -178,6 +178,6 @@ async fn each_row_reads_a_field_as_its_own_key_writes_it() {
     assert_eq!(ranked, Ranked { owner, id: id.clone(), rank: 9, kind: Kind::Slow });
     let soon = repo.list(jobs.by_due().due(due)).project::<Due>().one().await.unwrap();
     assert_eq!(soon, Due { id, rank: 9, at, due: Some(due) });
-    // Full rows store what the others' keys tell.
+    // Full rows store what the other rows hold in their keys.
     assert_eq!(repo.list(jobs.by_id()).project::<Ranked>().one().await.unwrap(), ranked);
 }

@@ -402,9 +402,9 @@ async fn a_longer_key_of_another_program_is_no_second_entity() {
     orders.insert(&Order { shop: "A".into(), number: 42 }).await.unwrap();
     let rows = tables.table(orders.table().clone());
     rows.insert(&DynamicEntity::new("A", "ORD|0000000042|LINE|01")).await.unwrap();
-    let refused = orders.list(Order::partition("A")).collect().await.unwrap_err();
+    let rejected = orders.list(Order::partition("A")).collect().await.unwrap_err();
     assert_eq!(
-        refused.to_string(),
+        rejected.to_string(),
         "key of `Order` in row \"A\" / \"ORD|0000000042|LINE|01\" cannot be read: \
          \"ORD|0000000042|LINE|01\" is not text that the template writes here; another template \
          or program wrote the row"

@@ -1,4 +1,4 @@
-//! Rows whose properties do not make their keys.
+//! Rows whose properties make another key.
 
 use super::{Order, order, orders};
 use table_orm::entity::KeyMismatch;
@@ -45,9 +45,9 @@ async fn set(rows: &Table, row_key: &str, property: &str, value: i32) {
 }
 
 #[track_caller]
-fn misplaced<T: std::fmt::Debug>(result: Result<T, Error>) -> KeyMismatch {
+fn key_mismatch<T: std::fmt::Debug>(result: Result<T, Error>) -> KeyMismatch {
     match result {
-        Err(Error::KeyMismatch(misplaced)) => *misplaced,
+        Err(Error::KeyMismatch(mismatch)) => *mismatch,
         other => panic!("{other:?}"),
     }
 }
@@ -60,9 +60,9 @@ async fn a_row_whose_properties_make_another_key_is_read_as_they_say_and_not_loa
     let key = shop.row().n(2);
     assert_eq!(orders.get(&key).await.unwrap().unwrap().n, 3);
     assert_eq!(orders.list(&shop).one().await.unwrap().n, 3);
-    for refused in [orders.load(&key).await, orders.load(&shop).await] {
-        let text = refused.as_ref().unwrap_err().to_string();
-        let mismatch = misplaced(refused);
+    for rejected in [orders.load(&key).await, orders.load(&shop).await] {
+        let text = rejected.as_ref().unwrap_err().to_string();
+        let mismatch = key_mismatch(rejected);
         assert_eq!((mismatch.entity, mismatch.index_row), ("Order", None));
         assert_eq!((&*mismatch.partition_key, &*mismatch.row_key), ("A", "ORD|0000000002"));
         assert_eq!(mismatch.made_partition_key, "A");
@@ -85,17 +85,17 @@ async fn a_row_whose_properties_make_another_key_is_read_as_they_say_and_not_loa
 async fn a_number_that_was_not_padded_is_another_key() {
     let (orders, rows) = orders().await;
     rows.insert(&order("ORD|3", 3)).await.unwrap();
-    let refused = misplaced(orders.load(Order::partition("A")).await);
-    assert_eq!(refused.row_key, "ORD|3");
-    assert_eq!(refused.made_row_key.as_deref(), Some("ORD|0000000003"));
+    let rejected = key_mismatch(orders.load(Order::partition("A")).await);
+    assert_eq!(rejected.row_key, "ORD|3");
+    assert_eq!(rejected.made_row_key.as_deref(), Some("ORD|0000000003"));
 }
 
 #[tokio::test]
 async fn a_row_whose_properties_make_no_key_is_named_by_its_own() {
     let (orders, rows) = orders().await;
     rows.insert(&order("ORD|12345678901", 12_345_678_901)).await.unwrap();
-    let refused = orders.load(Order::partition("A")).await;
-    let Err(Error::Property(error)) = refused else { panic!("{refused:?}") };
+    let rejected = orders.load(Order::partition("A")).await;
+    let Err(Error::Property(error)) = rejected else { panic!("{rejected:?}") };
     assert_eq!((error.property.as_str(), error.row_key.as_str()), ("n", "ORD|12345678901"));
     assert!(error.to_string().contains("needs more than the 10 digits"), "{error}");
 }
@@ -106,8 +106,8 @@ async fn a_row_of_another_partition_than_its_properties_make_is_not_loaded() {
     let mut copy = rows.get("R", "BIB|00002").await.unwrap().unwrap();
     copy.partition_key = "S".into();
     rows.insert(&copy).await.unwrap();
-    let refused = misplaced(runners.load(Runner::partition("S").by_bib().bib(2)).await);
-    assert_eq!((&*refused.partition_key, &*refused.made_partition_key), ("S", "R"));
+    let rejected = key_mismatch(runners.load(Runner::partition("S").by_bib().bib(2)).await);
+    assert_eq!((&*rejected.partition_key, &*rejected.made_partition_key), ("S", "R"));
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn what_reads_before_it_writes_refuses_such_a_row_and_writes_nothing() {
     let mut calls = 0;
     let patch = || RunnerPatch::default().name("x");
     let etag = rows.get("R", "BIB|00002").await.unwrap().unwrap().etag.unwrap();
-    let refused = [
+    let rejected = [
         runners.update(&key, |_| calls += 1).await.map(drop),
         runners.try_update(&key, |_| Ok::<_, Error>(())).await.map(drop),
         runners.merge(&key, patch()).await.map(drop),
@@ -132,10 +132,10 @@ async fn what_reads_before_it_writes_refuses_such_a_row_and_writes_nothing() {
         runners.force_delete(&runner(2)).await.map(drop),
         runners.upsert_many([runner(2)]).await.all().map(drop),
     ];
-    for refused in refused {
-        let refused = misplaced(refused);
-        assert_eq!(refused.row_key, "BIB|00002");
-        assert_eq!(refused.made_row_key.as_deref(), Some("BIB|00003"));
+    for rejected in rejected {
+        let rejected = key_mismatch(rejected);
+        assert_eq!(rejected.row_key, "BIB|00002");
+        assert_eq!(rejected.made_row_key.as_deref(), Some("BIB|00003"));
     }
     assert_eq!(calls, 0);
     assert_eq!(rows.list("R", ..).collect().await.unwrap(), before);
@@ -146,10 +146,10 @@ async fn a_load_through_an_index_row_checks_the_canonical_row() {
     let (runners, rows) = runners().await;
     set(&rows, "BIB|00002", "Bib", 3).await;
     let race = Runner::partition("R");
-    let refused = misplaced(runners.load(race.by_age().age(30).bib(2)).await);
-    assert_eq!((refused.index_row, &*refused.row_key), (None, "BIB|00002"));
-    // Of the list that it stands in, too.
-    misplaced(runners.load(race.by_age()).await);
+    let rejected = key_mismatch(runners.load(race.by_age().age(30).bib(2)).await);
+    assert_eq!((rejected.index_row, &*rejected.row_key), (None, "BIB|00002"));
+    // A load of the rows around it fails too.
+    key_mismatch(runners.load(race.by_age()).await);
 }
 
 #[tokio::test]
@@ -158,17 +158,17 @@ async fn a_load_through_an_index_row_of_another_key_is_refused_and_repair_mends_
     set(&rows, "AGE|030|00002", "Bib", 3).await;
     let race = Runner::partition("R");
     let key = race.by_age().age(30).bib(2);
-    let refused = misplaced(runners.load(&key).await);
-    assert_eq!((refused.index_row, &*refused.row_key), (Some("by_age"), "AGE|030|00002"));
-    assert_eq!(refused.made_row_key.as_deref(), Some("AGE|030|00003"));
-    assert!(refused.to_string().ends_with("run `verify`, then `repair` what it finds"));
-    // A copy that its properties make no row for.
+    let rejected = key_mismatch(runners.load(&key).await);
+    assert_eq!((rejected.index_row, &*rejected.row_key), (Some("by_age"), "AGE|030|00002"));
+    assert_eq!(rejected.made_row_key.as_deref(), Some("AGE|030|00003"));
+    assert!(rejected.to_string().ends_with("run `verify`, then `repair` what it finds"));
+    // A copy whose properties make no such row.
     let mut copy = rows.get("R", "CLUB|Harriers|00002").await.unwrap().unwrap();
     copy.properties.remove("Club");
     rows.replace(&copy).await.unwrap();
-    let refused = misplaced(runners.load(race.by_club().club("Harriers").bib(2)).await);
-    assert_eq!(refused.made_row_key, None);
-    assert!(refused.to_string().contains("make no such row"), "{refused}");
+    let rejected = key_mismatch(runners.load(race.by_club().club("Harriers").bib(2)).await);
+    assert_eq!(rejected.made_row_key, None);
+    assert!(rejected.to_string().contains("make no such row"), "{rejected}");
 
     let findings = runners.verify(&race).await.unwrap().findings;
     assert_eq!(runners.repair(findings).await.repaired.len(), 2);
@@ -176,7 +176,7 @@ async fn a_load_through_an_index_row_of_another_key_is_refused_and_repair_mends_
 }
 
 #[tokio::test]
-async fn a_load_through_a_copy_that_is_stale_elsewhere_gives_what_the_canonical_row_says() {
+async fn a_load_through_a_copy_that_is_stale_elsewhere_returns_what_the_canonical_row_says() {
     let (runners, rows) = runners().await;
     let stale = DynamicEntity::new("R", "AGE|030|00002").with("Name", "stale");
     rows.merge(&stale).await.unwrap();
@@ -195,7 +195,7 @@ async fn a_partition_with_rows_under_other_keys_is_deleted() {
     ] {
         rows.insert(&order(row_key, n)).await.unwrap();
     }
-    // Of another type.
+    // A row of another type.
     rows.insert(&DynamicEntity::new("A", "NOTE|1")).await.unwrap();
     let deleted = orders.delete_partition(Order::partition("A")).await.unwrap();
     assert_eq!((deleted.entities, deleted.rows), (4, 4));
@@ -205,9 +205,9 @@ async fn a_partition_with_rows_under_other_keys_is_deleted() {
 #[tokio::test]
 async fn a_deleted_partition_leaves_only_rows_that_no_property_refers_to() {
     let (runners, rows) = runners().await;
-    // Beside entity 3, whose index rows it tells of; its own are orphans.
+    // Beside entity 3: its properties make the index rows of that entity, and its own are orphans.
     set(&rows, "BIB|00002", "Bib", 3).await;
-    // Of another partition's key: it tells of no row here.
+    // Its properties make the key of another partition, so it has no index rows here.
     let foreign = DynamicEntity::new("R", "BIB|00001").with("Race", "elsewhere");
     rows.merge(&foreign).await.unwrap();
     let race = Runner::partition("R");
@@ -223,7 +223,7 @@ async fn a_deleted_partition_leaves_only_rows_that_no_property_refers_to() {
 async fn a_row_that_cannot_be_read_is_not_deleted_with_its_partition() {
     let (orders, rows) = orders().await;
     rows.insert(&DynamicEntity::new("A", "ORD|bogus")).await.unwrap();
-    let refused = orders.delete_partition(Order::partition("A")).await;
-    assert!(matches!(&refused, Err(Error::Property(error)) if error.row_key == "ORD|bogus"));
+    let rejected = orders.delete_partition(Order::partition("A")).await;
+    assert!(matches!(&rejected, Err(Error::Property(error)) if error.row_key == "ORD|bogus"));
     assert_eq!(keys(&rows, "A").await, ["ORD|bogus"]);
 }

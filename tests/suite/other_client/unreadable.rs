@@ -1,4 +1,4 @@
-//! Rows that their type cannot be read from.
+//! Rows that cannot be read as their type.
 
 use super::{Order, order, orders_in};
 use futures_util::TryStreamExt as _;
@@ -42,7 +42,7 @@ impl Skipped {
         move |error| skipped.lock().unwrap().push(error.clone())
     }
 
-    /// What was skipped since it was asked last, in key order.
+    /// The rows skipped since the last call, in key order.
     fn keys(&self) -> Vec<String> {
         let mut keys: Vec<_> =
             self.0.lock().unwrap().drain(..).map(|error| error.row_key).collect();
@@ -55,7 +55,7 @@ fn row_key(n: u64) -> String {
     format!("ORD|{n:010}")
 }
 
-/// A hundred orders, of which every tenth cannot be read, the first one too.
+/// A hundred orders. Every tenth cannot be read, and neither can the first.
 async fn mixed() -> (Repo<Order>, Table, Vec<String>) {
     mixed_in(&Tables::in_memory().unwrap()).await
 }
@@ -95,7 +95,7 @@ async fn a_list_skips_unreadable_rows_and_reports_them() {
     assert_eq!((streamed, skipped.keys()), (read, bad.clone()));
     let texts = list().project::<TextOnly>().collect().await.unwrap();
     assert_eq!((texts.len(), skipped.keys()), (90, bad.clone()));
-    // Only those that the filter lets through.
+    // Only the rows that match the filter.
     let few = list().filter(|order| order.n.lt(15)).collect().await.unwrap();
     assert_eq!((few.len(), skipped.keys()), (13, bad[..2].to_vec()));
     let many = orders.list_many([&shop, &shop]).skip_unreadable(skipped.on_skip());

@@ -1,9 +1,9 @@
-//! The file store is killed at random moments: what it has acknowledged is there whole, and nothing
-//! is there in part.
+//! The file store is killed at random moments: every acknowledged transaction is stored whole, and
+//! no transaction is stored in part.
 //!
 //! A child process writes with several writers, and writes a line for each acknowledged transaction to
-//! a pipe. A killed process keeps what it has handed to the system, so this is about the order of
-//! writes and about opening again after a crash, not about disks that lose power.
+//! a pipe. What a killed process has handed to the system is kept, so this tests the order of writes
+//! and opening after a crash, not disks that lose power.
 
 #![cfg(all(unix, not(miri)))]
 
@@ -20,7 +20,7 @@ use table_orm::store::{Action, Batch, IfMatch, Operation, Store};
 use table_orm::{TableName, Tables};
 use tokio::runtime::Runtime;
 
-/// How many crashes one file lives through.
+/// How many crashes one file survives.
 const ROUNDS_A_FILE: u64 = 25;
 const WRITERS: u64 = 3;
 /// Row keys of each writer.
@@ -96,7 +96,7 @@ async fn write_for_ever(store: EmbeddedStore, seed: u64, round: u64, writer: u64
     }
 }
 
-/// Part of the test below, in which it is a process of its own.
+/// Part of the test below, which runs it in another process.
 #[test]
 fn child_process_writes_until_it_is_killed() {
     let Ok(arguments) = std::env::var(CHILD) else { return };
@@ -113,7 +113,7 @@ fn child_process_writes_until_it_is_killed() {
     });
 }
 
-/// Lets a child write, and kills it. Returns how many transactions of each writer it has
+/// Lets a child write, and kills it. Returns how many transactions of each writer were
 /// acknowledged.
 fn crash(path: &Path, seed: u64, round: u64) -> [u64; WRITERS as usize] {
     let mut acknowledged = [0; WRITERS as usize];
@@ -132,11 +132,11 @@ fn crash(path: &Path, seed: u64, round: u64) -> [u64; WRITERS as usize] {
         let wanted = draw((seed, round, "transactions"), 1..40) as usize;
         assert_eq!(done.by_ref().take(wanted).count(), wanted);
     }
-    // The moment is random, for this is about all of them.
+    // The moment is random, because every moment must be safe.
     std::thread::sleep(Duration::from_micros(draw((seed, round, "moment"), 0..15_000)));
     child.kill().unwrap();
     child.wait().unwrap();
-    // What it said before it died.
+    // Its output before it died.
     done.for_each(drop);
     acknowledged
 }
@@ -174,7 +174,7 @@ fn acknowledged_transactions_survive_a_kill_whole_and_no_other_is_there_in_part(
         for (writer, acknowledged) in (0..).zip(acknowledged) {
             let step = Step { seed, round, writer, number: 0 };
             let found = runtime.block_on(stored(&store, step.partition_key()));
-            // A writer has one transaction under way at most, which may have been committed.
+            // A writer has at most one transaction in flight, which may have been committed.
             let possible = [acknowledged, acknowledged + 1];
             let is_after = |steps: &u64| rows_after(seed, round, writer, *steps) == found;
             assert!(

@@ -37,7 +37,7 @@ impl Shared {
     }
 }
 
-/// Runs in worker processes only: copies pages, or stops in one once another is copied.
+/// Runs only in worker processes: copies pages, or stops in one once another is copied.
 #[tokio::test]
 async fn worker_copies_pages() {
     let Some(task) = worker::task() else { return };
@@ -54,7 +54,7 @@ async fn worker_copies_pages() {
                     worker::ready();
                     std::future::pending::<()>().await;
                 }
-                // So long that the other workers find some left.
+                // Long enough that the other workers find pages left.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 copy.insert_or_replace_many(page.rows).await.all()?;
                 copied.store(true, Ordering::SeqCst);

@@ -30,7 +30,7 @@ async fn count(rows: &Table) -> usize {
     rows.list("jobs", ..).collect().await.unwrap().len()
 }
 
-/// Runs in worker processes only: does jobs, or takes one that it never does.
+/// Runs only in worker processes: does jobs, or takes one and never does it.
 #[tokio::test]
 async fn worker_does_jobs() {
     let Some(task) = worker::task() else { return };
@@ -44,7 +44,7 @@ async fn worker_does_jobs() {
             }
             let row = DynamicEntity::new("jobs", &*message.text);
             rows.insert_or_replace(&row).await.unwrap();
-            // Where the time-out has passed, whoever received it since removes it.
+            // After the time-out, another worker that received the job removes it.
             let _ = queues.remove(QUEUE, &message.receipt).await;
         }
     }

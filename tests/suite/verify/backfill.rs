@@ -10,7 +10,7 @@ use table_orm::store::Middleware;
 use table_orm::store::{Batch, ErrorCode, Store, StoreError};
 use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
 
-/// Entities of which only the canonical rows are there.
+/// Entities with only their canonical rows.
 async fn bare(runners: &[Runner]) -> Subject {
     let subject = Subject::with(runners).await;
     for ((race, row_key), _) in subject.stored().await {
@@ -71,8 +71,8 @@ async fn it_goes_on_where_it_stopped() {
     let rest = subject.repo.backfill_table(permit()).resume(token).await.all().unwrap();
     assert_eq!((rest.entities, rest.rows), (10, 0));
     let foreign = pages[0].token.clone().unwrap();
-    let refused = subject.repo.backfill(Runner::partition("A")).resume(foreign).await;
-    assert!(matches!(refused.all(), Err(Error::Token(_))));
+    let rejected = subject.repo.backfill(Runner::partition("A")).resume(foreign).await;
+    assert!(matches!(rejected.all(), Err(Error::Token(_))));
 }
 
 #[tokio::test]

@@ -14,20 +14,20 @@ pub struct SmallPages(pub u16);
 
 impl Layer for SmallPages {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Around { store, rows: self.0, meanwhile: Meanwhile::default() }))
+        Ok(Arc::new(Around { store, rows: self.0, between: WriteBetween::default() }))
     }
 }
 
-/// Somebody writes right before the next write arrives.
+/// A write by another client, right before the next write arrives.
 #[derive(Clone, Default)]
-pub struct Meanwhile(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+pub struct WriteBetween(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
-impl Meanwhile {
-    pub fn happens(&self, write: impl Future<Output = ()> + Send + 'static) {
+impl WriteBetween {
+    pub fn set(&self, write: impl Future<Output = ()> + Send + 'static) {
         *self.0.lock().unwrap() = Some(Box::pin(write));
     }
 
-    async fn happen(&self) {
+    async fn run(&self) {
         let write = self.0.lock().unwrap().take();
         if let Some(write) = write {
             write.await;
@@ -35,15 +35,15 @@ impl Meanwhile {
     }
 }
 
-impl std::fmt::Debug for Meanwhile {
+impl std::fmt::Debug for WriteBetween {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Meanwhile")
+        f.write_str("WriteBetween")
     }
 }
 
-impl Layer for Meanwhile {
+impl Layer for WriteBetween {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
-        Ok(Arc::new(Around { store, rows: 1000, meanwhile: self }))
+        Ok(Arc::new(Around { store, rows: 1000, between: self }))
     }
 }
 
@@ -51,7 +51,7 @@ impl Layer for Meanwhile {
 struct Around {
     store: Arc<dyn Store>,
     rows: u16,
-    meanwhile: Meanwhile,
+    between: WriteBetween,
 }
 
 impl Middleware for Around {
@@ -72,7 +72,7 @@ impl Middleware for Around {
         partition_key: &str,
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError> {
-        self.meanwhile.happen().await;
+        self.between.run().await;
         self.store.write(table, partition_key, operation).await
     }
 
@@ -81,7 +81,7 @@ impl Middleware for Around {
         table: &TableName,
         transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        self.meanwhile.happen().await;
+        self.between.run().await;
         self.store.commit(table, transaction).await
     }
 }

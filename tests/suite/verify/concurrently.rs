@@ -1,25 +1,25 @@
-//! A write that comes between the look of `repair` and what it sends.
+//! A write that comes between the reads of `repair` and its transaction.
 
-use super::between::Meanwhile;
+use super::between::WriteBetween;
 use super::{Runner, Subject, runner};
 use table_orm::repo::{Finding, SkipReason};
 use table_orm::{DynamicEntity, Repo, TableEntity, Tables};
 
-/// A subject, and the same entities through a store where something happens meanwhile.
-async fn subject() -> (Subject, Repo<Runner>, Meanwhile) {
+/// A subject, and the same entities through a store in which another write comes between requests.
+async fn subject() -> (Subject, Repo<Runner>, WriteBetween) {
     let subject = Subject::with(&[runner("A", 1, 30)]).await;
-    let meanwhile = Meanwhile::default();
-    let delayed = subject.tables.clone().layer(meanwhile.clone()).unwrap().repo();
-    (subject, delayed, meanwhile)
+    let between = WriteBetween::default();
+    let delayed = subject.tables.clone().layer(between.clone()).unwrap().repo();
+    (subject, delayed, between)
 }
 
 #[tokio::test]
 async fn a_save_that_comes_between_wins_and_no_old_row_is_written() {
-    let (subject, delayed, meanwhile) = subject().await;
+    let (subject, delayed, between) = subject().await;
     subject.lose("A", "AGE:030__00001").await;
     let findings = subject.findings().await;
     let repo = subject.repo.clone();
-    meanwhile.happens(async move {
+    between.set(async move {
         let race = Runner::partition("A");
         let mut runner = repo.load(race.by_bib().bib(1)).await.unwrap().one().unwrap();
         runner.age = 31;
@@ -34,10 +34,10 @@ async fn a_save_that_comes_between_wins_and_no_old_row_is_written() {
 
 #[tokio::test]
 async fn a_backfill_writes_what_a_save_that_comes_between_has_made_of_the_entity() {
-    let (subject, delayed, meanwhile) = subject().await;
+    let (subject, delayed, between) = subject().await;
     subject.lose("A", "AGE:030__00001").await;
     let repo = subject.repo.clone();
-    meanwhile.happens(async move {
+    between.set(async move {
         let race = Runner::partition("A");
         let mut runner = repo.load(race.by_bib().bib(1)).await.unwrap().one().unwrap();
         runner.name = "Ann".to_owned();
@@ -49,14 +49,14 @@ async fn a_backfill_writes_what_a_save_that_comes_between_has_made_of_the_entity
 }
 
 #[tokio::test]
-async fn an_orphan_that_is_written_meanwhile_is_kept() {
+async fn an_orphan_that_is_written_in_between_is_kept() {
     for (from, to) in [("AGE:030__00001", "AGE:031__00001"), ("NAME:Runner 1__00001", "SEN:00001")]
     {
-        let (subject, delayed, meanwhile) = subject().await;
+        let (subject, delayed, between) = subject().await;
         subject.copy("A", from, to).await;
         let findings = subject.findings().await;
         let rows = subject.rows.clone();
-        meanwhile.happens(async move {
+        between.set(async move {
             rows.merge(&DynamicEntity::new("A", to).with("Name", "Ann")).await.unwrap();
         });
         let report = delayed.repair(findings).await;
@@ -66,8 +66,8 @@ async fn an_orphan_that_is_written_meanwhile_is_kept() {
 }
 
 #[tokio::test]
-async fn orphans_that_go_meanwhile_do_not_hold_up_the_others() {
-    let (subject, delayed, meanwhile) = subject().await;
+async fn orphans_that_are_deleted_in_between_do_not_stop_the_others() {
+    let (subject, delayed, between) = subject().await;
     let orphans: Vec<_> = (50..80).map(|age| format!("AGE:{age:03}__00001")).collect();
     for orphan in &orphans {
         subject.copy("A", "AGE:030__00001", orphan).await;
@@ -75,7 +75,7 @@ async fn orphans_that_go_meanwhile_do_not_hold_up_the_others() {
     let findings = subject.findings().await;
     assert_eq!(findings.len(), 30);
     let (rows, gone) = (subject.rows.clone(), orphans[7].clone());
-    meanwhile.happens(async move {
+    between.set(async move {
         rows.delete(&DynamicEntity::new("A", gone)).await.unwrap();
     });
     let report = delayed.repair(findings).await;
@@ -96,7 +96,7 @@ struct Shirt {
 }
 
 #[tokio::test]
-async fn a_row_that_another_entity_takes_meanwhile_is_left_to_it() {
+async fn a_row_that_another_entity_takes_in_between_is_left_to_it() {
     let tables = Tables::in_memory().unwrap();
     let shirts = tables.repo::<Shirt>();
     shirts.create_table().await.unwrap();
@@ -113,10 +113,10 @@ async fn a_row_that_another_entity_takes_meanwhile_is_left_to_it() {
     let wrong: Vec<_> = findings.into_iter().filter(of_first).collect();
     assert_eq!(wrong.len(), 1);
 
-    let meanwhile = Meanwhile::default();
-    let delayed = tables.clone().layer(meanwhile.clone()).unwrap().repo::<Shirt>();
+    let between = WriteBetween::default();
+    let delayed = tables.clone().layer(between.clone()).unwrap().repo::<Shirt>();
     let (other, taken) = (rows.clone(), row("SIZE:M", 2));
-    meanwhile.happens(async move { drop(other.replace(&taken).await.unwrap()) });
+    between.set(async move { drop(other.replace(&taken).await.unwrap()) });
     let report = delayed.repair(wrong).await;
     assert_eq!(report.skipped[0].reason, SkipReason::Taken, "{report:?}");
     let kept = rows.get("A", "SIZE:M").await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What `verify` finds, and what it leaves alone.
+//! What `verify` finds, and what it ignores.
 
 use super::{Runner, Subject, described, kind, permit, runner};
 use table_orm::query::QueryClass;
@@ -6,7 +6,7 @@ use table_orm::repo::{Finding, Problem, SkipReason};
 use table_orm::{DynamicEntity, TableEntity, Tables};
 
 #[tokio::test]
-async fn an_empty_table_and_rows_in_step_give_no_finding() {
+async fn an_empty_table_and_rows_in_step_have_no_finding() {
     let subject = Subject::new().await;
     let report = subject.repo.verify_table(permit()).await.unwrap();
     assert_eq!((report.entities, report.rows, report.findings.len()), (0, 0, 0));
@@ -66,7 +66,7 @@ async fn a_finding_names_entity_row_keys_and_version_and_survives_json() {
 }
 
 #[tokio::test]
-async fn one_partition_is_read_alone_and_a_stream_gives_the_same() {
+async fn one_partition_is_read_by_itself_and_a_stream_returns_the_same() {
     let subject = Subject::with(&[runner("A", 1, 30), runner("B", 1, 30)]).await;
     subject.lose("A", "AGE:030__00001").await;
     subject.lose("B", "AGE:030__00001").await;

@@ -66,8 +66,8 @@ async fn guards_are_found_and_mended_as_index_rows_are() {
     let free = Member { email: Some("old@example.org".to_owned()), ..member(4) };
     members.insert(&free).await.unwrap();
     let taken = Member { email: Some("1@example.org".to_owned()), ..member(5) };
-    let refused = members.insert(&taken).await;
-    assert!(matches!(refused, Err(Error::UniqueViolation { .. })), "{refused:?}");
+    let rejected = members.insert(&taken).await;
+    assert!(matches!(rejected, Err(Error::UniqueViolation { .. })), "{rejected:?}");
 }
 
 #[tokio::test]

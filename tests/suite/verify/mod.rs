@@ -1,4 +1,4 @@
-//! Rows out of step: found, mended, and nothing else touched.
+//! Rows out of step: they are found and repaired, and nothing else is changed.
 
 // Two rows may include the same field; clippy takes the repeated word for a repeated attribute
 // (rust-clippy issue 13238).
@@ -122,7 +122,7 @@ impl Subject {
         self.findings().await.iter().map(described).collect()
     }
 
-    /// Everything stored, as text, for NaN does not equal itself.
+    /// Everything stored, as text, because NaN does not equal itself.
     pub async fn stored(&self) -> BTreeMap<(String, String), String> {
         stored(&self.tables, self.repo.table()).await
     }
@@ -153,7 +153,7 @@ pub fn kind(problem: &Problem) -> &'static str {
         Problem::WrongProjection { .. } => "wrong projection",
         Problem::Unreadable { .. } => "unreadable",
         Problem::Unwritable { .. } => "unwritable",
-        Problem::KeyMismatch { .. } => "misplaced",
+        Problem::KeyMismatch { .. } => "key mismatch",
         _ => "other",
     }
 }

@@ -1,4 +1,4 @@
-//! Any damage is found, mended, and nothing else touched.
+//! Any damage is found and repaired, and nothing else is changed.
 
 use super::between::SmallPages;
 use super::{Subject, kind, runner};
@@ -14,7 +14,7 @@ enum Damage {
     Alter,
     Add,
     Remove,
-    /// A copy of it under a key of a runner that is not there.
+    /// A copy of it under the key of a runner that does not exist.
     Copy(u32),
 }
 
@@ -30,7 +30,7 @@ fn damage() -> impl Strategy<Value = Damage> {
 
 type Found = BTreeMap<(String, String), &'static str>;
 
-/// Damages index rows, and says what is to be found.
+/// Damages index rows. Returns the expected findings.
 async fn inflict(subject: &Subject, damages: Vec<(Index, Damage)>) -> Found {
     let stored = subject.rows.scan(super::permit()).collect().await.unwrap();
     let index_rows: Vec<_> =

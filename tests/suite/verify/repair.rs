@@ -1,4 +1,4 @@
-//! What `repair` mends, and what it leaves as it is.
+//! What `repair` corrects, and what it does not change.
 
 use super::{Runner, Subject, described, runner};
 use table_orm::plan::Step;
@@ -25,7 +25,7 @@ async fn damaged() -> Subject {
 #[tokio::test]
 async fn every_damage_is_mended_and_nothing_else_is_touched() {
     let subject = damaged().await;
-    // Known to a later version of the app only: not ours to remove.
+    // Only a later version of the app knows it, so `repair` must not remove it.
     subject.set("B", "BIB:00002", "Shoes", 45).await;
     let mut expected = Subject::with(&runners()).await.stored().await;
     let own = ("B".to_owned(), "BIB:00002".to_owned());
@@ -107,7 +107,7 @@ async fn an_orphan_that_an_entity_refers_to_now_is_kept() {
         problem: Problem::Orphan,
     };
     let before = subject.stored().await;
-    // A full copy tells its canonical row, a partial one takes a look at all of them.
+    // A full copy names its canonical row. For a partial copy, all canonical rows are read.
     let false_findings = vec![
         orphan("by_age", "AGE:030__00001"),
         orphan("by_name", "NAME:Runner 1__00001"),
@@ -202,7 +202,7 @@ async fn two_entities_that_claim_one_row_never_take_it_from_each_other() {
 }
 
 #[tokio::test]
-async fn a_failing_store_leaves_a_remainder_that_can_be_given_again() {
+async fn a_failing_store_leaves_a_remainder_that_can_be_passed_again() {
     let subject = damaged().await;
     let findings = subject.findings().await;
     let nowhere = subject.tables.repo_in::<Runner>(TableName::new("nowhere").unwrap());

@@ -6,7 +6,7 @@ use table_orm::model::Edm;
 use table_orm::repo::{Problem, SkipReason, Table};
 use table_orm::{Repo, TableEntity, Tables};
 
-/// As it was first.
+/// The first version.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "members", partition = "{club}")]
 #[row(by_id, key = "ID:{id:05}")]
@@ -18,7 +18,7 @@ struct First {
     fee: u32,
 }
 
-/// As it was first, but for what it does with properties that it does not know.
+/// The first version, but it keeps properties that it does not know.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "members", partition = "{club}")]
 #[row(by_id, key = "ID:{id:05}")]
@@ -32,7 +32,7 @@ struct Careful {
     rest: BTreeMap<String, Edm>,
 }
 
-/// With a field, a row and a unique value more.
+/// With one more field, row and unique value.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "members", partition = "{club}", unique(name))]
 #[row(by_id, key = "ID:{id:05}")]
@@ -97,7 +97,7 @@ impl Subject {
         rows.into_iter().map(|row| row.row_key).collect()
     }
 
-    /// What is wrong, by the newest version.
+    /// What is wrong according to the newest version.
     async fn problems(&self) -> Vec<String> {
         let report = self.second.verify(Second::partition("A")).await.unwrap();
         report.findings.iter().map(described).collect()
@@ -142,7 +142,7 @@ async fn a_guard_that_goes_with_an_entity_that_had_none_is_reported_and_restored
     let subject = Subject::new().await;
     let partition = Second::partition("A");
     subject.first.insert(&first(1, "Ann")).await.unwrap();
-    // Nothing says yet that there is an Ann.
+    // No guard row holds Ann's name yet.
     subject.second.insert(&second(2, "Ann")).await.unwrap();
     let report = subject.second.backfill(&partition).await;
     let skipped: Vec<_> =
@@ -154,8 +154,8 @@ async fn a_guard_that_goes_with_an_entity_that_had_none_is_reported_and_restored
     assert_eq!(subject.problems().await, ["A UNQ:name:Ann: missing"]);
     assert_eq!(subject.second.backfill(&partition).await.all().unwrap().rows, 1);
     assert_eq!(subject.problems().await, [""; 0]);
-    let refused = subject.second.insert(&second(3, "Ann")).await;
-    assert!(matches!(refused, Err(table_orm::Error::UniqueViolation { .. })), "{refused:?}");
+    let rejected = subject.second.insert(&second(3, "Ann")).await;
+    assert!(matches!(rejected, Err(table_orm::Error::UniqueViolation { .. })), "{rejected:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Under a layer that leaves a property of its own in every row.
+//! Calls through a layer that leaves a property of its own in every row.
 
 use super::{Runner, runner};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ async fn the_id_of_a_write_is_no_difference() {
 }
 
 #[tokio::test]
-async fn nor_is_it_in_a_map_of_all_properties() {
+async fn the_id_of_a_write_is_no_difference_in_a_map_of_all_properties() {
     let repo = tables().repo::<Note>();
     repo.create_table().await.unwrap();
     let note = Note {
@@ -86,6 +86,6 @@ async fn the_id_of_a_write_is_one_of_252_properties() {
         properties.fold(DynamicEntity::new("p", "r"), |row, name| row.with(name, true))
     };
     table.insert(&row(251)).await.unwrap();
-    let refused = table.insert_or_replace(&row(252)).await;
-    assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
+    let rejected = table.insert_or_replace(&row(252)).await;
+    assert!(matches!(rejected, Err(Error::TooLarge(_))), "{rejected:?}");
 }

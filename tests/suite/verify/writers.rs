@@ -30,7 +30,8 @@ async fn write(repo: Repo<Runner>, writer: u32) {
             runner.city = (step % 3 == 0).then(|| format!("City {step}"));
             match repo.save(runner).await {
                 Ok(_) => break,
-                // Another writer, or an orphan in the way that is about to be repaired.
+                // Another writer came first, or an orphan is in the way that is about to be
+                // repaired.
                 Err(Error::Conflict(_) | Error::AlreadyExists(_)) => tokio::task::yield_now().await,
                 Err(error) => panic!("{error}"),
             }
@@ -67,7 +68,8 @@ async fn repair_beside_typed_writers_neither_loses_an_update_nor_breaks_a_row() 
         writer.await.unwrap();
     }
     visitor.await.unwrap();
-    // Nobody else has written: whatever was found was on its way, and nothing was to be mended.
+    // Nobody else has written: every finding was a row that was being moved, so nothing needed a
+    // repair.
     assert_eq!(subject.problems().await, [""; 0]);
     assert_eq!(updates(&subject.repo).await, 3 * UPDATES);
 }
@@ -88,7 +90,7 @@ async fn damage_beside_typed_writers_is_mended_and_no_update_is_lost() {
             step += 1;
             let Some(row) = index_rows.get(step * 5 % index_rows.len().max(1)) else { continue };
             let mut row = row.clone();
-            // The row may have moved meanwhile.
+            // The row may have moved in between.
             let _ = match step % 3 {
                 0 => rows.delete(&row).await.map(drop),
                 1 => {
@@ -105,7 +107,7 @@ async fn damage_beside_typed_writers_is_mended_and_no_update_is_lost() {
     });
     while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
         let findings = subject.findings().await;
-        // A finding may be gone, or a writer in the way.
+        // A finding may no longer hold, or a writer may have come first.
         let _ = subject.repo.repair(findings).await;
     }
     for writer in writers {

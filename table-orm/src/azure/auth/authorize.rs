@@ -105,7 +105,7 @@ fn without_signature(error: Error) -> Error {
     }
 }
 
-/// Adds a token of a scope to each request. Fails when the token does not come within the limit.
+/// Adds a token of a scope to each request. Fails when the token does not arrive within the limit.
 #[derive(Debug)]
 pub(crate) struct TokenInTime {
     pub(crate) scope: &'static str,

@@ -198,7 +198,7 @@ mod tests {
             "http://127.0.0.1:10002/devstoreaccount1?sv=1&sig=c2ln%3D",
         ] {
             let Ok(Credential(CredentialKind::Sas(signature))) = Credential::sas(text) else {
-                panic!("{text} is refused");
+                panic!("{text} is rejected");
             };
             assert_eq!(signature.secret(), "sv=1&sig=c2ln%3D", "{text}");
         }

@@ -55,7 +55,7 @@ impl fmt::Debug for Permissions {
 /// enforce the range.
 ///
 /// The guide's chapter [Direct access](crate::guide::run::direct_access) shows what to grant, how
-/// browsers use a signature, and what a thief can do with one.
+/// browsers use a signature, and what somebody who steals one can do.
 ///
 /// ```
 /// use table_orm::TableName;
@@ -185,7 +185,7 @@ impl TableSas {
         self
     }
 
-    /// Returns the signature's query string, to append to the table's URL or to give to
+    /// Returns the signature's query string, to append to the table's URL or to pass to
     /// [`Credential::sas`].
     ///
     /// An expiry in the past is signed too, because clocks differ and apps test with it. The
@@ -342,12 +342,12 @@ mod tests {
 
     #[test]
     fn a_signature_that_grants_nothing_is_refused() {
-        let refused = |sas: TableSas| sas.sign(&key()).unwrap_err();
+        let rejected = |sas: TableSas| sas.sign(&key()).unwrap_err();
         let late = OffsetDateTime::UNIX_EPOCH + Duration::hours(2);
-        assert!(matches!(refused(sas(Permissions(0))), SasError::NoPermission));
-        assert!(matches!(refused(sas(Permissions::READ).starting(late)), SasError::NeverValid));
+        assert!(matches!(rejected(sas(Permissions(0))), SasError::NoPermission));
+        assert!(matches!(rejected(sas(Permissions::READ).starting(late)), SasError::NeverValid));
         let range = sas(Permissions::READ).partitions("b", "a");
-        assert!(matches!(refused(range), SasError::EmptyRange));
+        assert!(matches!(rejected(range), SasError::EmptyRange));
     }
 
     #[test]

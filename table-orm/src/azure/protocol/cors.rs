@@ -87,16 +87,16 @@ impl CorsRule {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        let refused = |message: String| Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+        let rejected = |message: String| Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         if self.origins.is_empty() || self.methods.is_empty() {
-            return refused("A CORS rule needs an origin and a method.".to_owned());
+            return rejected("A CORS rule needs an origin and a method.".to_owned());
         }
         let lists = [&self.origins, &self.allowed_headers, &self.exposed_headers];
         for name in lists.into_iter().flatten() {
             let plain = |c: char| c.is_ascii_graphic() && c != ',';
             if name.is_empty() || name.len() > MAX_CHARACTERS || !name.chars().all(plain) {
                 let name = name.escape_debug();
-                return refused(format!("`{name}` cannot be an origin or header of a CORS rule."));
+                return rejected(format!("`{name}` cannot be an origin or header of a CORS rule."));
             }
         }
         for (list, prefixes) in lists.into_iter().zip([MAX_NAMES, MAX_PREFIXES, MAX_PREFIXES]) {
@@ -106,7 +106,7 @@ impl CorsRule {
                 || list.len() > MAX_NAMES + prefixes
             {
                 let limits = format!("{MAX_NAMES} names and {MAX_PREFIXES} prefixes of headers");
-                return refused(format!(
+                return rejected(format!(
                     "A CORS rule can have at most {MAX_NAMES} origins, {limits}."
                 ));
             }
@@ -329,9 +329,9 @@ mod tests {
         }
         let unknown = properties(&rules.replace("GET", "GET,BREW"));
         assert_eq!(read(&unknown).unwrap_err().code.as_str(), "UnreadableAnswer");
-        let refused =
+        let rejected =
             WireResponse::new(403, [], "<Error><Code>AuthorizationFailure</Code></Error>".into());
-        assert_eq!(refused.cors_rules().unwrap_err().code.as_str(), "AuthorizationFailure");
+        assert_eq!(rejected.cors_rules().unwrap_err().code.as_str(), "AuthorizationFailure");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The error of a refused request.
+//! The error of a rejected request.
 //!
 //! The body holds the code, as JSON, or as XML when authentication failed. Only Azurite repeats it
 //! in a header.
@@ -60,8 +60,8 @@ impl WireResponse {
         error
     }
 
-    /// Builds the error of an answer that breaks the protocol, so that it is not known what the
-    /// service did.
+    /// Builds the error of an answer that breaks the protocol. What the service did is then
+    /// unknown.
     pub(crate) fn unreadable(&self, message: impl Into<String>) -> StoreError {
         StoreError {
             code: ErrorCode::new(UNREADABLE),
@@ -76,7 +76,7 @@ impl WireResponse {
 
     /// Builds the error of an answer that may not be the service's. `what` says what was
     /// unexpected.
-    pub(crate) fn foreign(&self, what: &str) -> StoreError {
+    pub(crate) fn unrecognized(&self, what: &str) -> StoreError {
         self.unreadable(format!(
             "HTTP status {} with {what}; is it the Table service that answers at this endpoint?",
             self.status

@@ -50,7 +50,7 @@ pub struct WireRequest {
     pub target: String,
     /// The headers: names in lower case, and values.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body; empty when there is none.
+    /// The body; empty without one.
     pub body: Bytes,
 }
 

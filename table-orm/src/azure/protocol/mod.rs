@@ -1,11 +1,11 @@
 //! The Table service's wire protocol without I/O.
 //!
 //! A [`TableService`] builds the [`WireRequest`] of each operation; the [`WireResponse`] to it,
-//! read into memory, gives back what a [`Store`](crate::store::Store) returns. It has no sockets,
+//! read into memory, becomes what a [`Store`](crate::store::Store) returns. It has no sockets,
 //! clocks or credentials: a transport adds the date and the signature and sends the bytes.
 //!
-//! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; no
-//! value changes the meaning of a request around it, whatever its text.
+//! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; the
+//! text of a value never changes the meaning of the request around it.
 
 mod batch;
 mod cors;

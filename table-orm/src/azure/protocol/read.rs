@@ -25,10 +25,10 @@ impl WireResponse {
     /// Returns the service's error, or one for a body that is not a page of table names.
     pub fn table_names(self) -> Result<(Vec<TableName>, Option<String>), StoreError> {
         let response = self.succeeded(&[200])?;
-        let foreign = || response.foreign("a body that is not a page of table names");
-        let page: Value =
-            serde_json::from_slice(&response.body).map_err(|error| foreign().caused_by(error))?;
-        let tables = page.get("value").and_then(Value::as_array).ok_or_else(foreign)?;
+        let unrecognized = || response.unrecognized("a body that is not a page of table names");
+        let page: Value = serde_json::from_slice(&response.body)
+            .map_err(|error| unrecognized().caused_by(error))?;
+        let tables = page.get("value").and_then(Value::as_array).ok_or_else(unrecognized)?;
         // The service's own tables start with `$`, which a `TableName` cannot.
         let name = |table: &Value| TableName::new(table.get("TableName")?.as_str()?).ok();
         Ok((tables.iter().filter_map(name).collect(), response.next_table_name))
@@ -49,7 +49,7 @@ impl WireResponse {
             Some(etag) if response.holds_object() => {
                 Ok(Some(StoredRow { body: response.body, header: Some(ETag::new(etag)) }))
             }
-            _ => Err(response.foreign("a body that is not a row, or without an ETag")),
+            _ => Err(response.unrecognized("a body that is not a row, or without an ETag")),
         }
     }
 
@@ -60,7 +60,7 @@ impl WireResponse {
     pub fn page(self) -> Result<Page, StoreError> {
         let response = self.succeeded(&[200])?;
         if !response.holds_object() {
-            return Err(response.foreign("a body that is not a page of rows"));
+            return Err(response.unrecognized("a body that is not a page of rows"));
         }
         let Self { body, next_partition_key, next_row_key, .. } = response;
         let continuation = (next_partition_key.is_some() || next_row_key.is_some())
@@ -110,7 +110,7 @@ impl WireResponse {
         if statuses.contains(&self.status) {
             Ok(self)
         } else if self.is_success() {
-            Err(self.foreign("an answer to another request"))
+            Err(self.unrecognized("an answer to another request"))
         } else {
             Err(self.fault())
         }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_the_whole_transaction_is_read_too() {
+    fn a_rejection_of_the_whole_transaction_is_read_too() {
         let body = error("RequestBodyTooLarge", "m");
         let error = answer(413, &[], &body).committed(&two()).unwrap_err();
         assert_eq!(error.code, ErrorCode::REQUEST_BODY_TOO_LARGE);

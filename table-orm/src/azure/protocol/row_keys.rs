@@ -19,17 +19,17 @@ pub(crate) fn addressed<'b>(
     }
     let mut keys = Vec::with_capacity(body.len() + partition_key.len() + row_key.len() + 40);
     write_keys(&mut keys, partition_key, row_key);
-    let refused = |error: Box<dyn Error + Send + Sync>| {
+    let rejected = |error: Box<dyn Error + Send + Sync>| {
         let message = "The body is not a JSON object of properties.";
         StoreError::new(ErrorCode::INVALID_INPUT, message).caused_by(error)
     };
-    let text = str::from_utf8(body).map_err(|error| refused(error.into()))?;
+    let text = str::from_utf8(body).map_err(|error| rejected(error.into()))?;
     visit_members(text, |member| {
         if !matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
             write_member(&mut keys, &member.name, member.value);
         }
     })
-    .map_err(|error| refused(error.into()))?;
+    .map_err(|error| rejected(error.into()))?;
     keys.push(b'}');
     Ok(Cow::Owned(keys.into()))
 }

@@ -400,17 +400,17 @@ mod tests {
     fn a_transaction_over_a_limit_is_refused() {
         let insert =
             |row: usize, body: Vec<u8>| operation(&row.to_string(), Action::Insert(body.into()));
-        let refused = |operations: Vec<Operation>| {
+        let rejected = |operations: Vec<Operation>| {
             let transaction = Batch { partition_key: "p".into(), operations };
             service().commit(&people(), &transaction, Uuid::nil()).unwrap_err()
         };
-        let error = refused((0..101).map(|row| insert(row, b"{}".to_vec())).collect());
+        let error = rejected((0..101).map(|row| insert(row, b"{}".to_vec())).collect());
         assert_eq!((error.code, error.operation), (ErrorCode::INVALID_INPUT, Some(99)));
-        assert_eq!(refused(Vec::new()).code, ErrorCode::INVALID_INPUT);
-        let error = refused(vec![insert(1, b"{}".to_vec()), insert(1, b"{}".to_vec())]);
+        assert_eq!(rejected(Vec::new()).code, ErrorCode::INVALID_INPUT);
+        let error = rejected(vec![insert(1, b"{}".to_vec()), insert(1, b"{}".to_vec())]);
         assert_eq!((error.code, error.operation), (ErrorCode::INVALID_DUPLICATE_ROW, Some(1)));
         let large = format!(r#"{{"A":"{}"}}"#, "x".repeat(1_048_500)).into_bytes();
-        let error = refused((0..4).map(|row| insert(row, large.clone())).collect());
+        let error = rejected((0..4).map(|row| insert(row, large.clone())).collect());
         assert_eq!(error.code, ErrorCode::REQUEST_BODY_TOO_LARGE);
         assert!(large.len() * 4 < crate::model::MAX_TRANSACTION_BYTES, "framing counts");
     }

@@ -20,7 +20,7 @@ pub(crate) struct Write<'o> {
     pub(crate) method: Method,
     /// Its own headers, beside those of every request.
     pub(crate) headers: [Option<Header>; 4],
-    /// The body; empty when there is none.
+    /// The body; empty without one.
     pub(crate) body: Cow<'o, Bytes>,
 }
 

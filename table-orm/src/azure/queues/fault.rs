@@ -13,7 +13,7 @@ pub(crate) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
             let headers = answer.headers().iter();
             let headers = headers.map(|(name, value)| (name.as_str(), value.as_str()));
             let body = answer.body().clone().into();
-            refused(queue, &WireResponse::new(answer.status().into(), headers, body).fault())
+            rejected(queue, &WireResponse::new(answer.status().into(), headers, body).fault())
         }
         ErrorKind::DataConversion => unreadable(queue).caused_by(error),
         _ => {
@@ -24,7 +24,7 @@ pub(crate) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
     }
 }
 
-fn refused(queue: &str, error: &StoreError) -> QueueError {
+fn rejected(queue: &str, error: &StoreError) -> QueueError {
     let kind = kind(error.status, error.code.as_str());
     let mut message = error.to_string();
     if kind == QueueErrorKind::QueueNotFound {
@@ -42,7 +42,7 @@ pub(crate) fn unreadable(queue: &str) -> QueueError {
 fn kind(status: u16, code: &str) -> QueueErrorKind {
     match (status, code) {
         (_, "QueueNotFound") => QueueErrorKind::QueueNotFound,
-        // Names and numbers are checked before, so the refused parameter is the receipt.
+        // Names and numbers are checked before, so the rejected parameter is the receipt.
         (_, "MessageNotFound" | "PopReceiptMismatch" | "InvalidQueryParameterValue") => {
             QueueErrorKind::MessageLost
         }
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn the_error_of_a_missing_queue_says_to_create_it() {
         let fault = |status, body: &'static str| {
-            refused("jobs", &WireResponse::new(status, [], body.into()).fault())
+            rejected("jobs", &WireResponse::new(status, [], body.into()).fault())
         };
         let absent = "<Error><Code>QueueNotFound</Code><Message>No queue.</Message></Error>";
         let error = fault(404, absent);

@@ -175,8 +175,8 @@ mod tests {
 
     #[test]
     fn a_proxy_of_another_kind_is_refused() {
-        let refused = connector("https://acc.example", "socks5://127.0.0.1:1");
-        assert!(matches!(refused.err(), Some(ConnectError::Proxy)));
+        let rejected = connector("https://acc.example", "socks5://127.0.0.1:1");
+        assert!(matches!(rejected.err(), Some(ConnectError::Proxy)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //! through proxies, and TLS with ring alone.
 //!
 //! Invariants: it follows no redirect, which would carry the authorization to another host; it
-//! sends nothing again once it has begun to send it.
+//! never sends a request again once it has begun to send it.
 
 mod connector;
 mod message;

@@ -7,8 +7,8 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::{BuilderVerifierExt as _, Verifier};
 use std::sync::Arc;
 
-/// Builds TLS that trusts the system's authorities and those of a PEM text; none when it is not
-/// used.
+/// Builds TLS that trusts the system's authorities and those of a PEM text. Returns `None` when TLS
+/// is not used.
 pub(crate) fn config(used: bool, authorities: &str) -> Result<ClientConfig, ConnectError> {
     let roots = certificates(authorities)?;
     trusting(used, roots).map_err(|error| ConnectError::Transport(error.into()))

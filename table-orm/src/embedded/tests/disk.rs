@@ -95,7 +95,7 @@ impl redb::StorageBackend for Disk {
     }
 }
 
-/// A store that works as one in a file does, but does not open it again.
+/// A store that works like one in a file, but does not open the file again.
 pub(crate) fn on(disk: &Disk) -> EmbeddedStore {
     store(Engine::new(disk.open().unwrap(), None))
 }

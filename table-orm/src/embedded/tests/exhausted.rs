@@ -47,7 +47,7 @@ async fn child_process_fills_its_disk() {
         assert!(error.message.contains("free some space"), "{error}");
         assert!(is_full(&error), "{error:?}");
         assert!(acknowledged.len() > before);
-        // Reads succeed while the disk is full. A refused row does not exist.
+        // Reads succeed while the disk is full. A rejected row does not exist.
         assert_eq!(people.keys(people.query(partition("p"))).await.0, acknowledged);
         limit_files(None);
         let row_key = format!("{:05}", acknowledged.len());

@@ -17,7 +17,7 @@ async fn a_store_works_again_when_its_disk_does() {
         let row_key = format!("after {round}");
         disk.unplugged.store(true, Ordering::Relaxed);
         let lost = people.write("p", "lost", Action::Insert(json("{}"))).await;
-        let error = refused(lost, &ErrorCode::INTERNAL_ERROR);
+        let error = rejected(lost, &ErrorCode::INTERNAL_ERROR);
         assert!(error.message.contains("check the disk"), "{error}");
         let closed = people.write("p", "lost", Action::Insert(json("{}"))).await;
         let error = closed.unwrap_err();
@@ -25,8 +25,8 @@ async fn a_store_works_again_when_its_disk_does() {
         assert!(error.message.starts_with("Nothing was applied"), "{error}");
         assert!(error.message.contains("check the disk"), "{error}");
         let read = people.store.get(&people.table, "p", "before", None, Metadata::None).await;
-        refused(read, &ErrorCode::INTERNAL_ERROR);
-        refused(people.store.list_tables().await, &ErrorCode::INTERNAL_ERROR);
+        rejected(read, &ErrorCode::INTERNAL_ERROR);
+        rejected(people.store.list_tables().await, &ErrorCode::INTERNAL_ERROR);
 
         disk.unplugged.store(false, Ordering::Relaxed);
         assert_eq!(people.get("p", "before").await.unwrap().etag().unwrap(), etag);
@@ -43,7 +43,7 @@ async fn a_read_is_repeated_after_a_disk_failure() {
     people.insert("p", "r", "{}").await;
     disk.broken.store(true, Ordering::Relaxed);
     let failed = people.write("p", "s", Action::Insert(json("{}"))).await;
-    refused(failed, &ErrorCode::INTERNAL_ERROR);
+    rejected(failed, &ErrorCode::INTERNAL_ERROR);
     disk.broken.store(false, Ordering::Relaxed);
     // The first of these reads opens the database again, and no write does.
     assert!(people.get("p", "r").await.is_some());
@@ -63,7 +63,7 @@ async fn concurrent_readers_and_writers_all_work_again_after_a_failure() {
     for round in 0..20 {
         disk.unplugged.store(true, Ordering::Relaxed);
         let failed = people.write("p", "lost", Action::Insert(json("{}"))).await;
-        refused(failed, &ErrorCode::INTERNAL_ERROR);
+        rejected(failed, &ErrorCode::INTERNAL_ERROR);
         disk.unplugged.store(false, Ordering::Relaxed);
         let tasks = (0..8).map(|task| {
             let people = std::sync::Arc::clone(&people);

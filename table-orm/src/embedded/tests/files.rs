@@ -29,7 +29,7 @@ async fn reopening_keeps_rows_and_their_etags() {
     assert_eq!(people.store.list_tables().await.unwrap(), std::slice::from_ref(&people.table));
     assert_eq!(people.get("p", "r").await, row);
     let stale = Action::Delete(IfMatch::ETag(first));
-    refused(people.write("p", "r", stale).await, &ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+    rejected(people.write("p", "r", stale).await, &ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
     let third = Action::Replace(json("{}"), IfMatch::ETag(second.clone()));
     let third = people.write("p", "r", third).await.unwrap().unwrap();
     assert!(second.as_str() < third.as_str());

@@ -57,7 +57,7 @@ async fn race(store: EmbeddedStore) {
     }
     assert_eq!(total, (WRITERS * ROUNDS) as u64, "no update is lost or doubled");
     let (keys, _) = people.keys(people.query(partition("p"))).await;
-    assert_eq!(keys.len(), WRITERS * ROUNDS + 4, "a refused transaction leaves no row");
+    assert_eq!(keys.len(), WRITERS * ROUNDS + 4, "a rejected transaction leaves no row");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -85,7 +85,7 @@ async fn start_writes(
         })
     };
     let writes = (0..count).map(start).collect();
-    // On one thread, a task that has begun has come to the point where it waits.
+    // On one thread, a task that has begun has reached the point where it waits.
     while begun.load(Ordering::Relaxed) < count {
         tokio::task::yield_now().await;
     }
@@ -142,11 +142,11 @@ async fn a_failed_commit_is_an_error_for_every_writer_and_applies_nothing() {
     disk.broken.store(true, Ordering::Relaxed);
     disk.hold(false);
     for write in writes {
-        let error = refused(write.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
+        let error = rejected(write.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
         assert!(error.source.is_some());
     }
     let table = TableName::new("Later").unwrap();
-    refused(people.store.create_table(&table).await, &ErrorCode::INTERNAL_ERROR);
+    rejected(people.store.create_table(&table).await, &ErrorCode::INTERNAL_ERROR);
     assert!(people.get("p", "before").await.is_some());
     assert_eq!(people.get("p", "000").await, None);
 }
@@ -208,7 +208,7 @@ async fn a_panic_is_an_error_for_its_writers_and_others_can_write() {
     disk.is_held_up().await;
     disk.panics.store(true, Ordering::Relaxed);
     disk.hold(false);
-    refused(create.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
+    rejected(create.await.unwrap(), &ErrorCode::INTERNAL_ERROR);
     let next = people.write("p", "r", Action::Insert(json("{}")));
     let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("a new leader");
     // redb may refuse to work after a panic. It must answer, and the answer must be true.

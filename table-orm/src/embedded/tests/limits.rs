@@ -1,4 +1,4 @@
-//! Each limit: the largest accepted value, and the first refused one.
+//! Each limit: the largest accepted value, and the smallest rejected one.
 
 use super::*;
 
@@ -11,14 +11,14 @@ async fn keys_have_the_characters_that_the_service_accepts() {
     let people = Fixture::new().await;
     for bad in ["/", "\\", "#", "?", "\0", "\u{1F}", "\n", "\u{7F}", "\u{9F}"] {
         let code = &ErrorCode::OUT_OF_RANGE_INPUT;
-        refused(people.write(bad, "r", Action::Insert(json("{}"))).await, code);
-        refused(people.write("p", bad, Action::Delete(IfMatch::Any)).await, code);
-        refused(people.store.get(&people.table, "p", bad, None, Metadata::None).await, code);
+        rejected(people.write(bad, "r", Action::Insert(json("{}"))).await, code);
+        rejected(people.write("p", bad, Action::Delete(IfMatch::Any)).await, code);
+        rejected(people.store.get(&people.table, "p", bad, None, Metadata::None).await, code);
         let batch = vec![
             operation("a", Action::Delete(IfMatch::Any)),
             operation(bad, Action::Delete(IfMatch::Any)),
         ];
-        assert_eq!(refused(people.commit(batch).await, code).operation, Some(1));
+        assert_eq!(rejected(people.commit(batch).await, code).operation, Some(1));
     }
     for good in
         ["", " ", "%", "'", "\"", "a+b&c=d,(e)", "..", "\u{A0}", "é", "\u{FFFF}", "\u{1F3C3}"]
@@ -34,12 +34,12 @@ async fn keys_have_at_most_512_utf16_units() {
     for unit in ["a", "\u{E9}", "\u{FFFD}"] {
         people.insert(&unit.repeat(512), &unit.repeat(512), "{}").await;
         let code = &ErrorCode::KEY_VALUE_TOO_LARGE;
-        refused(people.write(&unit.repeat(513), "r", Action::Insert(json("{}"))).await, code);
-        refused(people.write("p", &unit.repeat(513), Action::Insert(json("{}"))).await, code);
+        rejected(people.write(&unit.repeat(513), "r", Action::Insert(json("{}"))).await, code);
+        rejected(people.write("p", &unit.repeat(513), Action::Insert(json("{}"))).await, code);
     }
     people.insert(&"\u{1F3C3}".repeat(256), "r", "{}").await;
     let long = "\u{1F3C3}".repeat(256) + "a";
-    refused(
+    rejected(
         people.write("p", &long, Action::Insert(json("{}"))).await,
         &ErrorCode::KEY_VALUE_TOO_LARGE,
     );
@@ -51,10 +51,10 @@ async fn property_names_are_identifiers_of_at_most_255_characters() {
         insert(&format!(r#"{{"{good}":1}}"#)).await.unwrap();
     }
     for bad in ["", "1a", "a-b", "a b", "a.b", "a@b", "a\\n", "A@odata.etag"] {
-        refused(insert(&format!(r#"{{"{bad}":1}}"#)).await, &ErrorCode::PROPERTY_NAME_INVALID);
+        rejected(insert(&format!(r#"{{"{bad}":1}}"#)).await, &ErrorCode::PROPERTY_NAME_INVALID);
     }
     let long = format!(r#"{{"{}":1}}"#, "a".repeat(256));
-    refused(insert(&long).await, &ErrorCode::PROPERTY_NAME_TOO_LONG);
+    rejected(insert(&long).await, &ErrorCode::PROPERTY_NAME_TOO_LONG);
 }
 
 fn properties(count: usize) -> String {
@@ -65,7 +65,7 @@ fn properties(count: usize) -> String {
 #[tokio::test]
 async fn an_entity_has_at_most_252_properties() {
     insert(&properties(252)).await.unwrap();
-    refused(insert(&properties(253)).await, &ErrorCode::TOO_MANY_PROPERTIES);
+    rejected(insert(&properties(253)).await, &ErrorCode::TOO_MANY_PROPERTIES);
     let with_null = properties(252).replace("{\"P0\"", "{\"Gone\":null,\"P0\"");
     insert(&with_null).await.unwrap();
 
@@ -73,7 +73,7 @@ async fn an_entity_has_at_most_252_properties() {
     people.insert("p", "r", &properties(252)).await;
     let merge = |body: &str| Action::Merge(json(body), IfMatch::Any);
     people.write("p", "r", merge(r#"{"P0":7}"#)).await.unwrap();
-    refused(people.write("p", "r", merge(r#"{"Q":7}"#)).await, &ErrorCode::TOO_MANY_PROPERTIES);
+    rejected(people.write("p", "r", merge(r#"{"Q":7}"#)).await, &ErrorCode::TOO_MANY_PROPERTIES);
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_string_has_at_most_64_kib() {
         let text = unit.repeat(32 * 1024 / units);
         insert(&format!(r#"{{"S":"{text}"}}"#)).await.unwrap();
         let body = format!(r#"{{"S":"{text}a"}}"#);
-        refused(insert(&body).await, &ErrorCode::PROPERTY_VALUE_TOO_LARGE);
+        rejected(insert(&body).await, &ErrorCode::PROPERTY_VALUE_TOO_LARGE);
     }
 }
 
@@ -95,7 +95,7 @@ async fn a_binary_has_at_most_64_kib() {
         format!(r#"{{"B":"{text}","B@odata.type":"Edm.Binary"}}"#)
     };
     insert(&body(64 * 1024)).await.unwrap();
-    refused(insert(&body(64 * 1024 + 1)).await, &ErrorCode::PROPERTY_VALUE_TOO_LARGE);
+    rejected(insert(&body(64 * 1024 + 1)).await, &ErrorCode::PROPERTY_VALUE_TOO_LARGE);
 }
 
 /// A row whose size by the documented formula is 1 MiB plus `more` bytes.
@@ -117,7 +117,7 @@ fn mebibyte(more: usize) -> String {
 #[tokio::test]
 async fn an_entity_has_at_most_1_mib() {
     insert(&mebibyte(0)).await.unwrap();
-    refused(insert(&mebibyte(1)).await, &ErrorCode::ENTITY_TOO_LARGE);
+    rejected(insert(&mebibyte(1)).await, &ErrorCode::ENTITY_TOO_LARGE);
 
     let people = Fixture::new().await;
     people.insert("p", "r", &mebibyte(0)).await;
@@ -125,7 +125,7 @@ async fn an_entity_has_at_most_1_mib() {
     people.write("p", "r", merge(r#"{"Z":1}"#)).await.unwrap();
     people.write("p", "r", merge(r#"{"Y":1}"#)).await.unwrap();
     let large = format!(r#"{{"X":"{}"}}"#, "x".repeat(32 * 1024));
-    refused(people.write("p", "r", merge(&large)).await, &ErrorCode::ENTITY_TOO_LARGE);
+    rejected(people.write("p", "r", merge(&large)).await, &ErrorCode::ENTITY_TOO_LARGE);
 }
 
 #[tokio::test]
@@ -147,13 +147,13 @@ async fn values_have_their_type() {
         "{\"A\":tru}",
         "{} {}",
     ] {
-        refused(insert(body).await, &ErrorCode::INVALID_INPUT);
+        rejected(insert(body).await, &ErrorCode::INVALID_INPUT);
     }
-    refused(insert(r#"{"A":1,"A@odata.type":"Edm.Byte"}"#).await, &ErrorCode::INVALID_VALUE_TYPE);
+    rejected(insert(r#"{"A":1,"A@odata.type":"Edm.Byte"}"#).await, &ErrorCode::INVALID_VALUE_TYPE);
     let twice = &ErrorCode::DUPLICATE_PROPERTIES_SPECIFIED;
-    refused(insert(r#"{"A":1,"A":2}"#).await, twice);
-    refused(insert(r#"{"RowKey":"r","RowKey":"r"}"#).await, twice);
+    rejected(insert(r#"{"A":1,"A":2}"#).await, twice);
+    rejected(insert(r#"{"RowKey":"r","RowKey":"r"}"#).await, twice);
     let bytes = Bytes::from_static(b"{\"A\":\"\xFF\"}");
     let people = Fixture::new().await;
-    refused(people.write("p", "r", Action::Insert(bytes)).await, &ErrorCode::INVALID_INPUT);
+    rejected(people.write("p", "r", Action::Insert(bytes)).await, &ErrorCode::INVALID_INPUT);
 }

@@ -118,7 +118,7 @@ fn partition(key: &str) -> KeyRange {
 }
 
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, StoreError>, code: &ErrorCode) -> StoreError {
+fn rejected<T: std::fmt::Debug>(result: Result<T, StoreError>, code: &ErrorCode) -> StoreError {
     let error = result.unwrap_err();
     assert_eq!(error.code, *code, "{error}");
     assert_eq!(Some(error.status), code.status());

@@ -135,7 +135,7 @@ async fn the_page_request_is_checked() {
     for top in [0, 1001, u16::MAX] {
         let mut query = people.query(KeyRange::ALL);
         query.top = Some(top);
-        refused(people.store.query(&query).await, code);
+        rejected(people.store.query(&query).await, code);
     }
     let filter = |comparisons: i32| {
         (1..comparisons).fold(Filter::compare("A", Comparison::Equal, 0), |filter, value| {
@@ -146,14 +146,14 @@ async fn the_page_request_is_checked() {
     query.filter = Some(filter(14));
     people.store.query(&query).await.unwrap();
     query.filter = Some(filter(15));
-    refused(people.store.query(&query).await, code);
+    rejected(people.store.query(&query).await, code);
 
     let mut query = people.query(KeyRange::ALL);
     query.continuation = Some(Continuation {
         next_partition_key: Some("1!8!cA--".into()),
         next_row_key: Some("1!8!cg--".into()),
     });
-    refused(people.store.query(&query).await, code);
+    rejected(people.store.query(&query).await, code);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ async fn table_names_ignore_case_and_keep_their_spelling() {
     for text in ["Zebra", "apple", "Mango"] {
         store.create_table(&name(text)).await.unwrap();
     }
-    refused(store.create_table(&name("zEBRA")).await, &ErrorCode::TABLE_ALREADY_EXISTS);
+    rejected(store.create_table(&name("zEBRA")).await, &ErrorCode::TABLE_ALREADY_EXISTS);
     let tables = store.list_tables().await.unwrap();
     assert_eq!(tables, [name("apple"), name("Mango"), name("Zebra")]);
 
@@ -29,7 +29,7 @@ async fn a_deleted_table_is_gone_with_its_rows() {
     let people = Fixture::new().await;
     people.insert("p", "r", "{}").await;
     people.store.delete_table(&people.table).await.unwrap();
-    refused(people.store.delete_table(&people.table).await, &ErrorCode::RESOURCE_NOT_FOUND);
+    rejected(people.store.delete_table(&people.table).await, &ErrorCode::RESOURCE_NOT_FOUND);
     people.store.create_table(&people.table).await.unwrap();
     assert_eq!(people.get("p", "r").await, None);
 }
@@ -39,12 +39,12 @@ async fn a_missing_table_is_named() {
     let store = EmbeddedStore::in_memory().unwrap();
     let nowhere = Fixture { store, table: name("Nowhere") };
     let code = &ErrorCode::TABLE_NOT_FOUND;
-    refused(nowhere.write("p", "r", Action::Insert(json("{}"))).await, code);
-    refused(nowhere.commit(vec![insert("r", "{}")]).await, code);
-    refused(nowhere.store.query(&nowhere.query(KeyRange::ALL)).await, code);
+    rejected(nowhere.write("p", "r", Action::Insert(json("{}"))).await, code);
+    rejected(nowhere.commit(vec![insert("r", "{}")]).await, code);
+    rejected(nowhere.store.query(&nowhere.query(KeyRange::ALL)).await, code);
     let error =
-        refused(nowhere.store.get(&nowhere.table, "p", "r", None, Metadata::None).await, code);
+        rejected(nowhere.store.get(&nowhere.table, "p", "r", None, Metadata::None).await, code);
     assert!(error.message.contains("Nowhere"), "{error}");
-    let error = refused(nowhere.write("p", "r", Action::Delete(IfMatch::Any)).await, code);
+    let error = rejected(nowhere.write("p", "r", Action::Delete(IfMatch::Any)).await, code);
     assert!(error.message.to_lowercase().contains("nowhere"), "{error}");
 }

@@ -40,7 +40,7 @@ async fn a_failed_transaction_names_its_operation_and_applies_nothing() {
     let before = people.keys(people.query(KeyRange::ALL)).await;
     for (operation, code) in last {
         let operations = vec![insert("a", "{}"), insert("b", "{}"), operation];
-        let error = refused(people.commit(operations).await, &code);
+        let error = rejected(people.commit(operations).await, &code);
         assert_eq!(error.operation, Some(2));
         assert_eq!(people.keys(people.query(KeyRange::ALL)).await, before);
     }
@@ -51,8 +51,8 @@ async fn a_transaction_holds_1_to_100_operations() {
     let people = Fixture::new().await;
     let inserts = |count| (0..count).map(|row| insert(&format!("{row:03}"), "{}")).collect();
     let code = &ErrorCode::INVALID_INPUT;
-    refused(people.commit(Vec::new()).await, code);
-    let error = refused(people.commit(inserts(101)).await, code);
+    rejected(people.commit(Vec::new()).await, code);
+    let error = rejected(people.commit(inserts(101)).await, code);
     assert_eq!(error.operation, Some(99));
     assert_eq!(
         error.message,
@@ -77,7 +77,7 @@ async fn a_transaction_has_at_most_4_mib() {
         operations.push(insert("zz", &format!("{{{spaces}}}")));
         operations
     };
-    let error = refused(people.commit(inserts(1)).await, &ErrorCode::REQUEST_BODY_TOO_LARGE);
+    let error = rejected(people.commit(inserts(1)).await, &ErrorCode::REQUEST_BODY_TOO_LARGE);
     assert_eq!((error.operation, error.status), (None, 413));
     people.commit(inserts(0)).await.unwrap();
 }

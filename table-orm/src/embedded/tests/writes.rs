@@ -35,12 +35,12 @@ async fn each_action_keeps_its_condition() {
     let (one, two) = (r#"{"A":1,"B":1}"#, r#"{"B":2}"#);
     let any = || IfMatch::Any;
     let missing = &ErrorCode::RESOURCE_NOT_FOUND;
-    refused(people.write("p", "r", Action::Replace(json(two), any())).await, missing);
-    refused(people.write("p", "r", Action::Merge(json(two), any())).await, missing);
-    refused(people.write("p", "r", Action::Delete(any())).await, missing);
+    rejected(people.write("p", "r", Action::Replace(json(two), any())).await, missing);
+    rejected(people.write("p", "r", Action::Merge(json(two), any())).await, missing);
+    rejected(people.write("p", "r", Action::Delete(any())).await, missing);
 
     let first = people.insert("p", "r", one).await;
-    let error = refused(
+    let error = rejected(
         people.write("p", "r", Action::Insert(json(one))).await,
         &ErrorCode::ENTITY_ALREADY_EXISTS,
     );
@@ -50,9 +50,9 @@ async fn each_action_keeps_its_condition() {
     assert_eq!(people.properties("p", "r").await.unwrap(), r#"{"B":2,"A":1}"#);
     let stale = || IfMatch::ETag(first.clone());
     let changed = &ErrorCode::UPDATE_CONDITION_NOT_SATISFIED;
-    refused(people.write("p", "r", Action::Replace(json(two), stale())).await, changed);
-    refused(people.write("p", "r", Action::Merge(json(two), stale())).await, changed);
-    refused(people.write("p", "r", Action::Delete(stale())).await, changed);
+    rejected(people.write("p", "r", Action::Replace(json(two), stale())).await, changed);
+    rejected(people.write("p", "r", Action::Merge(json(two), stale())).await, changed);
+    rejected(people.write("p", "r", Action::Delete(stale())).await, changed);
 
     let current = IfMatch::ETag(merged.clone());
     let replaced =

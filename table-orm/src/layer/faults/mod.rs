@@ -1,4 +1,4 @@
-//! A store that fails on purpose, for tests of what an app does then.
+//! A store that fails on purpose, for tests of how an app copes.
 //!
 //! A seed and the order of the requests determine everything it does, so a failing test replays.
 //! Times are tokio's: under a paused clock nothing takes time. Next to the store, below

@@ -6,7 +6,7 @@ use crate::store::Page;
 use crate::sync::Random;
 use bytes::Bytes;
 
-/// The continuation of an empty first page, where the store has given none yet.
+/// The continuation of an empty first page, before the store has returned one.
 const START: &str = "!start";
 
 /// The query for the store below; `short` chooses a smaller page.

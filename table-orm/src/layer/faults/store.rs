@@ -1,7 +1,7 @@
 //! The store that fails on purpose.
 //!
-//! Invariant: every random number is drawn in a fixed order for each kind of request, also while
-//! faults are disabled, so that a seed replays.
+//! Invariant: each kind of request samples its random numbers in a fixed order, even while faults
+//! are disabled, so that a seed replays.
 
 use super::fault::{self, InjectedFault};
 use super::pages;
@@ -63,7 +63,7 @@ struct Shared {
     closed: Mutex<Closed>,
 }
 
-/// What does not answer for a while, and until when.
+/// What is offline, and until when.
 #[derive(Debug, Default)]
 struct Closed {
     partitions: BTreeMap<(String, String), Instant>,

@@ -1,11 +1,12 @@
-//! What an error says of its request: whether a retry may succeed, and whether it may have taken
+//! What an error says about its request: whether a retry may succeed, and whether it may have taken
 //! effect.
 
 use crate::store::{ErrorCode, StoreError};
 
 /// Whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
-/// 429 there), but its 408 is a rejection. A credential without a token has retried by itself.
+/// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
+/// itself.
 pub(super) fn is_transient(error: &StoreError) -> bool {
     match error.status {
         0 => ![ErrorCode::AMBIGUOUS_WRITE, ErrorCode::CREDENTIAL_UNAVAILABLE].contains(&error.code),
@@ -17,7 +18,7 @@ pub(super) fn is_transient(error: &StoreError) -> bool {
 
 /// Whether a write that failed with this error may have taken effect.
 ///
-/// After no answer and after most server errors it may. It has not when it was rejected, never sent,
+/// After no answer and after most server errors it may. It has not if it was rejected, never sent,
 /// throttled (the service rejects such a request before it does anything), or is not implemented by the
 /// service.
 pub(super) fn is_ambiguous(error: &StoreError) -> bool {

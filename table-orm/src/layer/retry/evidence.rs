@@ -67,8 +67,8 @@ impl Sent<'_> {
     }
 }
 
-/// Whether the operation cannot succeed any more while the row is as it is, even if a request that
-/// was given up still arrives.
+/// Whether the operation cannot succeed any more while the row is as it is, even if an abandoned
+/// request still arrives.
 fn is_hopeless(operation: &Operation, row: &StoredRow) -> bool {
     match &operation.action {
         Action::Insert(_) => true,

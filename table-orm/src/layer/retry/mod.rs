@@ -1,13 +1,13 @@
-//! Retries requests after transient faults, and finds out what became of a write whose answer was
-//! lost.
+//! Retries requests after transient faults, and finds out whether a write whose answer was lost
+//! took effect.
 //!
 //! # What is retried
 //!
 //! Transport faults, timeouts, and the statuses 408, 429, 500, 502, 503 and 504; all of these but 408
-//! also when one operation of a transaction failed with them. Never another 4xx, 501 or 505, nor a
-//! credential that gives no token, which retries by itself. The wait is the [`Strategy`]'s, or the
-//! service's `Retry-After` where that is longer, up to an hour; the first transport fault is retried
-//! at once. A call whose next wait would pass the deadline fails at once instead.
+//! also when one operation of a transaction failed with them. It never retries another 4xx, 501 or
+//! 505. A credential that returns no token has retried by itself. The wait is the [`Strategy`]'s, or
+//! the service's `Retry-After` where that is longer, up to an hour; the first transport fault is
+//! retried at once. A call whose next wait would pass the deadline fails at once instead.
 //!
 //! # Ambiguous writes
 //!
@@ -58,8 +58,8 @@
 //! - A deleted row is no evidence: a single delete whose retry finds no row ends `Ambiguous`. In a
 //!   transaction, a write beside it is evidence for both.
 //! - An unguarded write that is sent twice can take effect twice, with another write between: an
-//!   upsert then restores its content, and an insert restores a row that was deleted meanwhile. A
-//!   request that was given up may even arrive later. Writes that an ETag guards take effect once.
+//!   upsert then restores its content, and an insert restores a row that was deleted in between. An
+//!   abandoned request may even arrive later. Writes that an ETag guards take effect once.
 //! - Creating or deleting a table leaves no id: after a lost answer, "already exists" and "not found"
 //!   are `Ambiguous`.
 //!
@@ -136,8 +136,8 @@ impl Retry {
 
     /// Retries for work in the background: [`Strategy::CLASSIC`], 30 s for an attempt, no deadline. A
     /// request with its retries takes 6 minutes at most, unless the service asks for longer waits; a
-    /// write whose answers are lost takes as long once more for each of its rows, to find out what
-    /// became of it.
+    /// write whose answers are lost takes as long once more for each of its rows, to find out whether
+    /// it took effect.
     pub const fn classic() -> Self {
         let mut retry = Self::new(Strategy::CLASSIC);
         retry.attempt = Some(Duration::from_secs(30));

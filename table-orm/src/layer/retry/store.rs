@@ -1,7 +1,7 @@
 //! The store that retries.
 //!
 //! It has a method for every kind of request: a read is sent again as it is, a change of tables may
-//! end ambiguous, and a write is sent again with its id and looked for afterwards.
+//! end ambiguous, and a write is sent again with its id, and its rows are read back afterwards.
 
 use super::classify::{is_ambiguous, is_transient, proves_no_effect};
 use super::evidence::{Evidence, Sent, superseded};
@@ -133,7 +133,7 @@ impl RetryStore {
         })
     }
 
-    /// How long to wait before the next attempt; `None` if there is none.
+    /// How long to wait before the next attempt; `None` if there is no next attempt.
     fn wait(
         &self,
         error: &StoreError,

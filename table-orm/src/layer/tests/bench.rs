@@ -65,7 +65,7 @@ impl Bench {
         let embedded = EmbeddedStore::in_memory().unwrap();
         embedded.create_table(&table()).await.unwrap();
         let flaky = faults.store(Arc::new(embedded)).unwrap();
-        // Every third seed gives up early, so that calls end in the middle.
+        // Every third seed retries only briefly, so that calls end in the middle.
         let retry = match seed % 3 {
             0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
                 .attempt_timeout(Duration::from_millis(1500)),

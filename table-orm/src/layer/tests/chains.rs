@@ -13,7 +13,7 @@ const ENTITIES: u64 = 4;
 const WRITERS: i64 = 4;
 const STEPS: i64 = 8;
 
-/// One write: the entity, the value it replaces, the value it writes, and what came of it.
+/// One write: the entity, the value it replaces, the value it writes, and the outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Record {
     entity: i64,

@@ -1,4 +1,4 @@
-//! What the store that fails on purpose does.
+//! The behaviour of the store that fails on purpose.
 
 use super::bench::{Bench, Outcome, insert, paused};
 use super::table;
@@ -36,7 +36,7 @@ async fn errors_come_before_or_after_the_effect() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_write_takes_effect_after_it_was_given_up() {
+async fn a_late_write_takes_effect_after_its_caller_gave_up() {
     let store = flaky(Faults::seeded(1).late(1.0)).await;
     assert_eq!(store.write(&table(), "p", insert("r", 1)).await.unwrap_err().status, 0);
     store.disable();

@@ -1,4 +1,4 @@
-//! What the limits pass.
+//! The requests that the limits let through.
 
 use super::bench::insert;
 use super::script::{Answer, Script, failed};
@@ -144,7 +144,7 @@ async fn a_request_dropped_while_it_waits_takes_nothing_from_others() {
     let table = table();
     let write = || store.write(&table, "p", insert("r", 1));
     write().await.unwrap();
-    // It would pass in a second, and is dropped before.
+    // It would be sent after a second, but is dropped before.
     for _ in 0..50 {
         assert!(timeout(Duration::from_millis(1), write()).await.is_err());
     }

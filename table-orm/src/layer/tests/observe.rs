@@ -1,4 +1,4 @@
-//! What calls report.
+//! The reports of calls.
 
 use super::bench::{insert, paused};
 use super::script::{Script, lost, status};
@@ -9,7 +9,7 @@ use crate::store::{ErrorCode, Store};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One test at a time: tracing caches for all threads which spans have a subscriber.
-fn alone() -> MutexGuard<'static, ()> {
+fn exclusive() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -42,7 +42,7 @@ async fn sparse_page() {
 
 #[cfg(feature = "tracing")]
 mod spans {
-    use super::{alone, paused, sparse_page, write_twice};
+    use super::{exclusive, paused, sparse_page, write_twice};
     use std::future::Future;
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ mod spans {
     }
 
     fn lines_of(call: impl Future<Output = ()>) -> Vec<String> {
-        let _alone = alone();
+        let _exclusive = exclusive();
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -108,13 +108,13 @@ mod spans {
 
 #[cfg(feature = "metrics")]
 mod counters {
-    use super::{alone, paused, sparse_page, write_twice};
+    use super::{exclusive, paused, sparse_page, write_twice};
     use metrics_util::debugging::{DebugValue, DebuggingRecorder};
     use std::collections::BTreeMap;
 
     #[test]
     fn counters_add_up() {
-        let _alone = alone();
+        let _exclusive = exclusive();
         let recorder = DebuggingRecorder::new();
         metrics::with_local_recorder(&recorder, || {
             paused(async {

@@ -8,7 +8,7 @@ use crate::sync::Random;
 
 const STEPS: i64 = 12;
 
-/// Reads until it is answered.
+/// Reads until an answer comes.
 async fn read(bench: &Bench, row_key: &str) -> Option<(i64, ETag)> {
     loop {
         if let Ok(row) = bench.get(row_key).await {

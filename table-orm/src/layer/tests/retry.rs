@@ -271,7 +271,7 @@ async fn a_write_without_evidence_is_ambiguous_with_all_that_is_known() {
     assert_eq!(ambiguity.answer.as_ref().unwrap().code, ErrorCode::ENTITY_ALREADY_EXISTS);
     assert_eq!(ambiguity.found[0].1.as_ref().unwrap().etag().unwrap(), ETag::new("theirs"));
     assert!(ambiguity.write_id.is_some() && ambiguity.unseen.is_none());
-    let refusal = Rejection {
+    let rejection = Rejection {
         entity: "Person",
         table: "People".into(),
         partition_key: "p".into(),
@@ -280,7 +280,7 @@ async fn a_write_without_evidence_is_ambiguous_with_all_that_is_known() {
         operation: None,
         cause: error,
     };
-    let error = Error::rejected(refusal);
+    let error = Error::rejected(rejection);
     assert!(matches!(error, Error::Ambiguous(_)));
     assert!(error.rejection().unwrap().cause.ambiguity().is_some());
 }

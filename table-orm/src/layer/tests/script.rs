@@ -20,7 +20,7 @@ pub(super) enum Answer {
     After(Duration, Box<Self>),
 }
 
-/// What was asked, and when.
+/// The requests, and when they came.
 pub(super) type Asked = Vec<(String, Duration)>;
 
 #[derive(Debug)]

@@ -35,7 +35,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     ///
-    /// The report lists entities that were not written; entities written before a failure stay written.
+    /// The report lists entities that were not written; entities written before a failure are kept.
     pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,
@@ -68,8 +68,8 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     ///
-    /// Use two calls when one entity gives up an index key or a unique value that another one takes over, the
-    /// giver first. A single call may write the taker first, and the store then rejects it.
+    /// Use two calls when one entity releases an index key or a unique value that another one takes over, and
+    /// write the first one first. A single call may write the taker first, and the store then rejects it.
     pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,

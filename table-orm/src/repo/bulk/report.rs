@@ -36,7 +36,7 @@ pub struct BulkProgress {
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "it may hold failures; `.all()?` gives the counts, or the first of them"]
+#[must_use = "it may hold failures; `.all()?` returns the counts, or the first failure"]
 #[non_exhaustive]
 pub struct BulkReport<E, I> {
     /// The counts of what was written.

@@ -201,7 +201,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 self.written.rows += chunk.sizes.iter().sum::<usize>() as u64;
             }
             Err(error) => {
-                let operation = error.rejection().and_then(|refusal| refusal.operation);
+                let operation = error.rejection().and_then(|rejection| rejection.operation);
                 let owner = match operation {
                     _ if chunk.entities.len() == 1 => Some(0),
                     Some((index, _)) => chunk.owner(index),

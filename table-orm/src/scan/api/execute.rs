@@ -24,7 +24,7 @@ impl<T, R> Scan<T, R> {
     /// that match.
     ///
     /// # Errors
-    /// [`Error::Scan`] if the options of the scan do not fit together; any refusal of the store.
+    /// [`Error::Scan`] if the options of the scan do not fit together; any error of the store.
     pub async fn count(self) -> Result<ScanReport> {
         let select = vec![PARTITION_KEY.into(), ROW_KEY.into()];
         let mut run = self.bare().run::<()>(Some(select), no_rows, None, false)?;
@@ -186,7 +186,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     ///
     /// # Errors
     /// [`Error::Scan`] if the options of the scan do not fit together; any error of `handle`; an
-    /// unreadable row; any refusal of the store.
+    /// unreadable row; any error of the store.
     pub async fn on_page<E, F>(
         self,
         mut handle: impl FnMut(ScanPage<T>) -> F,
@@ -197,21 +197,21 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     {
         let handlers = self.handlers;
         let mut run = self.run_rows()?;
-        let mut under_way = FuturesOrdered::new();
+        let mut in_flight = FuturesOrdered::new();
         let mut failed: Option<E> = None;
         // Whether no more pages are taken, and whether a handler has failed, so that later pages are not done.
         let (mut over, mut broken) = (false, false);
         loop {
-            let next = if over || under_way.len() == handlers {
-                Either::Right(under_way.next().await)
-            } else if under_way.is_empty() {
+            let next = if over || in_flight.len() == handlers {
+                Either::Right(in_flight.next().await)
+            } else if in_flight.is_empty() {
                 Either::Left(run.take().await)
             } else {
-                either(run.take(), under_way.next()).await
+                either(run.take(), in_flight.next()).await
             };
             let step = match next {
                 Either::Left(Ok(Some(page))) => {
-                    under_way.push_back(handle(page.into()));
+                    in_flight.push_back(handle(page.into()));
                     continue;
                 }
                 Either::Left(Ok(None)) => {
@@ -242,7 +242,7 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// Collects all rows in memory.
     ///
     /// # Errors
-    /// [`Error::Scan`] if the options of the scan do not fit together; an unreadable row; any refusal
+    /// [`Error::Scan`] if the options of the scan do not fit together; an unreadable row; any error
     /// of the store.
     pub async fn collect(self) -> Result<Vec<T>> {
         let mut run = self.run_rows()?;

@@ -1,4 +1,4 @@
-//! Scans as pages, for clients that come back for the next one.
+//! Scans as pages, for clients that request them one by one.
 
 use super::scan::Scan;
 use crate::entity::ReadRow;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 impl<T: ReadRow, R> Scan<T, R> {
     /// The rows in key order, in pages of at most `size` rows, 1 to 1000, each resumed by a token.
-    /// Sends one request after the other, whatever the scan says about workers and checkpoints.
+    /// Sends one request after the other, and ignores the scan's workers and checkpoint.
     pub fn pages(self, size: usize) -> Pages<T> {
         let connection = Arc::new(Connection::new(Arc::clone(&self.store)));
         let client = TableClient::untyped(connection, self.table.clone(), self.entity);

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The most requests that a scan has under way by default.
+/// The most requests that a scan has in flight by default.
 pub const DEFAULT_CONCURRENCY: usize = 16;
 /// The highest [concurrency](Scan::concurrency). Twenty full pages a second reach an account's
 /// documented target of 20,000 entities a second (service documentation, "Scalability and performance
@@ -31,7 +31,7 @@ pub enum Untyped {}
 /// [`first`], [`one`], [`exists`], [`count`], [`partition_keys`] or [`pages`].
 ///
 /// A scan delivers each row that stays in the table while it runs exactly once. It is no snapshot: it
-/// may or may not see rows that are written meanwhile. Rows come in no order without [`ordered`].
+/// may or may not see rows that are written while it runs. Rows come in no order without [`ordered`].
 ///
 /// A slow consumer stops the workers: at most two pages for each worker wait in memory.
 ///
@@ -176,7 +176,7 @@ impl<T, R> Scan<T, R> {
         self
     }
 
-    /// Limits the requests under way, 1 to [`MAX_CONCURRENCY`]. Default: [`DEFAULT_CONCURRENCY`].
+    /// Limits the requests in flight, 1 to [`MAX_CONCURRENCY`]. Default: [`DEFAULT_CONCURRENCY`].
     pub const fn concurrency(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
@@ -199,7 +199,7 @@ impl<T, R> Scan<T, R> {
 
     /// Reads at most `rows` rows in all, or keys with [`partition_keys`](Self::partition_keys). With
     /// [`ordered`](Self::ordered) these are the first in key order, read one page after the other;
-    /// otherwise any. The scan sends no request once it has them.
+    /// otherwise they are any rows. The scan sends no request once it has them.
     ///
     /// Without a filter, it uses no more workers than these rows fill pages.
     pub fn take(mut self, rows: usize) -> Self {
@@ -217,8 +217,8 @@ impl<T, R> Scan<T, R> {
     /// `on_skip`, several at a time, in no order and ahead of the consumer.
     ///
     /// A page of unreadable rows only is handed out without rows, so that a
-    /// [checkpoint](Self::checkpoint) or a scan by many machines can note it as done. A page that comes
-    /// again reports its unreadable rows again.
+    /// [checkpoint](Self::checkpoint) or a scan by many machines can note it as done. A page that is
+    /// delivered again reports its unreadable rows again.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableEntity, Tables};

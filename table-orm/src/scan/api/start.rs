@@ -10,7 +10,8 @@ use crate::store::Store;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
-    /// Reads every entity of the table by its canonical row, with many workers and in no order.
+    /// Reads every entity of the table by its canonical row, with many workers and in no particular
+    /// order.
     ///
     /// The service reads, and bills, every row of the table. The permit records why.
     ///

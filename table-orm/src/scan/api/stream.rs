@@ -81,8 +81,8 @@ impl<T> ScanStream<T> {
     /// Returns the next row or page; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// [`Error::Scan`](crate::Error::Scan) if the scan cannot start; an unreadable row; any refusal of
-    /// the store. The stream has ended then.
+    /// [`Error::Scan`](crate::Error::Scan) if the scan cannot start; an unreadable row; any error of
+    /// the store. The stream then ends.
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.items.next().await.transpose()
     }

@@ -31,7 +31,8 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_file_name(name);
     let replaced = write(&new, content).and_then(|()| std::fs::rename(&new, path));
     if replaced.is_err() {
-        // Nobody else knows its name. Why the file cannot be replaced says more than this would.
+        // Nobody else knows its name. The error of the replacement is more useful than an error of
+        // this deletion.
         drop(std::fs::remove_file(&new));
     }
     replaced

@@ -23,15 +23,15 @@ use tokio::time::Instant;
 ///
 /// It is saved before a new scan reads its first page, after 100 pages or 30 seconds, when the scan
 /// fails or ends, and when an error of the consumer ends it. A page counts as done when the next one is
-/// requested. After a process was killed, the pages since the last save come again: at most one page
-/// with [`every`](Self::every) page.
+/// requested. After a process was killed, the pages since the last save are delivered again: at most
+/// one page with [`every`](Self::every) page.
 ///
 /// A file is also saved when the scan is dropped, so that only the pages its consumer was working on
-/// come again. A row is not, because a drop cannot wait for the service.
+/// are delivered again. A row is not, because a drop cannot wait for the service.
 ///
 /// The consumer's task writes the file, a few kilobytes, under another name and then renames it. When
-/// two scans use one file at a time, each replaces the other's progress, and rows come again. A file
-/// does not notice that; a [`row`](Self::row) does.
+/// two scans use one file at a time, each replaces the other's progress, and rows are delivered
+/// again. A file does not notice that; a [`row`](Self::row) does.
 ///
 /// A checkpoint recognizes its scan by the table's name and the query, not by the account or the
 /// database file. Use separate checkpoints for the tables of each store.

@@ -71,7 +71,7 @@ impl CheckpointRow {
         Ok(())
     }
 
-    /// The error of a row that another scan has changed; the given one if the table is missing.
+    /// The error of a row that another scan has changed; `error` itself if the table is missing.
     fn taken(&self, error: Error) -> Error {
         match (&error, &self.etag) {
             (Error::NotFound(_), None) => error,

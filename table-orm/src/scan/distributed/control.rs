@@ -137,8 +137,8 @@ impl Control {
 
     /// Opens the poisoned ranges again; returns their number. Then deletes the scan's messages from the
     /// poison queue, 32 at a time, for one lease at most: after that the messages of other scans, which
-    /// stay, come again. A message that is left does no harm, because only rows decide what is
-    /// poisoned.
+    /// are kept, are visible again. A message that is left does no harm, because only rows decide what
+    /// is poisoned.
     pub async fn redrive(&self) -> Result<usize> {
         let mut redriven = 0;
         for mut row in self.load_all(RangeState::Poisoned).await? {
@@ -149,7 +149,7 @@ impl Control {
             let saved = loop {
                 match self.ranges.save(&mut row).await {
                     Ok(_) => break true,
-                    // Another call has redriven it.
+                    // Another call has reopened it.
                     Err(Error::NotFound(_) | Error::Conflict(_)) => break false,
                     Err(error) => tries.again(error, may_have_changed).await?,
                 }
@@ -197,11 +197,11 @@ impl Control {
 /// Whether a write that failed with this error may have taken effect, or may have come too late. Its
 /// row shows which.
 pub(super) fn may_have_changed(error: &Error) -> bool {
-    let refused = matches!(
+    let late_or_ambiguous = matches!(
         error,
         Error::Conflict(_) | Error::NotFound(_) | Error::AlreadyExists(_) | Error::Ambiguous(_)
     );
-    refused || is_transient(error)
+    late_or_ambiguous || is_transient(error)
 }
 
 /// The answer of a queue; `None` if it failed in a way that does no harm. Rows decide what is left to

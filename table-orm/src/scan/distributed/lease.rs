@@ -51,10 +51,10 @@ pub(super) enum Claim<'a> {
     Leased(Box<Lease<'a>>),
     /// Its range is being worked on, or done.
     Duplicate,
-    /// It comes again when the lease of a silent worker is over.
+    /// It is delivered again when the lease of a silent worker is over.
     Postponed,
     Poisoned,
-    /// It is not a message of a scan, or belongs to another scan that is under way.
+    /// It is not a message of a scan, or belongs to another scan that is running.
     Foreign,
 }
 
@@ -90,7 +90,7 @@ impl Control {
                 return self.turn_away(&message.receipt, left).await;
             }
             if target.scan != self.scan {
-                // It comes back after its time-out, for a worker of that scan.
+                // It is visible again after its time-out, for a worker of that scan.
                 return Ok(Claim::Foreign);
             }
             let poisoned = row.stalls >= MOST_STALLS;
@@ -147,7 +147,7 @@ impl<'a> Lease<'a> {
         Claim::Leased(Box::new(Self { control, row, receipt, renewal, fresh: true, counted }))
     }
 
-    /// Whether its first page is to be handled while its worker does nothing else.
+    /// Whether its worker handles its first page while it does nothing else.
     pub const fn is_suspicious(&self) -> bool {
         !self.counted
     }
@@ -212,8 +212,8 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives parts of the range to other workers. The parts follow one another up to its end, or to the
-    /// end of its rows.
+    /// Splits off parts of the range for other workers. The parts follow one another up to the end of
+    /// the range, or of its rows.
     pub async fn split(&mut self, parts: &[(Position, Option<Position>)]) -> Result<(), LeaseLost> {
         let Some((first, _)) = parts.first() else { return Ok(()) };
         let due = clock::after(LEASE);
@@ -230,14 +230,14 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Gives the range back when its worker stops, to be claimed at once.
+    /// Releases the range when its worker stops, so that it can be claimed at once.
     pub async fn give_back(mut self) -> Result<(), LeaseLost> {
         self.forgive();
         self.release(Duration::ZERO).await
     }
 
-    /// Gives the range back after an error, to be claimed after a delay. `counts` says whether the error
-    /// counts as a stall.
+    /// Releases the range after an error, so that it can be claimed after a delay. `counts` says whether
+    /// the error counts as a stall.
     pub async fn fail(
         mut self,
         error: String,
@@ -293,9 +293,10 @@ impl<'a> Lease<'a> {
         loop {
             *self.row = wanted.clone();
             let partition = RangeRow::partition(&wanted.scan);
-            let unit = control.ranges.transaction(&partition).save(&mut self.row);
-            let unit = parts.iter().fold(unit, |unit, part| unit.insert(part));
-            let Err(error) = unit.commit().await else { return Ok(()) };
+            let transaction = control.ranges.transaction(&partition).save(&mut self.row);
+            let transaction =
+                parts.iter().fold(transaction, |transaction, part| transaction.insert(part));
+            let Err(error) = transaction.commit().await else { return Ok(()) };
             tries.again(error, may_have_changed).await?;
             let mut found = control.load(&wanted.scan, wanted.state, &wanted.range).await?;
             if found.is_none() && wanted.state != RangeState::Open {

@@ -13,8 +13,8 @@
 //! twice only if its handler failed, or its worker was killed or slept for longer than its lease,
 //! before the page was noted as done. That repeats one page of each range each time.
 //!
-//! Correctness rests on ETags alone. Clocks only decide when the range of a silent worker is given to
-//! another. Machines whose clocks differ by a good part of the lease of 60 s take ranges from each
+//! Correctness rests on ETags alone. Clocks only decide when another worker may take the range of a
+//! silent one. Machines whose clocks differ by a good part of the lease of 60 s take ranges from each
 //! other while they work on them, so pages are read twice, or leave the ranges of dead workers for
 //! longer.
 //!

@@ -2,14 +2,15 @@
 
 use crate::entity::RowHead;
 
-/// The identity of a page, which stays the same when the page comes again.
+/// The identity of a page, which stays the same when the page is delivered again.
 ///
-/// A page comes again if its worker ended after the handler and before the page was noted as done. It
-/// starts with the same row, if that still exists, but may end earlier or later. If it ends earlier,
-/// the range may be split before the end of what was handled, and the rest comes with another range's
-/// id. So a handler whose effects must not be repeated identifies them by the rows' own keys: it writes
-/// under these keys, or sends messages with ids made of them. To keep only the last key handled is
-/// enough for scans that are never split ([`Splitter::Serial`](crate::scan::Splitter::Serial)).
+/// A page is delivered again if its worker ended after the handler and before the page was noted as
+/// done. It starts with the same row, if that still exists, but may end earlier or later. If it ends
+/// earlier, the range may be split before the end of what was handled, and the rest comes with another
+/// range's id. So a handler whose effects must not be repeated identifies them by the rows' own keys:
+/// it writes under these keys, or sends messages with ids made of them. To keep only the last key
+/// handled is enough for scans that are never split
+/// ([`Splitter::Serial`](crate::scan::Splitter::Serial)).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PageId {

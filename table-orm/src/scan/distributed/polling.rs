@@ -20,7 +20,7 @@ pub(super) struct Polling {
     sweep: Instant,
 }
 
-/// What a look for work has found.
+/// The result of a search for work.
 pub(super) enum Polled<'a> {
     Leased(Box<Lease<'a>>),
     /// A message of a range that is being worked on, or done; it is deleted.
@@ -38,11 +38,11 @@ impl Polling {
         Self { backoff, wait: Duration::ZERO, sweep: next_sweep(control) }
     }
 
-    /// Waits for the time that the last look asked for, or until `wake` is ready.
+    /// Waits for the time that the last search requested, or until `wake` is ready.
     pub async fn wait(&mut self, wake: impl Future) {
         let time = std::mem::take(&mut self.wait);
         if !time.is_zero() {
-            // It makes no difference which of the two was first.
+            // Which of the two was first does not matter.
             drop(timeout(time, wake).await);
         }
     }

@@ -11,7 +11,7 @@ use crate::store::Page;
 use crate::sync::Random;
 use std::collections::VecDeque;
 
-/// Pages that must be left for a split: the one under way, and those that are worth it.
+/// The pages that must be left for a split: the one in flight, and enough for a second worker.
 const ENOUGH_PAGES: f64 = 1.0 + LEAST_PAGES;
 /// The most requests that a split takes to find parts with rows in them.
 const MOST_PROBES: u32 = 32;
@@ -117,13 +117,13 @@ impl<'a, T: Send> RangeReader<'a, T> {
         });
     }
 
-    /// Whether there may be enough left for two.
+    /// Whether there may be enough left for two workers.
     pub fn is_long(&self) -> bool {
         let large = |range: &Range| range.large_partition().is_some();
         !self.speculated || self.pages_left().is_some() || self.range.as_ref().is_some_and(large)
     }
 
-    /// The pages left by estimate, where they are enough for two.
+    /// The estimated number of pages left, if they are enough for two workers.
     fn pages_left(&self) -> Option<f64> {
         let range = self.range.as_ref()?;
         let state = self.shared.lock();
@@ -153,7 +153,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(places.into())
     }
 
-    /// Ends the range in the middle of what it has left, or behind its partition if no estimate gives the
+    /// Ends the range in the middle of what it has left, or behind its partition if no estimate finds the
     /// middle. Returns the start of the part split off.
     ///
     /// An estimate knows only letters that were seen, and later keys may have others. So once in each
@@ -169,7 +169,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
         let speculate = || (!std::mem::replace(&mut self.speculated, true)).then_some(ENOUGH_PAGES);
         let pages = pages.or_else(speculate)?;
         let state = self.shared.lock();
-        // The page under way stays with the range, and half of the others.
+        // The page in flight stays with the range, and half of the others.
         let fraction = f64::midpoint(1.0, pages) / pages;
         let middle = range.point(&state.ranges.learned, fraction)?;
         range.end = Some(middle.clone());

@@ -10,9 +10,9 @@ pub struct WorkerReport {
     pub pages: u64,
     /// Their rows.
     pub rows: u64,
-    /// Requests to the scanned table, including refused ones.
+    /// Requests to the scanned table, including throttled ones.
     pub requests: u64,
-    /// Requests to it that were refused with 503 or 429.
+    /// Requests to it that were throttled with 503 or 429.
     pub throttled: u64,
     /// Ranges claimed.
     pub claims: u64,

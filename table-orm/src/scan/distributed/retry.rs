@@ -23,7 +23,7 @@ impl<'a> Tries<'a> {
         Self { backoff: Backoff::new(FIRST, Duration::from_secs(8)), random }
     }
 
-    /// Waits before the next attempt. Returns the error when there is to be no other.
+    /// Waits before the next attempt. Returns the error when no attempt is left.
     pub async fn again(&mut self, error: Error, may_retry: impl Fn(&Error) -> bool) -> Result<()> {
         if !may_retry(&error) || self.backoff.waits() + 1 >= TRIES {
             return Err(error);

@@ -70,7 +70,8 @@ pub(super) struct RangeRow {
     pub cursor: Option<Pair>,
     /// The claim of its worker; `None` while a message waits for a worker.
     pub owner: Option<String>,
-    /// When a new message is due: at the end of its lease, or of the time given to its message.
+    /// When a new message is due: at the end of its lease, or when its message has waited for too
+    /// long.
     pub due: DateTime,
     /// Rises with each claim. A worker with a lower one has lost the range.
     pub generation: i64,

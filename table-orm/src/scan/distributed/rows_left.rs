@@ -1,6 +1,6 @@
 //! How many rows a scan has left, estimated from its ranges' rows alone.
 //!
-//! The keys of all ranges make up a line. The part of it that a range has read gives an estimate of
+//! The keys of all ranges make up a line. The part of it that a range has read yields an estimate of
 //! what it has left; a range that was not begun counts as dense as the one before it. Neither counts as
 //! larger than all ranges before it, because the line may continue where keys do not.
 

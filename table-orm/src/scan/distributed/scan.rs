@@ -174,7 +174,7 @@ impl<T, R> DistributedScan<T, R> {
     ///
     /// # Errors
     /// [`DistributedScanError::NotStarted`] if the scan was not started; a bad id or queue name; any
-    /// refusal of the store.
+    /// error of the store.
     pub async fn status(&self) -> Result<DistributedStatus> {
         let control = self.control()?;
         control.started().await?;
@@ -205,7 +205,7 @@ impl<T, R> DistributedScan<T, R> {
     ///
     /// # Errors
     /// [`DistributedScanError::NotStarted`] if the scan was not started, `OtherScan` if it was started
-    /// with another queue; a bad id or queue name; any refusal of the store or the queue.
+    /// with another queue; a bad id or queue name; any error of the store or the queue.
     pub async fn sweep(&self) -> Result<usize> {
         self.started().await?.sweep().await.map(|(_, sent)| sent)
     }
@@ -221,10 +221,10 @@ impl<T, R> DistributedScan<T, R> {
     }
 
     /// Deletes the scan's rows, if there are any. Its workers end after the pages they are handling.
-    /// Workers that receive one of its messages delete it. The queues stay.
+    /// Workers that receive one of its messages delete it. The queues are kept.
     ///
     /// # Errors
-    /// A bad id or queue name; any refusal of the store. The call can be repeated.
+    /// A bad id or queue name; any error of the store. The call can be repeated.
     pub async fn remove(&self) -> Result<()> {
         self.control()?.remove().await
     }
@@ -236,7 +236,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
     ///
     /// # Errors
     /// [`DistributedScanError`] if an option does not fit, or another scan has this id;
-    /// [`Error::TableNotFound`] without a control table; any refusal of the store or the queue. The call
+    /// [`Error::TableNotFound`] without a control table; any error of the store or the queue. The call
     /// can be repeated.
     pub async fn start(&self) -> Result<()> {
         let (rules, row) = self.rules()?;
@@ -254,9 +254,10 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         let partition = ScanRow::partition(&control.scan);
         let mut tries = Tries::new(&control.random);
         loop {
-            let unit = control.scans.transaction(&partition).insert(&row);
-            let unit = ranges.iter().fold(unit, |unit, range| unit.insert(range));
-            let Err(error) = unit.commit().await else { break };
+            let transaction = control.scans.transaction(&partition).insert(&row);
+            let transaction =
+                ranges.iter().fold(transaction, |transaction, range| transaction.insert(range));
+            let Err(error) = transaction.commit().await else { break };
             if !may_have_changed(&error) {
                 return Err(error);
             }
@@ -286,7 +287,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
         let kept = "the control table keeps the progress";
         let order = "workers handle ranges in no order; sort the outcome";
         let ways = "use `Splitter::Adaptive`, `Keys` or `Serial`";
-        for (given, option, advice) in [
+        for (given, option, help) in [
             (scan.ordered, "ordered", order),
             (scan.limit.is_some(), "take", whole),
             (scan.checkpoint.is_some(), "checkpoint", kept),
@@ -294,7 +295,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
             (scan.splitter == Splitter::Prefix, "Splitter::Prefix", ways),
         ] {
             if given {
-                return Err(DistributedScanError::Option { option, advice }.into());
+                return Err(DistributedScanError::Option { option, help }.into());
             }
         }
         let splits = scan.splitter != Splitter::Serial;

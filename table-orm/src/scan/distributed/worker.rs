@@ -34,24 +34,25 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     /// `handle`: pages of several ranges at a time, those of one range in key order.
     ///
     /// A page is done when `handle` has returned and the control table has noted it. Before that it may
-    /// come again, to any worker: see [`PageId`]. If the range is lost to another worker, the future of
-    /// `handle` is dropped. That happens when a handler does not await for a minute; a long handler that
-    /// awaits keeps its range. Handlers run on the task that awaits this call: spawn long computations.
+    /// be delivered again, to any worker: see [`PageId`]. If the range is lost to another worker, the
+    /// future of `handle` is dropped. That happens when a handler does not await for a minute; a long
+    /// handler that awaits keeps its range. Handlers run on the task that awaits this call: spawn long
+    /// computations.
     ///
-    /// When `handle` fails, its range is given back to be tried again some seconds later, all other
-    /// ranges are given back at once, and the call returns the error. With
+    /// When `handle` fails, the call releases its range, to be tried again some seconds later, and
+    /// all other ranges at once, and returns the error. With
     /// [`continue_on_failure`](Self::continue_on_failure) it continues instead. A range that fails in
     /// five claims without a handled page is put aside and the others are completed;
     /// [`status`](Self::status) counts it as poisoned and shows the start of its last error's text. A
     /// table that cannot be reached does not count as a failure of the range.
     ///
-    /// Dropping the future is safe: its ranges wait for at most a minute, and the pages under way come
-    /// again. [`work_until`](Self::work_until) stops without either.
+    /// Dropping the future is safe: its ranges wait for at most a minute, and the pages in flight are
+    /// delivered again. [`work_until`](Self::work_until) stops without either.
     ///
     /// # Errors
     /// [`DistributedScanError`](super::DistributedScanError) if an option does not fit, or the scan was
     /// not started or was started with other options; any error of `handle`; an unreadable row; any
-    /// refusal of a store or the queue. Transient faults are retried for 15 s first.
+    /// error of a store or the queue. Transient faults are retried for 15 s first.
     pub async fn work<E, F>(&self, handle: impl FnMut(WorkPage<T>) -> F) -> Result<WorkerReport, E>
     where
         E: From<Error> + Display,
@@ -61,7 +62,7 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
     }
 
     /// Works on the scan as [`work`](Self::work) does, until `stop` is ready, as for Ctrl-C. Then it
-    /// finishes the pages being handled, reads no more, and gives the ranges back to other workers.
+    /// finishes the pages being handled, reads no more, and releases the ranges to other workers.
     ///
     /// # Errors
     /// As [`work`](Self::work).
@@ -120,7 +121,7 @@ struct Worker<T, H> {
 /// What one of a worker's tasks has done.
 enum Event<'a, E> {
     Polled(Polling, Result<Polled<'a>>),
-    /// A range was finished, lost or given back, or has failed.
+    /// A range was finished, lost or released, or has failed.
     Ended(Result<(), E>),
 }
 
@@ -271,7 +272,7 @@ where
         })
     }
 
-    /// Handles a range's pages. Reisolation the last key and the rows of the last page, which is
+    /// Handles a range's pages. Returns the last key and the rows of the last page, which is
     /// handled, and not noted yet.
     async fn pages(
         &self,
@@ -283,9 +284,9 @@ where
             lease.row.start(),
             lease.row.end(),
         );
-        let mut alone = None;
+        let mut exclusive = None;
         if lease.is_suspicious() {
-            alone = Some(lease.keep(self.isolation.write()).await?);
+            exclusive = Some(lease.keep(self.isolation.write()).await?);
             if *self.stopping.borrow() {
                 return Err(RangeFailure::Stopped);
             }
@@ -293,7 +294,7 @@ where
         }
         let mut checks = IdleChecks::default();
         for page in 0_u32.. {
-            let _beside = match alone {
+            let _shared = match exclusive {
                 Some(_) => None,
                 None => Some(lease.keep(self.isolation.read()).await?),
             };
@@ -319,7 +320,7 @@ where
             }
             lease.advance(&last, count).await?;
             self.count(count);
-            drop(alone.take());
+            drop(exclusive.take());
         }
         Ok(None)
     }

@@ -100,7 +100,8 @@ impl<T> Delivery<T> {
         self.waiting_pages == 0
     }
 
-    /// Whether as many rows wait, or are on their way, as may, in pages of `page_rows` rows.
+    /// Whether the most rows that may wait do wait or are on their way, in pages of `page_rows`
+    /// rows.
     pub fn is_full(&self, page_rows: f64) -> bool {
         if !self.rules.ordered {
             return self.waiting_pages + self.requested >= 2 * self.rules.workers;
@@ -110,7 +111,7 @@ impl<T> Delivery<T> {
         rows >= pages * page_rows
     }
 
-    /// Whether as many pages of that range, the earliest, wait as may.
+    /// Whether the most pages that may wait for that range, the earliest, do wait.
     pub fn is_head_full(&self, range: &Position) -> bool {
         self.outboxes.get(range).is_some_and(|outbox| outbox.queue.len() >= READY_PAGES)
     }

@@ -8,7 +8,7 @@ use super::range::{Axis, Range, SinglePartition};
 use crate::entity::RowHead;
 use crate::property::PropertyError;
 
-/// Pages that must remain behind the one under way, for a split to be worth it.
+/// Pages that must remain behind the one in flight, for a split to be worth it.
 pub(in crate::scan) const LEAST_PAGES: f64 = 2.0;
 /// A remainder longer than this is as good as endless.
 pub(in crate::scan) const ENDLESS: f64 = 1e9;
@@ -105,7 +105,7 @@ impl Range {
     }
 
     /// Ends the range behind the partition that filled its last page, which it lies in from then
-    /// on. Returns what it gives away: from a position, up to its former end.
+    /// on. Returns the part that it gives up: from a position, up to its former end.
     pub fn cut_behind_partition(&mut self) -> Option<(Position, Option<Position>)> {
         let page = self.single_partition.take()?;
         let behind = Position::partition(above(&page.partition));

@@ -13,9 +13,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// No wait is longer, unless the service asks for it.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// No wait is longer where a pacer takes over.
+/// No wait is longer where a pacer sets the rate.
 const LONGEST_PACED_WAIT: Duration = Duration::from_millis(400);
-/// A page refused this often in a row ends the scan.
+/// A page throttled this often in a row ends the scan.
 const MOST_REFUSALS: u32 = 100;
 
 /// Fetches one page. Sends the request again while the service throttles it.
@@ -28,40 +28,40 @@ pub(in crate::scan) async fn fetch<T: Send>(
     let longest = if paced { LONGEST_PACED_WAIT } else { LONGEST_WAIT };
     let mut backoff = Backoff::new(FIRST_WAIT, longest);
     loop {
-        let under_way = if paced { Some(pace(shared, partition).await) } else { None };
+        let in_flight = if paced { Some(pace(shared, partition).await) } else { None };
         let issued = {
             let mut state = shared.lock();
             state.pace.requests += 1;
             state.pace.now()
         };
         let answer = shared.source.store.query(request).await;
-        drop(under_way);
-        let refused = match answer {
+        drop(in_flight);
+        let throttled = match answer {
             Ok(page) => return Ok(page),
-            Err(refused) if refused.is_throttling() => refused,
-            Err(refused) => return Err(error(shared, request, refused)),
+            Err(throttled) if throttled.is_throttling() => throttled,
+            Err(other) => return Err(error(shared, request, other)),
         };
         let wait = {
             let mut state = shared.lock();
             state.pace.throttled += 1;
             let now = state.pace.now();
             if paced {
-                state.pace.limiter.refused(now, partition, issued);
+                state.pace.limiter.throttled(now, partition, issued);
             }
             state.pace.wait(&mut backoff)
         };
         shared.wake();
         if backoff.waits() == MOST_REFUSALS {
-            return Err(error(shared, request, refused));
+            return Err(error(shared, request, throttled));
         }
-        sleep(refused.retry_after.map_or(wait, |asked| asked.max(wait))).await;
+        sleep(throttled.retry_after.map_or(wait, |asked| asked.max(wait))).await;
     }
 }
 
-/// A request under way, until this is dropped, which also happens when it is cancelled.
-struct UnderWay<'a, T>(&'a Shared<T>);
+/// A request in flight, until this is dropped, which also happens when it is cancelled.
+struct InFlight<'a, T>(&'a Shared<T>);
 
-impl<T> Drop for UnderWay<'_, T> {
+impl<T> Drop for InFlight<'_, T> {
     fn drop(&mut self) {
         self.0.lock().pace.limiter.leave();
         self.0.work.notify_waiters();
@@ -69,9 +69,9 @@ impl<T> Drop for UnderWay<'_, T> {
 }
 
 /// Waits until a request may go.
-async fn pace<'a, T: Send>(shared: &'a Shared<T>, partition: Option<&str>) -> UnderWay<'a, T> {
+async fn pace<'a, T: Send>(shared: &'a Shared<T>, partition: Option<&str>) -> InFlight<'a, T> {
     shared.wait(|state| state.pace.limiter.enter().then_some(())).await;
-    let under_way = UnderWay(shared);
+    let in_flight = InFlight(shared);
     let partition = {
         let mut state = shared.lock();
         let (now, rows) = (state.pace.now(), state.ranges.learned.page_rows());
@@ -90,7 +90,7 @@ async fn pace<'a, T: Send>(shared: &'a Shared<T>, partition: Option<&str>) -> Un
     if let Some(at) = account {
         sleep_until(at).await;
     }
-    under_way
+    in_flight
 }
 
 /// The moment that is `at` seconds from the start; `None` once it has passed.

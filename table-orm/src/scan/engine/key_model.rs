@@ -180,7 +180,7 @@ impl Alphabet<'_> {
     }
 }
 
-/// The characters of the number `offset` above that of `line`.
+/// The characters of the number that lies `offset` above that of `line`.
 fn decode(line: &[(Alphabet<'_>, u128)], mut offset: u128) -> Option<Vec<char>> {
     let mut tail = Vec::with_capacity(line.len());
     for (digits, rank) in line.iter().rev() {

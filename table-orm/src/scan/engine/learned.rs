@@ -39,8 +39,8 @@ impl Learned {
         if self.fullest == 0 { f64::from(asked) } else { self.fullest as f64 }
     }
 
-    /// Learns from a page, of which the first `keep` rows are used and behind which there is
-    /// `more`; returns its size in pages.
+    /// Learns from a page. Its first `keep` rows are used, and `more` says whether rows follow it.
+    /// Returns its size in pages.
     pub fn learn(
         &mut self,
         page: &PageKeys<'_>,

@@ -22,8 +22,8 @@ impl<'a> PageKeys<'a> {
         Self { left_out, ..self }
     }
 
-    /// How many of the first `rows` rows hold their first `most` that are not left out, and how many
-    /// those are.
+    /// How many of the first `rows` rows to take to get the first `most` that are not left out, and
+    /// how many those are.
     pub fn wanted(&self, rows: usize, most: usize) -> (usize, usize) {
         let before = |index: usize| self.left_out.partition_point(|at| *at < index);
         // Each row left out before the end moves the end by one.

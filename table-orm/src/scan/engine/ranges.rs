@@ -23,7 +23,7 @@ pub(in crate::scan) struct Ranges {
     pub(super) parked: usize,
     /// Idle workers.
     pub(super) idle: usize,
-    /// No range is worth a split before the next page has come.
+    /// No range is worth a split before the next page arrives.
     pub(super) exhausted: bool,
     /// Ranges in all, those that are settled included.
     pub(super) made: u64,
@@ -157,7 +157,7 @@ impl Ranges {
         self.by_start.iter()
     }
 
-    /// Gives a range to an idle worker.
+    /// Assigns a range to an idle worker.
     pub(super) fn assign(&mut self, start: &Position) {
         self.idle = self.idle.saturating_sub(1);
         if let Some(range) = self.by_start.get_mut(start) {

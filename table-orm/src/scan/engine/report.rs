@@ -11,11 +11,11 @@ pub struct ScanReport {
     pub rows: u64,
     /// Pages handed out. A page had rows in the table, even where all of them were left out.
     pub pages: u64,
-    /// Requests sent, including refused ones.
+    /// Requests sent, including throttled ones.
     pub requests: u64,
     /// Splits whose upper part held no rows. Each cost a request.
     pub misses: u64,
-    /// Requests that the service refused with 503 or 429.
+    /// Requests that the service throttled with 503 or 429.
     pub throttled: u64,
     /// Rows read but left to another range, which was split off while they were on their way.
     pub dropped: u64,

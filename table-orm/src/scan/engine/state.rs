@@ -200,7 +200,7 @@ impl<T> ScanState<T> {
         self.forget_settled(start);
     }
 
-    /// Forgets a range once every row of it was handed out and used.
+    /// Removes a range once every row of it was handed out and used.
     pub(super) fn forget_settled(&mut self, start: &Position) {
         let done = self.ranges.get(start).is_some_and(|range| range.phase == RangePhase::Done);
         if done && self.delivery.is_settled(start) {

@@ -122,7 +122,7 @@ impl Ranges {
         speculative.then(|| (Rank::Speculative(order(range.pages)), 1.0 + LEAST_PAGES))
     }
 
-    /// Gives away what lies behind the partition that filled the last page.
+    /// Splits off what lies behind the partition that filled the last page.
     fn cut_behind_partition(&mut self, victim: &Position) -> Option<Position> {
         let (behind, end) = self.by_start.get_mut(victim)?.cut_behind_partition()?;
         Some(self.add(Axis::Partitions, behind, end, None))
@@ -137,7 +137,7 @@ impl Ranges {
         if in_two {
             parts = parts.min(2.0);
         }
-        // The page under way stays with the range.
+        // The page in flight stays with the range.
         let gap = ((pages - 1.0) / (parts + 1.0)).min(range.ahead);
         let mut starts: Vec<(f64, Position)> = (1..=parts as usize)
             .filter_map(|part| {

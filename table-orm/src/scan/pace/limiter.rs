@@ -1,9 +1,9 @@
-//! How many requests are under way, and when the next may be sent: slow start and pacers.
+//! How many requests are in flight, and when the next may be sent: slow start and pacers.
 
 use super::pacer::Pacer;
 use std::collections::HashMap;
 
-/// Requests under way at the start; one more after each answer.
+/// Requests in flight at the start; one more after each answer.
 const SLOW_START: f64 = 4.0;
 /// The account's slowest starting rate, entities a second; its documented target is 20,000.
 const ACCOUNT_FLOOR: f64 = 8_000.0;
@@ -22,7 +22,7 @@ pub(in crate::scan) struct Limiter {
     busy: usize,
     account: Pacer,
     partitions: HashMap<String, Pacer>,
-    /// The rate of the partition that was refused last: the next one hardly has a higher target.
+    /// The rate of the partition throttled last: the next one hardly has a higher target.
     partition_rate: f64,
     peak: f64,
 }
@@ -41,14 +41,14 @@ impl Limiter {
         }
     }
 
-    /// Takes one of the requests that may be under way, if one is free.
+    /// Takes one of the requests that may be in flight, if one is free.
     pub fn enter(&mut self) -> bool {
         let free = (self.busy as f64) < self.limit.floor();
         self.busy += usize::from(free);
         free
     }
 
-    /// A request is no longer under way.
+    /// A request is no longer in flight.
     pub const fn leave(&mut self) {
         self.busy = self.busy.saturating_sub(1);
     }
@@ -73,24 +73,24 @@ impl Limiter {
         self.limit = (self.limit + 1.0).min(self.most);
     }
 
-    /// A request sent at `issued` was refused. A partition that was just read fast is to blame:
-    /// faster than its target, where the account is read faster than it was ever refused. Else it
-    /// is the account, unless that has lately sustained much more.
-    pub fn refused(&mut self, now: f64, partition: Option<&str>, issued: f64) {
+    /// A request sent at `issued` was throttled. A partition that was just read fast is to blame:
+    /// faster than its target, while the account is read faster than when it was last throttled.
+    /// Otherwise the account is to blame, unless it has sustained much more recently.
+    pub fn throttled(&mut self, now: f64, partition: Option<&str>, issued: f64) {
         if let Some(partition) = partition {
             let (fast, most) = (self.account.is_fast(), self.partition_rate);
             let pacer = self.partition(now, partition);
             let recent = pacer.recent();
             let to_blame = if fast { recent > PARTITION_TARGET } else { recent >= PARTITION_FLOOR };
             if to_blame {
-                self.partition_rate = pacer.refused(now, issued, most);
+                self.partition_rate = pacer.throttled(now, issued, most);
                 return;
             }
         }
         let recent = self.account.recent();
         self.peak = (0.98 * self.peak).max(recent);
         if recent >= 0.6 * self.peak {
-            self.account.refused(now, issued, f64::INFINITY);
+            self.account.throttled(now, issued, f64::INFINITY);
         }
     }
 

@@ -1,4 +1,4 @@
-//! How fast a scan reads: as fast as the service allows, learned from its refusals.
+//! How fast a scan reads: as fast as the service allows, learned from its 503s.
 
 mod limiter;
 mod pacer;

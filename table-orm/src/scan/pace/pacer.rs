@@ -3,24 +3,24 @@
 //! The service counts entities, not requests. Free until the first 503; then it starts at what the
 //! last second has sustained. A 503 of a request sent after the last cut lowers the rate by 10 %;
 //! it rises by 1 % a second, and 2 % more for each second without a 503, to at most 25 %. Near the
-//! rate that was refused last it rises a tenth as fast, because the next 503 is likely there.
+//! rate of the last 503 it rises a tenth as fast, because the next 503 is likely there.
 //!
-//! Invariant: no rise takes the rate beyond a few times what was requested of late, and no cut starts
-//! from more. A rate that nobody reaches says nothing about the service, and takes many cuts to
-//! correct.
+//! Invariant: no rise takes the rate beyond a few times what was requested recently, and no cut
+//! starts from more. A rate that nobody reaches says nothing about the service, and takes many cuts
+//! to correct.
 
 use crate::sync::TokenBucket;
 use std::collections::VecDeque;
 
-/// Rates within this share of the rate refused last count as near it.
+/// Rates within this share of the rate of the last 503 count as near it.
 const NEAR: f64 = 0.03;
-/// The rate is at most this many times what was requested of late.
+/// The rate is at most this many times what was requested recently.
 const AHEAD: f64 = 4.0;
 
 /// Paces the account, or one partition. Times are seconds since the scan's start.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    /// The rate never starts below this, nor falls below a quarter of it.
+    /// The rate never starts below this, and never falls below a quarter of it.
     floor: f64,
     rate: Option<f64>,
     /// What a page of the rate takes.
@@ -28,8 +28,8 @@ pub(super) struct Pacer {
     log: VecDeque<PacedPage>,
     cut: f64,
     grown: f64,
-    /// The rate that was refused last.
-    refused: f64,
+    /// The rate of the last 503.
+    throttled_rate: f64,
 }
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Pacer {
             log: VecDeque::new(),
             cut: 0.0,
             grown: 0.0,
-            refused: 0.0,
+            throttled_rate: 0.0,
         }
     }
 
@@ -61,7 +61,7 @@ impl Pacer {
     pub fn reserve(&mut self, now: f64, page: f64) -> f64 {
         let Some(rate) = self.rate else { return now };
         let growth = (0.01 + 0.02 * (now - self.cut)).min(0.25);
-        let near = (rate / self.refused - 1.0).abs() <= NEAR;
+        let near = (rate / self.throttled_rate - 1.0).abs() <= NEAR;
         let growth = 1.0 + if near { growth / 10.0 } else { growth };
         let grown = rate * growth.powf(now - self.grown);
         let rate = grown.min(self.most()).max(rate);
@@ -70,7 +70,7 @@ impl Pacer {
         self.bucket.take(now, page / rate)
     }
 
-    /// Rows came; the unused part of a page's reservation is given back.
+    /// Rows came; the unused part of a page's reservation is returned.
     pub fn sustained(&mut self, now: f64, rows: f64, page: f64) {
         self.log.push_back(PacedPage { at: now, rows, page });
         self.forget(now);
@@ -79,25 +79,25 @@ impl Pacer {
         }
     }
 
-    /// A request sent at `issued` was refused. Returns the rate from now on, which begins at no
+    /// A request sent at `issued` was throttled. Returns the rate from now on, which begins at no
     /// more than `most`.
-    pub fn refused(&mut self, now: f64, issued: f64, most: f64) -> f64 {
+    pub fn throttled(&mut self, now: f64, issued: f64, most: f64) -> f64 {
         let too_fast = match self.rate {
             Some(rate) if issued < self.cut => return rate,
             Some(rate) => rate.min(self.most()),
             None => self.recent().min(most).max(self.floor),
         };
         let rate = (too_fast * 0.9).max(self.floor / 4.0);
-        self.refused = too_fast;
+        self.throttled_rate = too_fast;
         self.rate = Some(rate);
         self.cut = now;
         self.grown = now;
         rate
     }
 
-    /// Whether rows have come faster than at the rate refused last.
+    /// Whether rows came faster than at the rate of the last 503.
     pub fn is_fast(&self) -> bool {
-        self.rate.is_some() && self.recent() > self.refused
+        self.rate.is_some() && self.recent() > self.throttled_rate
     }
 
     /// The rows of the second before the last answer.
@@ -136,9 +136,9 @@ mod tests {
         for _ in 0..4 {
             pacer.sustained(5.0, 1000.0, 1000.0);
         }
-        pacer.refused(5.0, 4.9, 9000.0);
+        pacer.throttled(5.0, 4.9, 9000.0);
         assert_eq!(pacer.rate(), Some(3600.0));
-        pacer.refused(5.0, 4.9, 9000.0);
+        pacer.throttled(5.0, 4.9, 9000.0);
         assert_eq!(pacer.rate(), Some(3600.0), "sent before the cut");
         let first = pacer.reserve(5.0, 1000.0);
         let second = pacer.reserve(5.0, 1000.0);
@@ -150,7 +150,7 @@ mod tests {
         for pause in [false, true] {
             let mut pacer = Pacer::new(1000.0);
             pacer.sustained(0.0, 2000.0, 1000.0);
-            pacer.refused(0.0, 0.0, f64::INFINITY);
+            pacer.throttled(0.0, 0.0, f64::INFINITY);
             // For ten minutes the consumer takes 2000 rows a second, or none.
             let mut now = 0.0;
             while now < 600.0 {
@@ -164,7 +164,7 @@ mod tests {
             let mut cuts = 0;
             while pacer.rate().unwrap() > 2000.0 && cuts < 100 {
                 now += 0.1;
-                pacer.refused(now, now, f64::INFINITY);
+                pacer.throttled(now, now, f64::INFINITY);
                 cuts += 1;
             }
             assert!(cuts < 20, "{cuts}, {pause}");
@@ -175,7 +175,7 @@ mod tests {
     fn pages_without_rows_do_not_hold_the_rate_down() {
         let mut pacer = Pacer::new(1000.0);
         pacer.sustained(0.0, 0.0, 1000.0);
-        pacer.refused(0.0, 0.0, f64::INFINITY);
+        pacer.throttled(0.0, 0.0, f64::INFINITY);
         // Twenty requests side by side, each of a second.
         for second in 1..60 {
             let now = f64::from(second);
@@ -191,8 +191,8 @@ mod tests {
     fn a_pacer_begins_at_no_more_than_it_may_and_is_fast_beyond_what_was_refused() {
         let mut pacer = Pacer::new(1000.0);
         pacer.sustained(5.0, 3000.0, 1000.0);
-        assert!(!pacer.is_fast(), "never refused");
-        assert_eq!(pacer.refused(5.0, 4.9, 2000.0), 1800.0);
+        assert!(!pacer.is_fast(), "never throttled");
+        assert_eq!(pacer.throttled(5.0, 4.9, 2000.0), 1800.0);
         assert!(pacer.is_fast());
         pacer.sustained(6.5, 2000.0, 1000.0);
         assert!(!pacer.is_fast());

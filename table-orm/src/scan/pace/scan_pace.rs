@@ -8,7 +8,7 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(in crate::scan) struct ScanPace {
     pub limiter: Limiter,
-    /// Requests sent, and those of them that were refused for being too many.
+    /// Requests sent, and how many of them were throttled.
     pub requests: u64,
     pub throttled: u64,
     started: Instant,
@@ -41,7 +41,7 @@ impl ScanPace {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// The wait after a refused request.
+    /// The wait after a throttled request.
     pub fn wait(&self, backoff: &mut Backoff) -> Duration {
         backoff.next(&self.random)
     }

@@ -1,11 +1,11 @@
-//! What cannot be scanned is refused before the first request.
+//! A scan that cannot run fails before the first request.
 
 use super::*;
 use crate::Error;
 use crate::query::{Comparison, Filter};
 use crate::scan::{MAX_CONCURRENCY, ScanError};
 
-fn refused(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> Error {
+fn rejected(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> Error {
     let service = service(grid("heat", 3, 3), 2);
     let error = run(change(scan(&service)).collect()).unwrap_err();
     assert_eq!(service.figures().requests, 0);
@@ -16,23 +16,23 @@ fn refused(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> E
 fn bad_scans_are_refused_before_the_first_request() {
     let text = str::to_owned;
     for (lo, hi) in [("b", "a"), ("b", "b"), ("\u{E000}", "\u{1F3C3}")] {
-        let error = refused(|scan| scan.partition_range(text(lo)..text(hi)));
+        let error = rejected(|scan| scan.partition_range(text(lo)..text(hi)));
         assert!(matches!(error, Error::Scan(ScanError::EmptyRange { .. })), "{error}");
     }
-    let error = refused(|scan| scan.prefix("A").partition_range(text("B")..));
+    let error = rejected(|scan| scan.prefix("A").partition_range(text("B")..));
     assert!(matches!(error, Error::Scan(ScanError::EmptyRange { .. })), "{error}");
     for prefix in ["a/b", "#", "a\n", "\\", "?", "\u{9F}"] {
-        let error = refused(|scan| scan.prefix(prefix));
+        let error = rejected(|scan| scan.prefix(prefix));
         assert!(matches!(error, Error::Scan(ScanError::PrefixCharacter { .. })), "{error}");
     }
-    let error = refused(|scan| scan.concurrency(0));
+    let error = rejected(|scan| scan.concurrency(0));
     assert!(matches!(error, Error::Scan(ScanError::NoWorkers)));
-    let error = refused(|scan| scan.concurrency(MAX_CONCURRENCY + 1));
+    let error = rejected(|scan| scan.concurrency(MAX_CONCURRENCY + 1));
     assert!(matches!(error, Error::Scan(ScanError::TooManyWorkers { given: 1001, most: 1000 })));
-    let error = refused(|scan| scan.pages_per_prefix(1, 0));
+    let error = rejected(|scan| scan.pages_per_prefix(1, 0));
     assert!(matches!(error, Error::Scan(ScanError::NoPagesPerPrefix)));
     for key in ["\u{1F3C3}", "a/b", "a\n"] {
-        let error = refused(|scan| scan.split(Splitter::Keys(vec![text("a"), text(key)])));
+        let error = rejected(|scan| scan.split(Splitter::Keys(vec![text("a"), text(key)])));
         assert!(matches!(&error, Error::Scan(ScanError::SplitKey(found)) if found == key));
         assert!(error.to_string().ends_with(
             "use characters below U+D800 that keys can hold, so no `/`, `\\`, `#`, `?` or control \
@@ -40,7 +40,7 @@ fn bad_scans_are_refused_before_the_first_request() {
         ));
     }
     for size in [0, 1001, 70_000] {
-        assert!(matches!(refused(|scan| scan.page_size(size)), Error::PageSize(_)));
+        assert!(matches!(rejected(|scan| scan.page_size(size)), Error::PageSize(_)));
     }
 }
 
@@ -50,7 +50,7 @@ fn a_filter_may_hold_twelve_comparisons() {
         let each = (0..count).map(|n| Filter::compare("N", Comparison::NotEqual, n));
         each.reduce(Filter::and).unwrap()
     };
-    assert!(matches!(refused(|scan| scan.filter(filter(13))), Error::FilterTooLong(16)));
+    assert!(matches!(rejected(|scan| scan.filter(filter(13))), Error::FilterTooLong(16)));
     let service = service((0..500).map(|row| ("one".to_owned(), format!("{row:03}"))), 10);
     let rows = run(scan(&service).filter(filter(12)).collect()).unwrap();
     assert_eq!(rows.len(), 488);
@@ -60,12 +60,12 @@ fn a_filter_may_hold_twelve_comparisons() {
 
 #[test]
 fn a_scan_says_why_it_cannot_be_run() {
-    let error = refused(|scan| scan.partition_range("b".to_owned().."a".to_owned()));
+    let error = rejected(|scan| scan.partition_range("b".to_owned().."a".to_owned()));
     assert_eq!(
         error.to_string(),
         "no PartitionKey lies from \"b\" up to \"a\"; check the range and the prefix"
     );
-    let error = refused(|scan| scan.prefix("a#"));
+    let error = rejected(|scan| scan.prefix("a#"));
     assert_eq!(
         error.to_string(),
         "no key starts with \"a#\": keys cannot hold '#'; pass a prefix without it"

@@ -63,7 +63,7 @@ fn a_scan_killed_at_any_page_and_resumed_loses_and_doubles_nothing() {
                 assert_eq!(ended, flying.is_empty());
                 let rest = run(scan().collect()).unwrap();
                 let rest: Vec<_> = keys(&rest);
-                // What was in flight comes again.
+                // The page in flight is delivered again.
                 assert!(flying.iter().all(|key| rest.contains(key)));
                 found.extend(rest);
                 assert_eq!(sorted(found), all(&service), "{splitter:?} {ordered} {pages}");
@@ -162,7 +162,7 @@ fn partition_keys_are_resumed_behind_the_last_partition() {
         let path = directory.path().join(format!("{taken}"));
         let mut found = Vec::new();
         run(async {
-            // The key that is asked beyond is done with; the last one is not.
+            // A key is done once the next one is polled, so the last one is not.
             let mut stream = scan(&service).page_size(1).checkpoint(path.clone()).partition_keys();
             for _ in 0..taken {
                 found.extend(stream.next().await.unwrap());
@@ -218,7 +218,7 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
     let service = service(mixed(), 4);
     run(until(scan(&service).checkpoint(path.clone()), 3));
     let before = service.figures().requests;
-    let refused = |scan: Scan<DynamicEntity>| {
+    let rejected = |scan: Scan<DynamicEntity>| {
         let error = run(scan.checkpoint(path.clone()).collect()).unwrap_err();
         assert_eq!(service.figures().requests, before);
         match error {
@@ -227,8 +227,8 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
         }
     };
     let filter = Filter::compare("N", Comparison::Equal, 1);
-    assert!(matches!(refused(scan(&service).filter(filter)), ScanError::CheckpointQuery));
-    let error = refused(scan(&service).prefix("s"));
+    assert!(matches!(rejected(scan(&service).filter(filter)), ScanError::CheckpointQuery));
+    let error = rejected(scan(&service).prefix("s"));
     assert!(matches!(error, ScanError::CheckpointQuery));
     assert_eq!(
         error.to_string(),
@@ -236,22 +236,22 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
          selection that it was started with (`count` selects no properties), or delete the \
          checkpoint to start over"
     );
-    assert!(matches!(refused(scan(&service).select(["N"])), ScanError::CheckpointQuery));
+    assert!(matches!(rejected(scan(&service).select(["N"])), ScanError::CheckpointQuery));
     let other = TableName::new("others").unwrap();
     let other = Tables::new(service.clone()).scan(other, ScanPermit::because("test"));
-    let error = refused(other);
+    let error = rejected(other);
     let text =
         "the checkpoint is of table `things`, not of `others`; use one checkpoint for each table";
     assert_eq!(error.to_string(), text);
     let saved = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, saved.replace("\"version\":1", "\"version\":7")).unwrap();
-    let error = refused(scan(&service));
+    let error = rejected(scan(&service));
     assert!(matches!(error, ScanError::CheckpointVersion { found: 7, expected: 1 }), "{error}");
     for broken in
         ["", "{}", "[1]", "{\"version\":1,\"table\":\"things\"}", &saved[..saved.len() / 2]]
     {
         std::fs::write(&path, broken).unwrap();
-        assert!(matches!(refused(scan(&service)), ScanError::CheckpointMalformed(_)), "{broken}");
+        assert!(matches!(rejected(scan(&service)), ScanError::CheckpointMalformed(_)), "{broken}");
     }
     // A scan with another splitter or number of workers may resume.
     std::fs::write(&path, &saved).unwrap();
@@ -392,7 +392,7 @@ fn pages_handled_at_a_time_are_done_in_the_order_they_were_handed_out() {
             let handled = handled.into_inner();
             let both: BTreeSet<_> = handled.iter().chain(&rest).cloned().collect();
             assert_eq!(both.len(), all(&service).len());
-            // The pages under way come again, and no other.
+            // The pages in flight are delivered again, and no others.
             assert!(handled.len() + rest.len() <= both.len() + 4 * 4);
         }
     }

@@ -144,7 +144,7 @@ fn one_big_partition_is_split_by_row_key() {
     let report = run(scan(&service).count()).unwrap();
     assert_eq!(report.rows, 5000);
     assert!(service.figures().busiest >= 12, "{:?}", service.figures());
-    assert!(report.dropped > 0, "a split while a page is under way costs rows: {report:?}");
+    assert!(report.dropped > 0, "a split while a page is in flight costs rows: {report:?}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_slow_consumer_stops_the_workers() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let report = rows.report();
                 let waiting = service.figures().rows - report.dropped - report.rows;
-                // Two pages a worker, or five where earlier ones must come first; and those that
+                // Two pages for each worker, or five where rows are ordered, and the pages that
                 // wait for the consumer.
                 assert!(waiting <= if ordered { 250 } else { 80 }, "{waiting}");
             }
@@ -181,7 +181,7 @@ fn a_slow_consumer_stops_the_workers() {
 }
 
 #[test]
-fn a_stream_gives_rows_and_its_report() {
+fn a_stream_returns_rows_and_its_report() {
     let service = service(grid("heat", 7, 5), 4);
     run(async {
         let mut rows = scan(&service).select(["Other"]).stream();

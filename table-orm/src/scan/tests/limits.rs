@@ -74,7 +74,7 @@ fn no_request_is_sent_once_enough_rows_are_found() {
     let found = run(scan(&service).filter(filter).take(30).collect()).unwrap();
     assert_eq!(found.len(), 30);
     let requests = service.figures().requests;
-    // Three pages hold them; each worker may have been on its way with one.
+    // Three pages hold the rows; each worker may have had one more request in flight.
     assert!(requests <= 3 + 16, "{requests}");
     let service = numbered(5000, 10);
     assert_eq!(run(scan(&service).take(95).count()).unwrap().rows, 95);
@@ -104,7 +104,7 @@ fn partition_keys_are_limited_by_their_number() {
 }
 
 #[test]
-fn a_limited_scan_is_resumed_behind_the_rows_it_gave() {
+fn a_limited_scan_is_resumed_behind_the_rows_it_returned() {
     let directory = tempfile::tempdir().unwrap();
     for splitter in splitters() {
         for ordered in [false, true] {

@@ -18,7 +18,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tokio::runtime::Builder;
 
-/// No scan of these tests comes near to these: one that does not end fails, and soon.
+/// No scan of these tests comes near these limits. So a scan that does not end fails soon.
 const MOST_REQUESTS: u64 = 10_000;
 const MOST_VIRTUAL_TIME: Duration = Duration::from_hours(24);
 const MOST_REAL_TIME: Duration = Duration::from_secs(100);
@@ -76,7 +76,8 @@ pub(super) fn run<F: Future>(future: F) -> F::Output {
     run_on(Builder::new_current_thread().start_paused(true), future)
 }
 
-/// Runs; ends the process where that does not end, as where a worker waits for nothing.
+/// Runs a test. Ends the process if the test does not end, for example because a worker waits
+/// forever.
 pub(super) fn run_on<F: Future>(runtime: &mut Builder, future: F) -> F::Output {
     let (_ended, ends) = mpsc::channel::<()>();
     let test = std::thread::current().name().unwrap_or_default().to_owned();

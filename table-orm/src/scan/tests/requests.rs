@@ -1,4 +1,4 @@
-//! What a scan costs.
+//! The cost of a scan.
 
 use super::*;
 use crate::testing::KeyKind;
@@ -16,7 +16,7 @@ fn up_to_a_page_of_rows_costs_exactly_one_request() {
 
 #[test]
 fn uniform_keys_take_few_requests_more_than_a_serial_scan() {
-    // A page may be lost to each split, and each worker's share is halved some times.
+    // Each split may cost a page, and each worker's share is halved several times.
     for workers in [1, 4, 16] {
         let keys = KeyKind::UniformHex.generate(100_000, 3);
         let service = fake(keys, ServiceSettings::measured(100_000));

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::property::{PropertyFault, RowFault};
 use std::sync::{Arc, Mutex};
 
-/// The key of a row, unless it is an unreadable one.
+/// The key of a readable row.
 #[derive(Debug, PartialEq)]
 struct Picky(Key);
 
@@ -151,7 +151,7 @@ fn a_checkpoint_counts_rows_left_out_as_done() {
         let mut keys = skipped.keys();
         keys.dedup();
         assert_eq!(keys, unreadable);
-        // All is done, also where nothing was handed out.
+        // Everything is done, even where no row was handed out.
         assert!(run(scan().collect()).unwrap().is_empty());
         assert!(skipped.keys().is_empty());
     }

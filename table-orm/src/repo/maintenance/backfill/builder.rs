@@ -63,7 +63,7 @@ impl<E> fmt::Debug for Backfill<'_, E> {
 
 impl<E: TableEntity> Repo<E> {
     /// Inserts the index rows that the entities of a partition lack, such as those of a `#[row(..)]`
-    /// that was added to the type later. Existing rows stay as they are; the report lists those with
+    /// that was added to the type later. Existing rows are unchanged; the report lists those with
     /// other content.
     ///
     /// ```

@@ -10,7 +10,7 @@ use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{
     RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
 };
-use crate::repo::maintenance::verify::{Finding, Found, Problem, expected_rows, index_rows};
+use crate::repo::maintenance::verify::{Finding, Problem, VersionedRow, expected_rows, index_rows};
 use crate::store::{Action, Batch, Operation, Page};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -46,7 +46,7 @@ impl<E: TableEntity> Backfill<'_, E> {
     async fn page(&mut self, page: &Page, report: &mut BackfillReport) -> Result<()> {
         let mut chunks: Vec<Chunk<Entity>> = Vec::new();
         for row in split_page(&page.body)? {
-            let row = Found::read(row.get().as_bytes())?;
+            let row = VersionedRow::read(row.get().as_bytes())?;
             let (entity, batch) = match self.entity(&row)? {
                 Ok(prepared) => prepared,
                 Err(skipped) => {
@@ -85,7 +85,7 @@ impl<E: TableEntity> Backfill<'_, E> {
     }
 
     /// Returns an entity with the operations that insert its index rows.
-    fn entity(&self, row: &Found<'_>) -> Result<Result<(Entity, Batch), Skipped>> {
+    fn entity(&self, row: &VersionedRow<'_>) -> Result<Result<(Entity, Batch), Skipped>> {
         let finding = |index: usize, row_key: String, problem| Finding {
             entity: E::NAME.to_owned(),
             row: name_of::<E>(index).to_owned(),

@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 /// a read of the partition's canonical rows to make sure that no canonical row expects it; 100 orphans share
 /// a transaction. Holds at most 1000 findings of a partition in memory.
 ///
-/// The transaction gives the canonical row a new ETag, though its properties stay. A writer that has loaded
+/// The transaction changes the ETag of the canonical row, but not its properties. A writer that has loaded
 /// the entity gets [`Error::Conflict`](crate::Error::Conflict), and must load it again.
 ///
 /// ```
@@ -64,7 +64,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Reads the rows again, and writes under the ETags of the canonical rows as they are now. Writes
     /// nothing else, and never changes the properties of a canonical row. Skips findings that no
-    /// longer hold, so the same findings can be given again.
+    /// longer hold, so the same findings can be passed again.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables, TableName};

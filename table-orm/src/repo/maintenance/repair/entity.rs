@@ -86,7 +86,7 @@ pub(crate) async fn prepare<E: TableEntity>(
                 match repair_row::<E>(client, &rows, canonical, expected, finding).await? {
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
-                        // A finding given twice is repaired once.
+                        // A finding that is passed twice is repaired once.
                         operations.insert(expected.index, (expected.row_key.clone(), action));
                         Verdict::Repair
                     }

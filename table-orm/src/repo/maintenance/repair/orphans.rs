@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, Span};
-use crate::repo::maintenance::verify::{Finding, Found, expected_rows, own_canonical};
+use crate::repo::maintenance::verify::{Finding, VersionedRow, expected_rows, own_canonical};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::collections::HashSet;
 
@@ -32,8 +32,8 @@ pub(crate) async fn delete<E: TableEntity>(
     let mut error = None;
     let deletions: Vec<_> = deletions(&findings, decisions).collect();
     for chunk in deletions.chunks(MAX_TRANSACTION_OPERATIONS) {
-        if let Err(refused) = delete_all(client, partition_key, chunk, &mut verdicts).await {
-            error = Some(refused);
+        if let Err(rejected) = delete_all(client, partition_key, chunk, &mut verdicts).await {
+            error = Some(rejected);
             break;
         }
     }
@@ -55,7 +55,7 @@ pub(crate) async fn plan<E: TableEntity>(
 /// One row to delete, and the index of its finding.
 type Deletion = (usize, Operation);
 
-/// The deletions. A finding given twice makes one.
+/// The deletions. A finding that is passed twice makes one deletion.
 fn deletions(
     findings: &[Finding],
     decisions: Vec<OrphanDecision>,
@@ -90,7 +90,7 @@ async fn delete_all(
             Error::NotFound(_) => SkipReason::NoLongerHolds,
             _ => return Err(error),
         };
-        let failed = error.rejection().and_then(|refusal| refusal.operation);
+        let failed = error.rejection().and_then(|rejection| rejection.operation);
         match failed.filter(|(index, _)| *index < left.len()) {
             Some((index, _)) => {
                 let (at, _) = left.remove(index);
@@ -205,7 +205,7 @@ async fn expected_keys<E: TableEntity>(
     loop {
         let page = client.page(&query).await?;
         for row in split_page(&page.body)? {
-            let row = Found::read(row.get().as_bytes())?;
+            let row = VersionedRow::read(row.get().as_bytes())?;
             match expected_rows::<E>(partition_key, &row.row_key, row.body) {
                 Ok(rows) => {
                     let keys = rows.rows.into_iter().map(|row| row.row_key);

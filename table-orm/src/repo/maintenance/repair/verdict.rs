@@ -12,7 +12,7 @@ pub(crate) enum Verdict {
     Skip(SkipReason),
 }
 
-/// The one transaction that repairs findings, and the verdict on each of them.
+/// The transaction that repairs findings, and the verdict on each of them.
 #[derive(Debug)]
 pub(crate) struct PreparedRepair {
     pub batch: Batch,

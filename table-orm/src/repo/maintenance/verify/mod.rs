@@ -1,14 +1,14 @@
 //! Finds rows that are out of step: reads every row of an entity type once, in key order, and
-//! compares the index rows with the rows that the canonical rows ask for.
+//! compares the index rows with the rows that the canonical rows imply.
 
 mod builder;
 mod differences;
 mod expected;
 mod finding;
-mod found;
 mod partition;
 mod report;
 mod run;
+mod versioned_row;
 
 pub use builder::Verify;
 pub use finding::{Finding, Problem};
@@ -16,4 +16,4 @@ pub use report::VerifyReport;
 
 pub(crate) use differences::differences;
 pub(crate) use expected::{expected_rows, index_rows, own_canonical};
-pub(crate) use found::Found;
+pub(crate) use versioned_row::VersionedRow;

@@ -8,7 +8,7 @@
 use super::differences::differences;
 use super::expected::{expected_rows, index_rows, own_canonical};
 use super::finding::{Finding, Problem};
-use super::found::Found;
+use super::versioned_row::VersionedRow;
 use crate::entity::{EntityRow, TableEntity, canonical, name_of, template_of};
 use crate::error::Result;
 use crate::model::{ETag, order};
@@ -66,7 +66,7 @@ impl<E: TableEntity> Partition<E> {
     }
 
     /// Takes the next row, and appends the findings that it completes.
-    pub fn row(&mut self, row: Found<'_>, findings: &mut Vec<Finding>) -> Result<RowKind> {
+    pub fn row(&mut self, row: VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<RowKind> {
         match template_of::<E>(&row.row_key) {
             None => Ok(RowKind::Other),
             Some((index, _)) if index == canonical::<E>() => {
@@ -80,7 +80,7 @@ impl<E: TableEntity> Partition<E> {
         }
     }
 
-    fn canonical_row(&mut self, row: &Found<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+    fn canonical_row(&mut self, row: &VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<()> {
         let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
             Ok(rows) => rows,
             Err(problem) => {
@@ -114,7 +114,7 @@ impl<E: TableEntity> Partition<E> {
     fn index_row(
         &mut self,
         index: usize,
-        row: Found<'_>,
+        row: VersionedRow<'_>,
         findings: &mut Vec<Finding>,
     ) -> Result<()> {
         match self.expected.remove(&row.row_key) {
@@ -122,7 +122,7 @@ impl<E: TableEntity> Partition<E> {
                 findings.extend(self.compare(&row.row_key, &expected, &row.etag, row.body)?);
             }
             None => {
-                let Found { row_key, etag, body, .. } = row;
+                let VersionedRow { row_key, etag, body, .. } = row;
                 let unmatched = Unmatched { index, etag, body: Bytes::copy_from_slice(body) };
                 self.unmatched.insert(row_key, unmatched);
             }

@@ -2,9 +2,9 @@
 
 use super::builder::Verify;
 use super::finding::Finding;
-use super::found::Found;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
+use super::versioned_row::VersionedRow;
 use crate::entity::{TableEntity, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
@@ -79,7 +79,7 @@ impl<E: TableEntity> VerifyRun<E> {
             }
             let mut findings = Vec::new();
             for row in split_page(&page.body)? {
-                self.row(Found::read(row.get().as_bytes())?, &mut findings)?;
+                self.row(VersionedRow::read(row.get().as_bytes())?, &mut findings)?;
             }
             if self.query.is_none()
                 && let Some(last) = self.partition.take()
@@ -90,7 +90,7 @@ impl<E: TableEntity> VerifyRun<E> {
         }
     }
 
-    fn row(&mut self, row: Found<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+    fn row(&mut self, row: VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<()> {
         self.rows += 1;
         if let Some(before) = self.partition.take_if(|open| open.key != row.partition_key) {
             self.undecided += before.finish(findings);

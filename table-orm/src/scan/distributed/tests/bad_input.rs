@@ -1,4 +1,4 @@
-//! What cannot be done is refused, with a word on what to do.
+//! Invalid scans and calls fail, with an error that says what to do.
 
 use super::*;
 use crate::queue::{MemoryQueues, QueueErrorKind, Queues as _};
@@ -8,7 +8,7 @@ use crate::scan::{Scan, ScanError, Splitter};
 use crate::{DynamicEntity, Error};
 use std::time::Duration;
 
-async fn refused(world: &World, scan: &Distributed) -> Error {
+async fn rejected(world: &World, scan: &Distributed) -> Error {
     let started = scan.start().await.unwrap_err();
     let worked = world.work_on(scan, Duration::ZERO).await.unwrap_err();
     assert_eq!(started.to_string(), worked.to_string());
@@ -25,7 +25,7 @@ fn ids_and_queue_names_are_checked_before_the_first_request() {
         for id in ["", "a/b", "a b", "größe", "a\"b", &long] {
             let scan = world.plain();
             let scan = scan.distributed(id, &world.control(), world.queues.clone(), QUEUE);
-            let error = refused(&world, &scan).await;
+            let error = rejected(&world, &scan).await;
             let expected = DistributedScanError::Id(id.to_owned());
             assert!(matches!(&error, Error::DistributedScan(error) if *error == expected));
             assert!(error.to_string().contains("1 to 80 ASCII letters"), "{error}");
@@ -35,13 +35,13 @@ fn ids_and_queue_names_are_checked_before_the_first_request() {
         for queue in ["", "Q", "a_b", "a--b", &long] {
             let scan = world.plain();
             let scan = scan.distributed("id", &world.control(), world.queues.clone(), queue);
-            let error = refused(&world, &scan).await;
+            let error = rejected(&world, &scan).await;
             let invalid = |kind| kind == QueueErrorKind::Invalid;
             assert!(matches!(&error, Error::Queue(error) if invalid(error.kind)), "{error}");
         }
         let scan = world.plain();
         let scan = scan.distributed("id", &world.control(), world.queues.clone(), &long);
-        let error = refused(&world, &scan).await.to_string();
+        let error = rejected(&world, &scan).await.to_string();
         assert!(
             error.ends_with(
                 "`-poison`, as that of the queue for ranges put aside is; use at \
@@ -65,18 +65,18 @@ fn options_of_one_process_are_refused() {
     run(async {
         let world = World::new(numbered(50), 10).await;
         for (name, change) in changes {
-            let error = refused(&world, &world.distribute(change(world.plain()))).await;
+            let error = rejected(&world, &world.distribute(change(world.plain()))).await;
             let Error::DistributedScan(DistributedScanError::Option { option, .. }) = &error else {
                 panic!("{error}")
             };
             assert_eq!(*option, name);
         }
         let scan = world.plain().partition_range("b".to_owned().."a".to_owned());
-        let error = refused(&world, &world.distribute(scan)).await;
+        let error = rejected(&world, &world.distribute(scan)).await;
         assert!(matches!(error, Error::Scan(ScanError::EmptyRange { .. })));
         let plain = world.plain().concurrency(0);
         let scan = plain.distributed("id", &world.control(), world.queues.clone(), QUEUE);
-        let error = refused(&world, &scan).await;
+        let error = rejected(&world, &scan).await;
         assert!(matches!(error, Error::Scan(ScanError::NoWorkers)));
         let keys = (0..99).map(|key| format!("{key:03}")).collect();
         let scan = world.distribute(world.plain().split(Splitter::Keys(keys)));
@@ -231,7 +231,7 @@ fn a_scan_begun_by_an_earlier_version_continues() {
         scan.start().await.unwrap();
         let rows = world.control().list("test", ..).collect().await.unwrap();
         for mut row in rows {
-            // What it did not know.
+            // The columns that it did not know.
             for name in ["Queue", "Error"] {
                 row.properties.remove(name);
             }

@@ -74,7 +74,7 @@ fn a_big_range_is_split_while_workers_are_idle_and_only_then() {
             let reports = join_all((0..4).map(|_| world.work(seconds(1)))).await;
             let reports: Vec<_> = reports.into_iter().map(Result::unwrap).collect();
             world.assert_all_handled(0);
-            // 200 pages of a second each, by four.
+            // 200 pages of a second each, read by four workers.
             assert!(began.elapsed() < seconds(110), "{:?} {reports:?}", began.elapsed());
             assert!(reports.iter().all(|report| report.pages >= 20), "{reports:?}");
         });
@@ -86,7 +86,7 @@ fn a_big_range_is_split_while_workers_are_idle_and_only_then() {
             world.work(seconds(1)).await.unwrap()
         };
         world.assert_all_handled(0);
-        // One message at a time waits for somebody.
+        // At most one message waits at a time.
         assert!(report.splits <= 12, "{report:?}");
         assert!(report.pages <= 200 + report.splits, "{report:?}");
     });
@@ -115,7 +115,7 @@ fn split_keys_begin_as_many_ranges() {
         scan.start().await.unwrap();
         assert_eq!(scan.status().await.unwrap().open, 5);
         assert_eq!(world.queues.calls("send"), 5);
-        // What they begin with is for `start` alone.
+        // Only `start` uses the first ranges.
         world.work(Duration::ZERO).await.unwrap();
         world.assert_all_handled(0);
     });

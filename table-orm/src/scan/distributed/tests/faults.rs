@@ -49,7 +49,7 @@ fn nothing_is_lost_under_many_faults() {
             source.disable();
             let status = world.scan().status().await.unwrap();
             assert!(status.is_complete() && status.poisoned == 0, "seed {seed}: {status:?}");
-            // Each worker that ended, or lost a range, had a page in hand.
+            // Each worker that ended, or lost a range, was handling a page.
             world.assert_all_handled(usize::try_from(10 * again).unwrap());
             assert_eq!(status.rows, 600, "seed {seed}");
         });

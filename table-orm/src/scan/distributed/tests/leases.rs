@@ -1,4 +1,4 @@
-//! Workers that die, sleep, stop or fail: what it costs.
+//! The cost of workers that die, sleep, stop or fail.
 
 use super::*;
 use crate::embedded::EmbeddedStore;
@@ -146,7 +146,7 @@ fn a_long_handler_keeps_its_range() {
     });
 }
 
-/// One worker falls asleep amid its work while another continues; returns their reports.
+/// One worker falls asleep during its work while another continues; returns their reports.
 async fn sleeper(
     world: &World,
     scan: &Distributed,
@@ -177,7 +177,7 @@ fn a_worker_that_sleeps_past_its_lease_moves_no_cursor() {
             let awake = Duration::from_millis(awake);
             let [first, second] = sleeper(&world, &scan, seconds(1), awake).await;
             assert_eq!((first.lost, second.lost), (1, 0), "{first:?} {second:?}");
-            // The page it had in hand.
+            // The page that it was handling.
             world.assert_all_handled(10);
             let status = scan.status().await.unwrap();
             assert_eq!((status.rows, status.pages), (1000, PAGES), "{status:?}");
@@ -215,7 +215,7 @@ fn a_lost_message_is_sent_again_after_a_lease() {
         assert!(began.elapsed() < LEASE + LEASE / 2 + POLL + seconds(70), "{reports:?}");
     });
     run(async {
-        // Those of parts split off, too.
+        // The messages of parts that were split off, too.
         let world = World::new(numbered(1000), 10).await;
         world.scan().start().await.unwrap();
         world.queues.lose_sends(true);
@@ -268,7 +268,7 @@ fn messages_that_come_twice_are_deleted() {
         scan.start().await.unwrap();
         let (one, other) =
             tokio::join!(world.work_on(&scan, seconds(1)), world.work_on(&scan, seconds(1)));
-        // It does not come back after its time-out, of which there are several.
+        // It is not visible again, even after several time-outs.
         assert_eq!(one.unwrap().duplicates + other.unwrap().duplicates, 1);
     });
 }
@@ -279,7 +279,7 @@ fn a_worker_continues_without_its_message() {
         let (world, scan) = one_range(1).await;
         let gone = async {
             sleep(seconds(5)).await;
-            // Its receipt is void from then on.
+            // Its receipt is void from now on.
             world.queues.inner.delete(QUEUE).await.unwrap();
             world.queues.inner.create(QUEUE).await.unwrap();
         };

@@ -1,4 +1,4 @@
-//! What a scan costs in requests to the control table and the queue.
+//! The cost of a scan in requests to the control table and the queue.
 
 use super::*;
 use crate::embedded::EmbeddedStore;
@@ -20,9 +20,10 @@ fn a_page_costs_a_write_and_a_range_about_four_calls_to_the_queue() {
         let before = world.writes();
         assert_eq!(before, 2, "the table, and one transaction");
         let report = world.work_on(&scan, Duration::from_millis(100)).await.unwrap();
-        // A claim, a page each, the last of which is noted with the end of the range.
+        // A claim, and a write for each page; the last page is noted together with the end of the
+        // range.
         assert_eq!(world.writes() - before, 1 + report.pages);
-        // Sent, received and deleted; and a look for more.
+        // Sent, received and deleted, and one more receive.
         assert_eq!(world.queues.all_calls(), 4);
         assert_eq!(world.service.figures().requests, report.pages);
     });
@@ -44,7 +45,7 @@ fn workers_that_share_a_range_send_few_requests() {
         let (pages, claims, splits) =
             (sum(|report| report.pages), sum(|report| report.claims), sum(|report| report.splits));
         assert_eq!(claims, splits + 1);
-        // A range's last page may hold nothing, and is noted all the same.
+        // A range's last page may be empty, and is noted nevertheless.
         assert!(world.writes() - before <= pages + 2 * claims + splits, "{reports:?}");
         assert!(pages <= 1000 + splits, "{reports:?}");
         let idle = 8 * (began.elapsed().as_secs() / 15 + 5);
@@ -72,7 +73,7 @@ fn an_idle_worker_asks_ever_less_often() {
         };
         let (report, asked) = tokio::join!(busy, idle);
         assert_eq!(report.unwrap().pages, 1);
-        // 1, 2, 4, 8 and then 15 s, a fifth less at the most.
+        // 1, 2, 4, 8 and then 15 s, or up to a fifth less.
         assert!((100..=156).contains(&asked), "{asked}");
     });
 }

@@ -45,7 +45,7 @@ fn a_page_that_fails_five_times_puts_its_range_aside_until_it_is_redriven() {
             fail_at(&world, 1, "000420", &fails),
             fail_at(&world, 2, "000420", &fails),
         );
-        // In five claims of nothing else, and in one that had handled pages before, perhaps.
+        // In five claims without a page, and perhaps in one that had handled pages before.
         let failures = reports.0.failures + reports.1.failures;
         assert!((5..=6).contains(&failures), "{reports:?}");
         assert_eq!(reports.0.poisoned + reports.1.poisoned, 1);
@@ -152,7 +152,7 @@ fn a_range_with_progress_is_not_put_aside_however_often_it_fails() {
 }
 
 #[test]
-fn the_error_of_a_handler_ends_its_worker_and_gives_all_ranges_back() {
+fn the_error_of_a_handler_ends_its_worker_and_releases_all_ranges() {
     run(async {
         let world = World::new(numbered(1000), 10).await;
         world.scan().start().await.unwrap();
@@ -297,7 +297,7 @@ fn messages_of_other_scans_do_not_hold_up_a_redrive() {
             let text = if at == 40 { &own } else { "another's" };
             world.queues.inner.send(POISON, text, Duration::ZERO).await.unwrap();
         }
-        // Those of the first receive are visible again before the third.
+        // The messages of the first receive are visible again before the third.
         world.queues.slow_receives(seconds(35));
         let redriven = timeout(3 * LEASE, world.scan().redrive()).await.unwrap();
         assert_eq!(redriven.unwrap(), 0);

@@ -1,4 +1,4 @@
-//! A small scan is shared by workers soon, and well.
+//! Workers soon share a small scan evenly.
 
 use super::*;
 use crate::embedded::EmbeddedStore;

@@ -36,7 +36,7 @@ pub fn seconds(seconds: u64) -> Duration {
 /// A table of generated rows, a control table and queues.
 pub struct World {
     pub service: FakeService,
-    /// Through which its rows are read.
+    /// The store through which its rows are read.
     pub source: Tables,
     /// Writes to the control table.
     pub counted: Writes,
@@ -76,7 +76,7 @@ impl World {
 
     pub async fn of(service: FakeService, control: impl Store + 'static) -> Self {
         let control = Tables::new(control);
-        // A store of faults may say so although it is there.
+        // A store with faults may say so although the table exists.
         while control
             .create(&control_name())
             .await
@@ -120,7 +120,7 @@ impl World {
         self.work_on(&self.scan(), each).await
     }
 
-    /// A worker of that scan; no two draw the same random numbers.
+    /// A worker of that scan. No two workers use the same random numbers.
     pub async fn work_on(&self, scan: &Distributed, each: Duration) -> Result<WorkerReport> {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
         let scan = scan.clone().seeded(1000 * self.seed + number);
@@ -171,7 +171,7 @@ pub fn one_partition(rows: usize) -> impl Iterator<Item = Key> {
     (0..rows).map(|row| ("all".to_owned(), format!("{row:06}")))
 }
 
-/// Queues in memory that count calls, and do what a test asks for.
+/// Queues in memory that count calls, and fail or wait as a test asks.
 #[derive(Debug, Clone, Default)]
 pub struct TestQueues {
     pub inner: MemoryQueues,
@@ -220,16 +220,16 @@ impl TestQueues {
         self.shared.lock().unwrap().failing = Some((part, Random::new(seed)));
     }
 
-    /// Notes a call; the error it is to end with, before or after it takes effect.
+    /// Counts a call. Returns the error to fail with, before or after the call takes effect.
     fn call(&self, name: &'static str) -> (Result<(), QueueError>, Result<(), QueueError>) {
         let mut shared = self.shared.lock().unwrap();
         *shared.calls.entry(name).or_default() += 1;
         let Some((part, random)) = &mut shared.failing else { return (Ok(()), Ok(())) };
         let fault = || Err(QueueError::new(QueueErrorKind::Unavailable, QUEUE, "on purpose"));
-        let drawn = random.fraction();
-        match drawn {
-            _ if drawn < *part / 2.0 => (fault(), Ok(())),
-            _ if drawn < *part => (Ok(()), fault()),
+        let sample = random.fraction();
+        match sample {
+            _ if sample < *part / 2.0 => (fault(), Ok(())),
+            _ if sample < *part => (Ok(()), fault()),
             _ => (Ok(()), Ok(())),
         }
     }
@@ -321,7 +321,7 @@ impl<F: Future> Future for Sleeper<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         if self.asleep.load(Ordering::Relaxed) {
-            // Looks again a second later whether it is woken.
+            // Checks again a second later whether it is awake.
             let waker = cx.waker().clone();
             tokio::spawn(async move {
                 tokio::time::sleep(seconds(1)).await;

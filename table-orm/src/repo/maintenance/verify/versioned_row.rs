@@ -1,4 +1,4 @@
-//! A stored row of which only the keys and the version were read.
+//! A stored row with its keys and version, its properties unread.
 
 use crate::entity::{RowHead, read_row_in_context};
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::model::ETag;
 
 /// A stored row.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct VersionedRow<'a> {
     pub partition_key: String,
     pub row_key: String,
     pub etag: ETag,
@@ -14,7 +14,7 @@ pub(crate) struct Found<'a> {
     pub body: &'a [u8],
 }
 
-impl<'a> Found<'a> {
+impl<'a> VersionedRow<'a> {
     pub fn read(body: &'a [u8]) -> Result<Self> {
         let (RowHead { partition_key, row_key }, context) = read_row_in_context(0, body, None)?;
         Ok(Self { partition_key, row_key, etag: context.etag(), body })
