@@ -342,34 +342,16 @@ impl<E: TableEntity, T> Write<E, T> {
     /// # Errors
     /// When the service would reject a key or property.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(match self.prepare()? {
+        let change = self.change.clone()?;
+        Ok(match change.prepare::<E>(&self.client, self.attempts)? {
             Prepared::Blind { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
             Prepared::OverStored { write, .. } => write.plan(),
         })
     }
 
-    fn prepare(&self) -> Result<Prepared> {
-        Ok(match self.change.clone()? {
-            Change::Blind(batch) => {
-                let canonical = batch.operations.first();
-                let row_key = canonical.map(|operation| operation.row_key.clone());
-                let key = CanonicalKey {
-                    partition_key: batch.partition_key.clone(),
-                    row_key: row_key.unwrap_or_default(),
-                };
-                Prepared::Blind { key, batch }
-            }
-            Change::OverStored { rows, on_existing } => {
-                let inserts = matches!(on_existing, OnExisting::Upsert | OnExisting::Merge);
-                let write = over_stored::<E>(&self.client, &rows, inserts, self.attempts)?;
-                Prepared::OverStored { rows, on_existing, write: Box::new(write) }
-            }
-        })
-    }
-
     /// Sends it. Returns the canonical row's new ETag, `None` after a delete.
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
-        match self.prepare()? {
+        match self.change?.prepare::<E>(&self.client, self.attempts)? {
             Prepared::Blind { key, batch } => {
                 let etags = self.client.send_changes(batch, &key.row_key).await?;
                 Ok((key, etags.into_iter().next().flatten()))
@@ -383,6 +365,27 @@ impl<E: TableEntity, T> Write<E, T> {
                 Ok((write.key().clone(), etag.filter(|_| !deletes)))
             }
         }
+    }
+}
+
+impl Change {
+    fn prepare<E: TableEntity>(self, client: &TableClient, attempts: usize) -> Result<Prepared> {
+        Ok(match self {
+            Self::Blind(batch) => {
+                let canonical = batch.operations.first();
+                let row_key = canonical.map(|operation| operation.row_key.clone());
+                let key = CanonicalKey {
+                    partition_key: batch.partition_key.clone(),
+                    row_key: row_key.unwrap_or_default(),
+                };
+                Prepared::Blind { key, batch }
+            }
+            Self::OverStored { rows, on_existing } => {
+                let inserts = matches!(on_existing, OnExisting::Upsert | OnExisting::Merge);
+                let write = over_stored::<E>(client, &rows, inserts, attempts)?;
+                Prepared::OverStored { rows, on_existing, write: Box::new(write) }
+            }
+        })
     }
 }
 
