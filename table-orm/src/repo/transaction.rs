@@ -8,7 +8,7 @@ use super::merge::Merge;
 use super::patch::EntityPatch;
 use super::save::{Delete, prepare};
 use crate::entity::{
-    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, Invalid, Loaded, Row, RowOf, TableEntity,
+    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, RowOf, TableEntity,
     WholePartition,
 };
 use crate::error::{Error, Result, TransactionError};
@@ -165,7 +165,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.push_rows::<E>(EntityRows::of(entity), insert_all);
+        self.push_rows(entity, insert_all);
         self
     }
 
@@ -194,7 +194,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn upsert<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, upsert_all);
+        self.push_blind(entity, upsert_all);
         self
     }
 
@@ -222,7 +222,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.push_blind::<E>(E::KEYS_FOLLOW_CANONICAL, entity, merge_all);
+        self.push_blind(entity, merge_all);
         self
     }
 
@@ -426,27 +426,19 @@ impl<'a> Transaction<'a> {
         Ok(committed.collect())
     }
 
-    fn push_blind<E: TableEntity>(
-        &mut self,
-        blind: bool,
-        entity: &E,
-        operations: impl FnOnce(EntityRows) -> Batch,
-    ) {
-        if !blind {
+    /// Adds a write that reads nothing, where the canonical key determines all row keys.
+    fn push_blind<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
+        if !E::KEYS_FOLLOW_CANONICAL {
             return self.fail(TransactionError::NotBlind(E::NAME));
         }
-        self.push_rows::<E>(EntityRows::of(entity), operations);
+        self.push_rows(entity, operations);
     }
 
-    fn push_rows<E: TableEntity>(
-        &mut self,
-        rows: Result<EntityRows, Invalid>,
-        operations: impl FnOnce(EntityRows) -> Batch,
-    ) {
-        match rows {
+    fn push_rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
+        match EntityRows::of(entity) {
             // The canonical row comes first.
             Ok(rows) => self.push::<E>(operations(rows), Ok(0), None),
-            Err(invalid) => self.fail(Error::from(invalid)),
+            Err(invalid) => self.fail(invalid),
         }
     }
 
