@@ -19,8 +19,9 @@ impl<E: TableEntity> Repo<E> {
     /// Reads the entities of a query with their versions, so that they can be changed and saved.
     ///
     /// One request for each 1000 rows. A query of an index row sends one more point query for each entity,
-    /// because the ETag of the canonical row guards the entity. An entity that is deleted in between is left
-    /// out.
+    /// because the ETag of the canonical row guards the entity. It leaves out an entity that no longer has
+    /// the key of the index row: one that was deleted or moved in between, and one whose index row was left
+    /// behind (see [`verify`](Repo::verify)).
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -129,7 +130,7 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
 }
 
 /// Reads the canonical rows of the entities whose index rows are in a page. Leaves out an entity that
-/// was deleted in between.
+/// was deleted, or no longer has the key of that index row: a save would overwrite the move.
 async fn canonical_rows<R, E>(client: &TableClient, page: &[u8]) -> Result<Vec<Loaded<E>>>
 where
     E: TableEntity + FromRow<R>,
@@ -139,17 +140,17 @@ where
         .into_iter()
         .map(|row| {
             let (entity, _) = read_entity::<E>(R::INDEX, row.get().as_bytes(), None)?;
-            let row_key = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
-            Ok(CanonicalKey { partition_key: partition_key(&entity)?, row_key })
+            let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
+            let partition_key = partition_key(&entity)?;
+            Ok((CanonicalKey { partition_key, row_key: canonical }, row_key(&entity, R::INDEX)?))
         })
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
-        .map(|key| async move {
+        .map(|(key, index_key)| async move {
             let query = RowQuery { metadata: E::METADATA, ..client.point(&key) };
-            match client.row(&query).await? {
-                Some(row) => Ok(Some(Loaded::read(row.body, row.header)?)),
-                None => Ok(None),
-            }
+            let Some(row) = client.row(&query).await? else { return Ok(None) };
+            let loaded = Loaded::<E>::read(row.body, row.header)?;
+            Ok((row_key(&*loaded, R::INDEX)? == index_key).then_some(loaded))
         })
         .buffered(MAX_PARALLEL_GETS)
         .try_filter_map(|loaded| async { Ok(loaded) })
