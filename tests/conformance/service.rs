@@ -32,6 +32,7 @@ cases! {
     a_page_may_continue_at_text_that_is_not_ascii,
     a_page_with_a_foreign_continuation_is_not_sent,
     tables_are_listed_over_pages,
+    the_time_of_the_service_is_that_of_its_latest_answer,
     codes_are_read_from_the_body,
     an_unauthorized_call_names_what_to_check,
     a_table_being_deleted_is_an_error_of_its_own,
@@ -134,6 +135,26 @@ async fn tables_are_listed_over_pages() {
     let listed = store(&stub).list_tables().await.unwrap();
     assert_eq!(listed, [TableName::new("aaa").unwrap(), TableName::new("Bbb").unwrap()]);
     assert!(stub.requests()[1].starts_with("GET /Tables?NextTableName=1%21aaa "));
+}
+
+async fn the_time_of_the_service_is_that_of_its_latest_answer() {
+    let dated = |second: u8, id: Option<&str>| {
+        let answer = page(&[]).with("Date", format!("Sun, 01 Mar 2026 12:00:{second:02} GMT"));
+        match id {
+            Some(id) => answer.with("x-ms-request-id", id),
+            None => answer,
+        }
+    };
+    let stub = Stub::start([dated(7, Some("1")), dated(9, None), dated(8, Some("2"))]).await;
+    let store = store(&stub);
+    let copy = store.clone();
+    assert_eq!(store.service_time(), None, "nothing has answered yet");
+    // The second answer may be of something between, which has another clock.
+    for second in [7, 7, 8] {
+        store.query(&all_rows()).await.unwrap();
+        let time = format!("2026-03-01T12:00:{second:02}Z").parse().unwrap();
+        assert_eq!((store.service_time(), copy.service_time()), (Some(time), Some(time)));
+    }
 }
 
 async fn codes_are_read_from_the_body() {

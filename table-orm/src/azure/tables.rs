@@ -7,7 +7,7 @@ use super::endpoint::{AccountService, dialect, parse_endpoint};
 use super::error::ConnectError;
 use super::options::ConnectOptions;
 use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
@@ -22,6 +22,7 @@ use std::error::Error;
 use std::fmt;
 use std::iter::successors;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A [`Store`] in an Azure account.
 ///
@@ -33,6 +34,8 @@ pub struct AzureStore {
     pipeline: Pipeline,
     /// What to check when a request is not authorized; empty for an unknown credential.
     help: Arc<str>,
+    /// The ticks of the service's clock in its latest answer; 0 before the first one.
+    answered: Arc<AtomicI64>,
 }
 
 impl AzureStore {
@@ -78,7 +81,7 @@ impl AzureStore {
     /// check when a request is not authorized.
     pub(crate) fn through(endpoint: Url, pipeline: Pipeline, help: &str) -> Self {
         let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
-        Self { endpoint, service, pipeline, help: help.into() }
+        Self { endpoint, service, pipeline, help: help.into(), answered: Arc::default() }
     }
 
     /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
@@ -134,6 +137,9 @@ impl AzureStore {
         let body = whole(body).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let response = WireResponse::new(status.into(), headers, body);
+        if let Some(date) = response.date {
+            self.answered.store(date.ticks(), Ordering::Relaxed);
+        }
         match status.into() {
             401 | 403 => Err(self.with_help(response.fault())),
             _ => Ok(response),
@@ -194,6 +200,10 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
 impl Store for AzureStore {
     fn hidden_property(&self) -> Option<&str> {
         None
+    }
+
+    fn service_time(&self) -> Option<DateTime> {
+        DateTime::from_ticks(self.answered.load(Ordering::Relaxed)).ok()
     }
 
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {

@@ -2,10 +2,10 @@
 //! adds.
 //!
 //! Invariant: the one list of forwarded methods is here. A method added to [`Store`] reaches the store
-//! below through every layer, [`hidden_property`](Store::hidden_property) included.
+//! below through every layer, those without a request included.
 
 use super::{Batch, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest, StoredRow};
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
@@ -95,6 +95,11 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         self.inner().hidden_property()
     }
 
+    /// As [`Store::service_time`].
+    fn service_time(&self) -> Option<DateTime> {
+        self.inner().service_time()
+    }
+
     /// As [`Store::create_table`].
     fn create_table(&self, table: &TableName) -> impl Future<Output = Answer<()>> + Send {
         async move {
@@ -170,6 +175,10 @@ macro_rules! store_by {
         impl<$($generics)*> Store for $store {
             fn hidden_property(&$self) -> Option<&str> {
                 $by::hidden_property($target)
+            }
+
+            fn service_time(&$self) -> Option<DateTime> {
+                $by::service_time($target)
             }
 
             async fn create_table(&$self, table: &TableName) -> Answer<()> {

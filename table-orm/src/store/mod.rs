@@ -63,7 +63,7 @@ pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};
 pub use request::{StoreAnswer, StoreRequest};
 
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
@@ -102,6 +102,16 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`Repo::verify`](crate::Repo::verify) ignores it when it compares rows. A store around a store
     /// returns that of the store below, unless it adds its own.
     fn hidden_property(&self) -> Option<&str>;
+
+    /// The time of the service's clock in its latest answer; `None` before the first one, or where
+    /// answers have no time.
+    ///
+    /// A write that begins after this call gets no `Timestamp` that is 15 minutes earlier or more.
+    /// [`Retry`](crate::layer::Retry) takes an older row for one that was there before; without a
+    /// time, it takes no row for that. A store around a store returns that of the store below.
+    fn service_time(&self) -> Option<DateTime> {
+        None
+    }
 
     /// Reads one row by its complete key (a point query); `None` if it does not exist.
     ///

@@ -1,7 +1,7 @@
 use crate::subject::{Subject, json, row};
-use serde_json::json;
+use serde_json::{Value, json};
 use table_orm::ETag;
-use table_orm::model::Metadata;
+use table_orm::model::{DateTime, Metadata};
 use table_orm::query::Span;
 use table_orm::store::{Action, ErrorCode, IfMatch};
 
@@ -68,7 +68,7 @@ pub async fn are_read_as_selected(subject: Subject) {
     let select = ["RowKey", "B"];
     let read =
         subject.store.get(&subject.table, "p", "r", Some(&select), Metadata::None).await.unwrap();
-    let read: serde_json::Value = serde_json::from_slice(&read.unwrap().body).unwrap();
+    let read: Value = serde_json::from_slice(&read.unwrap().body).unwrap();
     assert_eq!((&read["RowKey"], &read["B"]), (&json!("r"), &json!(2)));
     assert!(read.get("A").is_none() && read.get("C").is_none());
 
@@ -95,6 +95,19 @@ pub async fn change_their_etag_with_every_write(subject: Subject) {
     assert_eq!(listed[0].etag, Some(replaced.clone()));
     let read = subject.dynamic().get("p", "r").await.unwrap().unwrap();
     assert_eq!(read.etag, Some(replaced));
+}
+
+/// What decides whether a row was there before a write whose answer was lost.
+pub async fn get_no_timestamp_from_before_the_write(subject: Subject) {
+    for row_key in ["a", "b", "c"] {
+        let before = subject.store.service_time();
+        subject.insert("p", row_key, r#""A":1"#).await;
+        let row = subject.get("p", row_key).await.unwrap();
+        let row: Value = serde_json::from_slice(&row.body).unwrap();
+        let written: DateTime = row["Timestamp"].as_str().unwrap().parse().unwrap();
+        // The answer's time has whole seconds.
+        assert!(before.is_none_or(|before| before <= written), "{before:?} {written:?}");
+    }
 }
 
 pub async fn keep_what_a_stale_etag_would_change(subject: Subject) {

@@ -1,8 +1,10 @@
 //! Dates as headers have them: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
 
+use crate::model::DateTime;
 use httpdate::{fmt_http_date, parse_http_date};
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
+use time::OffsetDateTime;
 
 /// The length of a date. The two obsolete forms, which nobody has sent since the nineties, have
 /// other lengths.
@@ -21,6 +23,13 @@ pub(crate) fn parse(text: &str) -> Option<SystemTime> {
         .strip_suffix(":60 GMT")
         .map_or(Cow::Borrowed(text), |minute| Cow::Owned(format!("{minute}:59 GMT")));
     if text.len() == LENGTH { parse_http_date(&text).ok() } else { None }
+}
+
+/// Converts a moment that was read; `None` for one that the service's data model cannot hold.
+pub(crate) fn instant(moment: SystemTime) -> Option<DateTime> {
+    let seconds = moment.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    let instant = OffsetDateTime::from_unix_timestamp(seconds.try_into().ok()?).ok()?;
+    instant.try_into().ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Requests and responses of the wire as values.
 
 use super::http_date;
+use crate::model::DateTime;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -65,6 +66,8 @@ pub struct WireResponse {
     pub(crate) error_code: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after: Option<Duration>,
+    /// When the service answered, by its clock.
+    pub(crate) date: Option<DateTime>,
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
     pub(crate) next_table_name: Option<String>,
@@ -87,11 +90,11 @@ impl WireResponse {
                 retry_at = http_date::parse(value);
             }
         }
-        let wait = retry_at.and_then(|at| {
-            // Both dates are of the service's clock.
-            let now = now.and_then(http_date::parse)?;
-            Some(at.duration_since(now).unwrap_or_default())
-        });
+        let now = now.and_then(http_date::parse);
+        // Both dates are of the service's clock.
+        let wait = retry_at.zip(now).map(|(at, now)| at.duration_since(now).unwrap_or_default());
+        // Something between that answers in the service's place has a clock of its own.
+        response.date = now.filter(|_| response.request_id.is_some()).and_then(http_date::instant);
         response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
         response
     }
@@ -136,4 +139,19 @@ impl WireResponse {
 /// Returns whether a status is 2xx.
 pub(crate) const fn is_success(status: u16) -> bool {
     status >= 200 && status < 300
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_an_answer_is_that_of_the_service() {
+        let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        let answer = |headers: &[_]| WireResponse::new(200, headers.iter().copied(), Bytes::new());
+        let time = answer(&[date, ("x-ms-request-id", "1")]).date;
+        assert_eq!(time, Some("1994-11-06T08:49:37Z".parse().unwrap()));
+        assert_eq!(answer(&[date]).date, None, "it may be of something between");
+        assert_eq!(answer(&[("Date", "soon"), ("x-ms-request-id", "1")]).date, None);
+    }
 }

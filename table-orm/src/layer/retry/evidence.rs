@@ -1,4 +1,7 @@
 //! What the stored rows prove about a write whose answer was lost.
+//!
+//! Invariant: times are compared with times of the service only. The clock of this machine may be
+//! wrong by any amount.
 
 use super::write_id::WriteIdProperty;
 use crate::codec::{MembersByName, members_by_name};
@@ -6,17 +9,17 @@ use crate::model::{DateTime, ETag, TIMESTAMP};
 use crate::store::{Action, IfMatch, Operation, StoredRow};
 use std::time::Duration;
 
-/// How far the service's clock may be from ours: it rejects signed requests that are further off
-/// (service documentation, "Authorize with Shared Key").
-pub(super) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
+/// How far the clocks of the service's servers may be from each other: as far as it allows clients
+/// (service documentation, "Authorize with Shared Key"), and much further than they are.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
 
 /// A write that was sent, as far as its rows are compared with it.
 #[derive(Debug)]
 pub(super) struct Sent<'w> {
     /// The id that it left in its rows, and in which property.
     pub(super) id: Option<(&'w WriteIdProperty, &'w str)>,
-    /// Our clock before it was first sent.
-    pub(super) at: DateTime,
+    /// The service's clock before it was first sent, if an answer has shown it by then.
+    pub(super) at: Option<DateTime>,
 }
 
 /// What one row proves about the write.
@@ -59,11 +62,11 @@ impl Sent<'_> {
         }
     }
 
-    /// Whether that time of the service's clock lies before the write was first sent.
+    /// Whether a row of that timestamp was certainly written before the write was first sent.
     fn is_before(&self, written: DateTime) -> bool {
         let ticks = MAX_CLOCK_SKEW.as_nanos() / 100;
         let skew = i64::try_from(ticks).unwrap_or(i64::MAX);
-        written.ticks().saturating_add(skew) < self.at.ticks()
+        self.at.is_some_and(|at| written.ticks().saturating_add(skew) < at.ticks())
     }
 }
 
@@ -96,8 +99,12 @@ mod tests {
     const NOW: &str = "2026-03-01T12:00:00Z";
 
     fn evidence(action: Action, row: Option<&str>) -> Evidence {
+        evidence_at(Some(NOW.parse().unwrap()), action, row)
+    }
+
+    fn evidence_at(at: Option<DateTime>, action: Action, row: Option<&str>) -> Evidence {
         let property = WriteIdProperty::new("WriteId".into()).unwrap();
-        let sent = Sent { id: Some((&property, "ours")), at: NOW.parse().unwrap() };
+        let sent = Sent { id: Some((&property, "ours")), at };
         let operation = Operation { row_key: "r".into(), action };
         let row = row
             .map(|body| StoredRow { body: body.to_owned().into(), header: Some(ETag::new("now")) });
@@ -132,6 +139,13 @@ mod tests {
         assert_eq!(evidence(guarded(), Some(&at("2026-03-01T11:44:59Z"))), Evidence::Other);
         assert_eq!(evidence(insert(), Some(&at("2026-03-01T11:45:00Z"))), Evidence::Unknown);
         assert_eq!(evidence(insert(), Some(&at("2026-03-01T12:30:00Z"))), Evidence::Unknown);
+    }
+
+    #[test]
+    fn the_age_of_a_row_proves_nothing_before_the_service_has_shown_its_clock() {
+        let old = Some(r#"{"Timestamp":"2020-01-01T00:00:00Z"}"#);
+        assert_eq!(evidence_at(None, insert(), old), Evidence::Unknown);
+        assert_eq!(evidence_at(None, guarded(), old), Evidence::Unknown);
     }
 
     #[test]

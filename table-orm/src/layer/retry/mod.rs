@@ -38,10 +38,14 @@
 //! - our id: the write took effect, and the row's ETag is the one the answer would have carried;
 //! - another id that replaced the version we meant to replace: our write had no effect, because a
 //!   version is replaced once;
-//! - a Timestamp from before our write was first sent, by more than the 15 minutes that the service
-//!   allows clocks to differ: our write had no effect, because it would have been later. This needs no
-//!   id. It counts only where a request that is still on its way can no longer succeed: for inserts,
-//!   and where the row's ETag is not the one asked for.
+//! - a Timestamp from before our write was first sent: our write had no effect, because it would have
+//!   been later. This needs no id. It counts only where a request that is still on its way can no
+//!   longer succeed: for inserts, and where the row's ETag is not the one asked for.
+//!
+//! The service alone says what is before: the Timestamp must be more than 15 minutes earlier than the
+//! time of an answer that came before our write was first sent
+//! ([`service_time`](crate::store::Store::service_time)). The clock of this machine counts for
+//! nothing, and before the first answer no row counts as old.
 //!
 //! In an entity group transaction, one row with such evidence decides for all. Its rows that another
 //! write has replaced since, or that cannot be read back, get an ETag that matches no row.

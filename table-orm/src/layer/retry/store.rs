@@ -8,7 +8,7 @@ use super::evidence::{Evidence, Sent, superseded};
 use super::strategy::Strategy;
 use super::write_id::WriteIdProperty;
 use crate::layer::tally;
-use crate::model::{DateTime, ETag, Metadata, TableName};
+use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
     Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
@@ -193,7 +193,7 @@ impl RetryStore {
         if let Some((property, id)) = id {
             property.stamp(id, &mut operations)?;
         }
-        let sent = Sent { id, at: DateTime::now() };
+        let sent = Sent { id, at: self.inner().service_time() };
         let deadline = self.deadline();
         let failure = match self.send(deadline, || send(operations.clone())).await {
             Ok(etags) => return Ok(etags),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod chains;
+mod clock;
 mod faults;
 mod lists;
 mod load;

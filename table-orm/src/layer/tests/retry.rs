@@ -248,13 +248,21 @@ async fn another_write_over_the_same_version_is_a_true_conflict() {
 
 #[tokio::test(start_paused = true)]
 async fn a_row_from_long_before_is_a_true_conflict_without_ids() {
-    let script = Script::new([
-        lost(),
-        failed(ErrorCode::ENTITY_ALREADY_EXISTS),
-        row(r#"{"Timestamp":"2020-01-01T00:00:00.0000000Z"}"#, "old"),
-    ]);
+    let answers = || {
+        [
+            lost(),
+            failed(ErrorCode::ENTITY_ALREADY_EXISTS),
+            row(r#"{"Timestamp":"2020-01-01T00:00:00.0000000Z"}"#, "old"),
+        ]
+    };
+    let script = Script::at("2020-01-01T00:15:01Z", answers());
     let error = write(fixed(5), &script, insert("r")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::ENTITY_ALREADY_EXISTS);
+    // By the service's clock it may be ours, whatever the clock of this machine says.
+    for script in [Script::at("2020-01-01T00:15:00Z", answers()), Script::new(answers())] {
+        let error = write(fixed(5), &script, insert("r")).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);
+    }
 }
 
 #[tokio::test(start_paused = true)]

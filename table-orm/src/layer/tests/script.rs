@@ -1,6 +1,6 @@
 //! A store with scripted answers.
 
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
@@ -28,6 +28,7 @@ pub(super) struct Script {
     answers: Mutex<VecDeque<Answer>>,
     asked: Mutex<Asked>,
     start: Instant,
+    service_time: Option<DateTime>,
 }
 
 impl Script {
@@ -36,7 +37,14 @@ impl Script {
             answers: Mutex::new(answers.into_iter().collect()),
             asked: Mutex::default(),
             start: Instant::now(),
+            service_time: None,
         })
+    }
+
+    /// A script of a service that has shown this time in an answer before.
+    pub(super) fn at(time: &str, answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+        let script = Arc::into_inner(Self::new(answers)).unwrap();
+        Arc::new(Self { service_time: Some(time.parse().unwrap()), ..script })
     }
 
     pub(super) fn asked(&self) -> Asked {
@@ -91,6 +99,10 @@ pub(super) fn row(body: &str, etag: &str) -> Answer {
 impl Store for Script {
     fn hidden_property(&self) -> Option<&str> {
         None
+    }
+
+    fn service_time(&self) -> Option<DateTime> {
+        self.service_time
     }
 
     async fn create_table(&self, _: &TableName) -> Result<(), StoreError> {
