@@ -94,10 +94,14 @@ pub enum ScanError {
         /// The most that fit.
         most: usize,
     },
-    /// The file or row is not a checkpoint.
-    #[error("{0} is not a checkpoint of a scan; pass another one, or delete it to start over")]
+    /// The file or row is not a checkpoint, or was altered or cut short.
+    #[error(
+        "{0} is not a checkpoint of a scan, or was altered; pass another one, or delete it to start \
+         over"
+    )]
     CheckpointMalformed(String),
-    /// The checkpoint has another version of the format.
+    /// The checkpoint has another version of the format. Version 1, of programs before 0.1.0, had no hash
+    /// to check.
     #[error(
         "the checkpoint has format {found}, and this program writes {expected}; finish the scan \
          with the program that began it, or delete the checkpoint to start over"

@@ -1,12 +1,16 @@
 //! A checkpoint's text: one JSON object, the same in a file and in a row.
+//!
+//! Invariant: its last member is a hash of the text before it, so a text that was altered or cut short
+//! is refused. Read as a checkpoint, it would skip rows.
 
 use crate::entity::RowHead;
 use crate::error::ScanError;
+use crate::key::fnv;
 use crate::scan::engine::{Position, ScanState, Unsettled};
 use serde_json::{Value, json};
 
-/// The version of the format.
-const VERSION: u64 = 1;
+/// The version of the format. Version 1 had no hash.
+const VERSION: u64 = 2;
 
 /// What is left to read, from one position to another; `None` is the end of the table.
 pub(super) type Unread = (Position, Option<Position>);
@@ -25,6 +29,9 @@ pub(super) fn read(text: &[u8], scanned: &Scanned, home: &str) -> Result<Vec<Unr
     let found = value["version"].as_u64().ok_or_else(malformed)?;
     if found != VERSION {
         return Err(ScanError::CheckpointVersion { found, expected: VERSION });
+    }
+    if !is_sealed(text) {
+        return Err(malformed());
     }
     let table = value["table"].as_str().ok_or_else(malformed)?;
     if !table.eq_ignore_ascii_case(&scanned.table) {
@@ -49,7 +56,26 @@ pub(super) fn write<T>(scanned: &Scanned, state: &ScanState<T>) -> String {
     };
     let ranges: Vec<Value> = state.unsettled().map(range).collect();
     let Scanned { table, query } = scanned;
-    json!({ "version": VERSION, "table": table, "query": query, "ranges": ranges }).to_string()
+    let text = json!({ "version": VERSION, "table": table, "query": query, "ranges": ranges });
+    sealed(text.to_string())
+}
+
+/// Adds the hash to the text of an object with members.
+fn sealed(mut object: String) -> String {
+    object.pop();
+    let seal = seal(object.as_bytes());
+    object + &seal
+}
+
+fn is_sealed(text: &[u8]) -> bool {
+    let seal_len = seal(&[]).len();
+    let split = text.len().checked_sub(seal_len).and_then(|at| text.split_at_checked(at));
+    split.is_some_and(|(members, found)| found == seal(members).as_bytes())
+}
+
+/// The end of an object that starts with these bytes. A change of one byte always changes it.
+fn seal(members: &[u8]) -> String {
+    format!(r#","check":"{:016x}"}}"#, fnv(members))
 }
 
 fn read_range(range: &Value) -> Option<Unread> {
@@ -70,4 +96,63 @@ fn read_range(range: &Value) -> Option<Unread> {
         }
     };
     Some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dose::dose;
+    use proptest::prelude::*;
+
+    fn scanned() -> Scanned {
+        Scanned { table: "things".to_owned(), query: "0123456789abcdef".to_owned() }
+    }
+
+    fn read_back(text: &[u8]) -> Result<Vec<Unread>, ScanError> {
+        read(text, &scanned(), "here")
+    }
+
+    /// A checkpoint with ranges between these keys.
+    fn checkpoint(keys: &[(String, String)]) -> String {
+        let range = |at: usize| {
+            let to = keys.get(at + 1);
+            json!({ "from": keys[at], "to": to, "last": null })
+        };
+        let ranges: Vec<_> = (0..keys.len()).map(range).collect();
+        let object = json!({
+            "version": VERSION, "table": "things", "query": scanned().query, "ranges": ranges
+        });
+        sealed(object.to_string())
+    }
+
+    #[test]
+    fn an_earlier_version_is_named() {
+        let old = br#"{"query":"0123456789abcdef","ranges":[],"table":"things","version":1}"#;
+        let found = read_back(old).unwrap_err();
+        assert!(matches!(found, ScanError::CheckpointVersion { found: 1, expected: 2 }), "{found}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(dose(16, 1024)))]
+        #[test]
+        fn a_checkpoint_with_a_byte_altered_added_or_missing_is_refused(
+            keys in prop::collection::vec((".{0,9}", ".{0,9}"), 0..4),
+            bits in 1..=255_u8,
+            added in any::<u8>(),
+        ) {
+            let text = checkpoint(&keys).into_bytes();
+            prop_assert_eq!(read_back(&text).unwrap().len(), keys.len());
+            for at in 0..text.len() {
+                let mut altered = text.clone();
+                altered[at] ^= bits;
+                prop_assert!(read_back(&altered).is_err(), "{at}");
+                altered[at] ^= bits;
+                altered.insert(at, added);
+                prop_assert!(read_back(&altered).is_err(), "{at}");
+                prop_assert!(read_back(&text[..at]).is_err(), "{at}");
+                prop_assert!(read_back(&text[at + 1..]).is_err(), "{at}");
+            }
+            prop_assert!(read_back(&[&*text, &[added]].concat()).is_err());
+        }
+    }
 }

@@ -244,11 +244,11 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
         "the checkpoint is of table `things`, not of `others`; use one checkpoint for each table";
     assert_eq!(error.to_string(), text);
     let saved = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, saved.replace("\"version\":1", "\"version\":7")).unwrap();
+    std::fs::write(&path, saved.replace("\"version\":2", "\"version\":7")).unwrap();
     let error = rejected(scan(&service));
-    assert!(matches!(error, ScanError::CheckpointVersion { found: 7, expected: 1 }), "{error}");
+    assert!(matches!(error, ScanError::CheckpointVersion { found: 7, expected: 2 }), "{error}");
     for broken in
-        ["", "{}", "[1]", "{\"version\":1,\"table\":\"things\"}", &saved[..saved.len() / 2]]
+        ["", "{}", "[1]", "{\"version\":2,\"table\":\"things\"}", &saved[..saved.len() / 2]]
     {
         std::fs::write(&path, broken).unwrap();
         assert!(matches!(rejected(scan(&service)), ScanError::CheckpointMalformed(_)), "{broken}");
@@ -257,6 +257,32 @@ fn a_checkpoint_of_another_scan_is_refused_before_the_first_request() {
     std::fs::write(&path, &saved).unwrap();
     let rest = scan(&service).split(Splitter::Serial).checkpoint(path.clone());
     assert!(run(rest.collect()).is_ok());
+}
+
+#[test]
+fn an_altered_checkpoint_is_refused_before_the_first_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scan.json");
+    let service = service(mixed(), 4);
+    run(until(scan(&service).concurrency(3).checkpoint(path.clone()), 9));
+    let saved = std::fs::read(&path).unwrap();
+    let before = service.figures().requests;
+    let refused = |text: &[u8]| {
+        std::fs::write(&path, text).unwrap();
+        let error = run(scan(&service).checkpoint(path.clone()).collect()).unwrap_err();
+        assert!(matches!(error, Error::Scan(_)), "{error}");
+        assert_eq!(service.figures().requests, before);
+    };
+    for at in (0..saved.len()).step_by(dose(7, 1)) {
+        for other in [b'0', b'9', b'a', b' ', saved[at] ^ 1, saved[at] ^ 0x20] {
+            let mut altered = saved.clone();
+            altered[at] = if other == saved[at] { b'1' } else { other };
+            refused(&altered);
+        }
+        refused(&saved[..at]);
+    }
+    std::fs::write(&path, saved).unwrap();
+    assert!(run(scan(&service).checkpoint(path.clone()).collect()).is_ok());
 }
 
 #[test]
@@ -336,8 +362,8 @@ fn a_row_of_another_scan_is_refused_before_the_first_request() {
             .await
             .unwrap();
         let error = scan(&service).checkpoint(checkpoint).collect().await.unwrap_err();
-        let text = "the row \"export\", \"things\" is not a checkpoint of a scan; pass another one, \
-                    or delete it to start over";
+        let text = "the row \"export\", \"things\" is not a checkpoint of a scan, or was altered; \
+                    pass another one, or delete it to start over";
         assert_eq!(error.to_string(), text);
         assert_eq!(service.figures().requests, before);
     });
