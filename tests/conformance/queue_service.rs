@@ -18,6 +18,7 @@ cases! {
     a_queue_being_deleted_is_unavailable,
     a_queue_with_metadata_is_there,
     an_answer_that_cannot_be_read_is_an_error,
+    an_endless_answer_is_not_read_to_its_end,
     text_of_other_clients_is_read_unchanged,
     messages_do_not_expire,
     each_request_is_signed_and_dated_and_has_a_length,
@@ -116,6 +117,18 @@ async fn an_answer_that_cannot_be_read_is_an_error() {
     // No new receipt.
     let error = queues.renew("jobs", &message().receipt, LONG).await.unwrap_err();
     assert_eq!(error.kind, QueueErrorKind::Other, "{error}");
+}
+
+async fn an_endless_answer_is_not_read_to_its_end() {
+    const MIB: usize = 1024 * 1024;
+    for status in [200, 500] {
+        let stub = Stub::always(Answer::Endless { status }).await;
+        let key = SharedKey::new("acc", KEY).unwrap();
+        let queues = AzureQueues::new(&stub.endpoint(), key).unwrap();
+        let error = queues.receive("jobs", 32, LONG).await.unwrap_err();
+        assert_eq!(error.kind, QueueErrorKind::Other, "{error}");
+        assert!(stub.bytes() < 32 * MIB, "{}", stub.bytes());
+    }
 }
 
 async fn text_of_other_clients_is_read_unchanged() {

@@ -11,10 +11,11 @@ use std::time::Duration;
 use table_orm::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
+use table_orm::layer::{Retry, Strategy};
 use table_orm::model::Metadata;
 use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
 use table_orm::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError};
-use table_orm::{DynamicEntity, ETag, Error, TableName, Tables};
+use table_orm::{DynamicEntity, ETag, Error, ScanPermit, TableEntity, TableName, Tables};
 
 macro_rules! cases {
     ($($name:ident),+ $(,)?) => {
@@ -31,6 +32,11 @@ cases! {
     a_page_may_continue_at_the_start_of_a_partition,
     a_page_may_continue_at_text_that_is_not_ascii,
     a_page_with_a_foreign_continuation_is_not_sent,
+    any_number_of_empty_pages_is_followed,
+    a_continuation_that_repeats_for_ever_ends_every_read,
+    a_continuation_that_repeats_once_is_asked_for_again,
+    an_endless_answer_is_not_read_to_its_end,
+    an_answer_as_long_as_allowed_is_read,
     tables_are_listed_over_pages,
     the_time_of_the_service_is_that_of_its_latest_answer,
     codes_are_read_from_the_body,
@@ -89,19 +95,143 @@ async fn two_inserts(store: &AzureStore) -> Result<usize, StoreError> {
 }
 
 async fn an_empty_page_with_a_token_is_not_the_end() {
-    let next = |answer: Answer| {
+    let next = |answer: Answer, row: &str| {
         answer
             .with("x-ms-continuation-NextPartitionKey", "1!8!cA==")
-            .with("x-ms-continuation-NextRowKey", "1!4!cg--")
+            .with("x-ms-continuation-NextRowKey", row)
     };
-    let stub = Stub::start([next(page(&[])), next(page(&["a"])), page(&["b"])]).await;
+    let pages = [next(page(&[]), "1!4!cg--"), next(page(&["a"]), "1!4!cw--"), page(&["b"])];
+    let stub = Stub::start(pages).await;
     let rows = Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
     assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["a", "b"]);
     let requests = stub.requests();
     assert!(!requests[0].contains("NextPartitionKey"));
-    for request in &requests[1..] {
-        assert!(request.contains("&NextPartitionKey=1%218%21cA%3D%3D&NextRowKey=1%214%21cg-- "));
+    for (request, row) in requests[1..].iter().zip(["1%214%21cg--", "1%214%21cw--"]) {
+        let token = format!("&NextPartitionKey=1%218%21cA%3D%3D&NextRowKey={row} ");
+        assert!(request.contains(&token), "{request}");
     }
+}
+
+/// A page that continues at that text.
+fn continued(answer: Answer, token: &str) -> Answer {
+    answer.with("x-ms-continuation-NextPartitionKey", token)
+}
+
+async fn any_number_of_empty_pages_is_followed() {
+    let empty = (0..300).map(|number| continued(page(&[]), &format!("1!8!{number}")));
+    let stub = Stub::start(empty.chain([page(&["a"])])).await;
+    let rows = Tables::new(store(&stub)).table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!((rows.len(), stub.requests().len()), (1, 301));
+}
+
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "People", partition = "{race}", row = "{name}")]
+struct Person {
+    #[table(key_only)]
+    race: String,
+    #[table(key_only)]
+    name: String,
+}
+
+#[track_caller]
+fn no_progress<T: std::fmt::Debug>(answer: Result<T, Error>) {
+    let error = answer.unwrap_err();
+    let Error::Unavailable(rejection) = &error else { panic!("{error}") };
+    assert_eq!((&rejection.cause.code, rejection.cause.status), (&ErrorCode::NO_PROGRESS, 0));
+}
+
+async fn a_continuation_that_repeats_for_ever_ends_every_read() {
+    let row = r#"{"PartitionKey":"p","RowKey":"a","Timestamp":"2026-03-01T12:00:00Z"}"#;
+    for row in [row, ""] {
+        let body = format!(r#"{{"value":[{row}]}}"#);
+        let answer = continued(Answer::new(200, body), "1!8!cA==");
+        let stub = Stub::always(answer.with("x-ms-continuation-NextTableName", "1!abc")).await;
+        let tables = Tables::new(store(&stub));
+        let table = tables.table(people());
+        no_progress(table.list("p", ..).collect().await);
+        no_progress(table.list("p", ..).count().await);
+        let repo = tables.repo::<Person>();
+        let race = Person::partition("p");
+        no_progress(repo.list(race.row()).pages(5).collect().await);
+        no_progress(repo.load(race.row()).await);
+        no_progress(repo.verify(&race).await);
+        if row.is_empty() {
+            no_progress(repo.delete_partition(&race).await);
+        }
+        no_progress(tables.scan(people(), ScanPermit::because("test")).collect().await);
+        let workers = tables.scan(people(), ScanPermit::because("test")).concurrency(4);
+        no_progress(workers.count().await);
+        no_progress(tables.list().await);
+        let before = stub.requests().len();
+        let patient = Strategy::Fixed { retries: 3, wait: Duration::from_millis(1) };
+        let retried = tables.layer(Retry::new(patient)).unwrap();
+        no_progress(retried.table(people()).list("p", ..).collect().await);
+        assert_eq!(stub.requests().len() - before, 5);
+    }
+}
+
+async fn a_continuation_that_repeats_once_is_asked_for_again() {
+    let next = |row: &str| continued(page(&[row]), "1!8!cA==");
+    let stub = Stub::start([next("a"), next("b"), page(&["b"])]).await;
+    let retry = Retry::new(Strategy::Fixed { retries: 1, wait: Duration::from_millis(1) });
+    let tables = Tables::new(store(&stub)).layer(retry).unwrap();
+    let rows = tables.table(people()).list("p", ..).collect().await.unwrap();
+    assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+async fn an_endless_answer_is_not_read_to_its_end() {
+    const MIB: usize = 1024 * 1024;
+    let too_long = |error: StoreError| {
+        let about = (error.status, error.message.contains("`ConnectOptions::max_answer_bytes`"));
+        assert_eq!((error.code, about), (ErrorCode::ANSWER_TOO_LONG, (0, true)));
+    };
+    for status in [200, 202, 404, 500] {
+        let stub = Stub::always(Answer::Endless { status }).await;
+        let options = ConnectOptions { max_answer_bytes: 6 * MIB, ..ConnectOptions::default() };
+        let key = SharedKey::new("acc", KEY).unwrap();
+        let store = AzureStore::with_options(&stub.endpoint(), key, options).unwrap();
+        too_long(store.query(&all_rows()).await.unwrap_err());
+        too_long(store.get(&people(), "p", "r", None, Metadata::None).await.unwrap_err());
+        too_long(store.list_tables().await.unwrap_err());
+        too_long(two_inserts(&store).await.unwrap_err());
+        too_long(store.create_table(&people()).await.unwrap_err());
+        too_long(store.cors_rules().await.unwrap_err());
+        // What the client reads six times, and what the sockets hold beside it.
+        assert!(stub.bytes() < 6 * (6 + 16) * MIB, "{}", stub.bytes());
+    }
+    // A write may have taken effect, so it is ambiguous.
+    let stub = Stub::always(Answer::Endless { status: 500 }).await;
+    let retry = Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(1) });
+    let tables = Tables::new(store(&stub)).layer(retry).unwrap();
+    let inserted = tables.table(people()).insert(&DynamicEntity::new("p", "r")).await;
+    assert!(matches!(inserted, Err(Error::Ambiguous(_))), "{inserted:?}");
+    assert_eq!(stub.requests().len(), 2, "the write, and the row to read back");
+    // The length that is stated decides before anything is read.
+    let stated = Answer::Head { status: 200, length: u64::MAX / 2 };
+    let stub = Stub::always(stated).await;
+    too_long(store(&stub).query(&all_rows()).await.unwrap_err());
+}
+
+async fn an_answer_as_long_as_allowed_is_read() {
+    let row = |bytes: usize| {
+        let start = r#"{"PartitionKey":"p","RowKey":"r","A":""#;
+        format!("{start}{}\"}}", "x".repeat(bytes - start.len() - 2))
+    };
+    for (bytes, is_read) in [(5000, true), (5001, false)] {
+        let answer = Answer::new(200, row(bytes)).with("ETag", "W/\"1\"");
+        let stub = Stub::start([answer]).await;
+        let options = ConnectOptions { max_answer_bytes: 5000, ..ConnectOptions::default() };
+        let key = SharedKey::new("acc", KEY).unwrap();
+        let store = AzureStore::with_options(&stub.endpoint(), key, options).unwrap();
+        let row = store.get(&people(), "p", "r", None, Metadata::None).await;
+        assert_eq!(row.is_ok(), is_read, "{row:?}");
+    }
+    // The largest entity, with every character escaped.
+    let texts = (0..15).map(|at| format!(r#""T{at}":"{}""#, r"\u0001".repeat(32 * 1024)));
+    let body =
+        format!(r#"{{"PartitionKey":"p","RowKey":"r",{}}}"#, texts.collect::<Vec<_>>().join(","));
+    let stub = Stub::start([Answer::new(200, body).with("ETag", "W/\"1\"")]).await;
+    assert!(store(&stub).get(&people(), "p", "r", None, Metadata::None).await.is_ok());
 }
 
 async fn a_page_may_continue_at_the_start_of_a_partition() {

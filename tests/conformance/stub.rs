@@ -14,8 +14,11 @@ pub struct Stub {
 #[derive(Default)]
 struct State {
     answers: VecDeque<Answer>,
+    /// What is answered once there are no more answers.
+    last: Option<Answer>,
     requests: Vec<String>,
     connections: usize,
+    bytes: usize,
 }
 
 /// What to do with a request.
@@ -23,6 +26,10 @@ struct State {
 pub enum Answer {
     /// Answer with this status, headers and body.
     Http { status: u16, headers: Vec<(&'static str, String)>, body: String },
+    /// Answer with this status and a body without end.
+    Endless { status: u16 },
+    /// Answer with this status, state the length of a body, and do not send it.
+    Head { status: u16, length: u64 },
     /// Close the connection.
     Close,
 }
@@ -48,12 +55,22 @@ impl Answer {
     }
 
     fn bytes(&self) -> Option<Vec<u8>> {
-        let Self::Http { status, headers, body } = self else { return None };
+        let Self::Http { status, headers, body } = self else { return self.endless() };
         let mut text = format!("HTTP/1.1 {status} Said\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in headers {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
         Some((text + "\r\n" + body).into_bytes())
+    }
+
+    /// The head of an answer whose body does not end.
+    fn endless(&self) -> Option<Vec<u8>> {
+        let (status, length) = match self {
+            Self::Endless { status } => (status, "Transfer-Encoding: chunked".to_owned()),
+            Self::Head { status, length } => (status, format!("Content-Length: {length}")),
+            Self::Http { .. } | Self::Close => return None,
+        };
+        Some(format!("HTTP/1.1 {status} Said\r\n{length}\r\n\r\n").into_bytes())
     }
 }
 
@@ -74,18 +91,37 @@ impl Stub {
         stub
     }
 
+    /// Gives the same answer to every request.
+    pub async fn always(answer: Answer) -> Self {
+        let stub = Self::start([]).await;
+        stub.state.lock().unwrap().last = Some(answer);
+        stub
+    }
+
     async fn serve(self, mut connection: TcpStream) {
         while let Some(request) = read_request(&mut connection).await {
             let answer = {
                 let mut state = self.state.lock().unwrap();
                 state.requests.push(request);
-                state.answers.pop_front()
+                state.answers.pop_front().or_else(|| state.last.clone())
             };
-            let Some(bytes) = answer.and_then(|answer| answer.bytes()) else { return };
+            let Some(bytes) = answer.as_ref().and_then(Answer::bytes) else { return };
             if connection.write_all(&bytes).await.is_err() {
                 return;
             }
+            if let Some(Answer::Endless { .. }) = answer {
+                let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
+                while connection.write_all(chunk.as_bytes()).await.is_ok() {
+                    self.state.lock().unwrap().bytes += 0x10000;
+                }
+                return;
+            }
         }
+    }
+
+    /// The bytes of endless bodies that were sent so far.
+    pub fn bytes(&self) -> usize {
+        self.state.lock().unwrap().bytes
     }
 
     pub fn endpoint(&self) -> String {

@@ -4,7 +4,7 @@
 //! through the pipeline of `azure_core`, pooled connections, and a new signature for each try.
 //!
 //! Invariants: every method of the store sends one request (`list_tables` one for each page) and
-//! never retries by itself. Keys, signatures and tokens appear in no error, log or `Debug` output.
+//! never retries by itself; an answer is read only as far as the service's can be long. Keys, signatures and tokens appear in no error, log or `Debug` output.
 //!
 //! The guide's chapter [Connecting](crate::guide::run::connecting) shows how an app uses it.
 //!
@@ -15,11 +15,12 @@
 //! ```
 
 mod auth;
+pub(crate) mod body;
 pub(crate) mod connect;
 mod connection_string;
 pub(crate) mod endpoint;
 mod error;
-mod options;
+pub(crate) mod options;
 pub mod protocol;
 #[cfg(feature = "azure-queue")]
 mod queues;

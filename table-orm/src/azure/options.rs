@@ -3,6 +3,9 @@
 use azure_core::http::ClientOptions;
 use std::time::Duration;
 
+/// The most bytes of an answer, unless the options say another number.
+pub(crate) const MAX_ANSWER_BYTES: usize = 128 * 1024 * 1024;
+
 /// Settings of the connections to a service.
 ///
 /// Connections to an https endpoint go through the proxy that `HTTPS_PROXY` or `ALL_PROXY` names,
@@ -16,11 +19,17 @@ pub struct ConnectOptions {
     pub request_timeout: Duration,
     /// The most idle connections that each runtime keeps for later requests. 64 by default.
     pub max_idle_connections: usize,
+    /// The most bytes of an answer that are read. 128 MiB by default; at least 4 MiB, so that any
+    /// row can be read. The service ends a page after 1000 rows or 5 s, at some MiB. Azurite's pages
+    /// of large rows may exceed the default: ask for fewer rows of a page there.
+    ///
+    /// A longer answer fails with [`ErrorCode::ANSWER_TOO_LONG`](crate::store::ErrorCode).
+    pub max_answer_bytes: usize,
     /// PEM text with certificates to trust beside the system's, such as that of a company's proxy
     /// or of an Azurite with `--cert`. Empty by default.
     pub root_certificates: String,
-    /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the four
-    /// settings above have no effect, except on the wait for a token. The retry options are
+    /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the five
+    /// settings above have no effect, except on the wait for a token and the size of an answer. The retry options are
     /// ignored.
     pub client: ClientOptions,
 }
@@ -31,6 +40,7 @@ impl Default for ConnectOptions {
             connect_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(60),
             max_idle_connections: 64,
+            max_answer_bytes: MAX_ANSWER_BYTES,
             root_certificates: String::new(),
             client: ClientOptions::default(),
         }

@@ -1,11 +1,12 @@
 //! The tables of an account: a [`Store`] over HTTP.
 
 use super::auth::Credential;
+use super::body::{TooLong, whole};
 use super::connect;
 use super::connection_string::ConnectionString;
 use super::endpoint::{AccountService, dialect, parse_endpoint};
 use super::error::ConnectError;
-use super::options::ConnectOptions;
+use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
 use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
@@ -13,11 +14,9 @@ use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredR
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
 use azure_core::http::headers::{CLIENT_REQUEST_ID, HeaderName, HeaderValue};
-use azure_core::http::{AsyncResponseBody, Context, Pipeline, PipelineStreamOptions, Url};
+use azure_core::http::{Context, Pipeline, PipelineStreamOptions, Url};
 use azure_core::{Uuid, http};
-use bytes::Bytes;
-use futures_util::TryStreamExt as _;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::iter::successors;
@@ -36,6 +35,7 @@ pub struct AzureStore {
     help: Arc<str>,
     /// The ticks of the service's clock in its latest answer; 0 before the first one.
     answered: Arc<AtomicI64>,
+    max_answer_bytes: usize,
 }
 
 impl AzureStore {
@@ -73,15 +73,18 @@ impl AzureStore {
         let (url, credential) = (parse_endpoint(endpoint)?, credential.into());
         let (help, limit) = (credential.help(), options.request_timeout);
         let authorize = connect::authorization(limit, AccountService::Tables, &url, credential)?;
+        let max_answer_bytes = options.max_answer_bytes;
         let pipeline = connect::pipeline(&url, vec![authorize], options)?;
-        Ok(Self::through(url, pipeline, &help))
+        Ok(Self { max_answer_bytes, ..Self::through(url, pipeline, &help) })
     }
 
     /// Returns the store at an endpoint whose requests go through a pipeline. `help` says what to
     /// check when a request is not authorized.
     pub(crate) fn through(endpoint: Url, pipeline: Pipeline, help: &str) -> Self {
         let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
-        Self { endpoint, service, pipeline, help: help.into(), answered: Arc::default() }
+        let (help, answered) = (help.into(), Arc::default());
+        let max_answer_bytes = MAX_ANSWER_BYTES;
+        Self { endpoint, service, pipeline, help, answered, max_answer_bytes }
     }
 
     /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
@@ -134,7 +137,8 @@ impl AzureStore {
         let answer = self.pipeline.stream(&Context::new(), &mut sent, Some(options)).await;
         let unanswered = |error| unanswered(self.service.endpoint(), error);
         let (status, headers, body) = answer.map_err(unanswered)?.deconstruct();
-        let body = whole(body).await.map_err(unanswered)?;
+        let most = request.answer_bytes.min(self.max_answer_bytes);
+        let body = whole(body, most).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let response = WireResponse::new(status.into(), headers, body);
         if let Some(date) = response.date {
@@ -156,14 +160,6 @@ impl AzureStore {
     }
 }
 
-/// Reads a body to its end. A body in one piece, as from this store's own HTTP client, is not
-/// copied; the pipeline's `send` would copy it twice.
-async fn whole(mut body: AsyncResponseBody) -> azure_core::Result<Bytes> {
-    let first = body.try_next().await?.unwrap_or_default();
-    let rest = body.collect().await?;
-    Ok(if rest.is_empty() { first } else { [first, rest].concat().into() })
-}
-
 /// Shows the endpoint only, because a caller's credential or HTTP client may show secrets.
 impl fmt::Debug for AzureStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -176,6 +172,14 @@ impl fmt::Debug for AzureStore {
 /// Builds the error of a request to `service` that was not answered.
 pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
+        _ if error.downcast_ref::<TooLong>().is_some() => {
+            let message = format!(
+                "the answer of {service} was not read to its end; is it the service that answers \
+                 there? If so, ask for fewer rows of a page, or raise \
+                 `ConnectOptions::max_answer_bytes`"
+            );
+            (ErrorCode::ANSWER_TOO_LONG, message)
+        }
         ErrorKind::Connection => {
             (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
         }
@@ -194,6 +198,12 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
     let message = format!("{message}: {}", reasons.join(": "));
     let error = StoreError::new(code, message).caused_by(error);
     StoreError { status: 0, ..error }
+}
+
+/// The error of a page that continues where it began.
+fn no_progress() -> StoreError {
+    let message = "the page continues where an earlier page began, so there would be no last page";
+    StoreError { status: 0, ..StoreError::new(ErrorCode::NO_PROGRESS, message) }
 }
 
 #[async_trait]
@@ -215,16 +225,17 @@ impl Store for AzureStore {
     }
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
-        let mut tables = Vec::new();
-        let mut next = None;
+        let (mut tables, mut tokens) = (Vec::new(), HashSet::new());
+        let mut next: Option<String> = None;
         loop {
             let request = self.service.list_tables(next.as_deref());
             let (names, token) = self.send(request).await?.table_names()?;
             tables.extend(names);
-            if token.is_none() {
-                break;
+            let Some(token) = token else { break };
+            if !tokens.insert(token.clone()) {
+                return Err(no_progress());
             }
-            next = token;
+            next = Some(token);
         }
         // Azurite lists tables in the order of their creation.
         tables.sort_by_cached_key(|name| name.as_str().to_ascii_lowercase());
@@ -244,7 +255,11 @@ impl Store for AzureStore {
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.send(self.service.query(query)?).await?.page()
+        let page = self.send(self.service.query(query)?).await?.page()?;
+        if page.continuation.is_some() && page.continuation == query.continuation {
+            return Err(no_progress());
+        }
+        Ok(page)
     }
 
     async fn write(

@@ -7,13 +7,15 @@
 //!
 //! Invariant: neither policy changes calls that the app makes on the same client.
 
+use crate::azure::body::whole;
+use crate::azure::options::MAX_ANSWER_BYTES;
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind};
 use azure_core::http::headers::Headers;
 use azure_core::http::{AsyncRawResponse, Body, HttpClient, Method, Request};
 use azure_core_0_21 as old;
 use azure_data_tables::clients::TableServiceClient;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use old::{Context, Policy, PolicyResult};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +38,7 @@ enum Observed {
     /// The address of the replaced request.
     Address(String),
     Answer(AsyncRawResponse),
+    Failed(Error),
 }
 
 impl Exchange {
@@ -79,6 +82,7 @@ impl HttpClient for PipelineTransport {
     async fn execute_request(&self, request: &Request) -> azure_core::Result<AsyncRawResponse> {
         match self.exchange(Some(old_request(request)?)).await {
             (Some(Observed::Answer(answer)), _) => Ok(answer),
+            (Some(Observed::Failed(error)), _) => Err(error),
             (_, Some(error)) => Err(failed(&error)),
             _ => Err(Error::with_message(ErrorKind::Other, "the client sent nothing")),
         }
@@ -184,7 +188,13 @@ impl Policy for CapturePolicy {
         for (name, value) in old_headers.iter() {
             headers.insert(name.as_str().to_owned(), value.as_str().to_owned());
         }
-        let body = body.collect().await?;
+        let body = match whole(body.map_err(|error| failed(&error)), MAX_ANSWER_BYTES).await {
+            Ok(body) => body,
+            Err(error) => {
+                exchange.set(Observed::Failed(error));
+                return Ok(empty_answer());
+            }
+        };
         let answer = AsyncRawResponse::from_bytes(u16::from(status).into(), headers, body);
         exchange.set(Observed::Answer(answer));
         Ok(empty_answer())

@@ -62,6 +62,12 @@ impl ErrorCode {
     /// `CredentialUnavailable`, a code of this crate: the credential returned no token, so nothing
     /// was sent. Status 0.
     pub const CREDENTIAL_UNAVAILABLE: Self = Self(Cow::Borrowed("CredentialUnavailable"));
+    /// `AnswerTooLong`, a code of this crate: the answer is longer than any of the service's, and was
+    /// not read to its end. A write may have taken effect. Status 0.
+    pub const ANSWER_TOO_LONG: Self = Self(Cow::Borrowed("AnswerTooLong"));
+    /// `NoProgress`, a code of this crate: a page continues where it began, so reading on would never
+    /// end. Status 0.
+    pub const NO_PROGRESS: Self = Self(Cow::Borrowed("NoProgress"));
     /// `AmbiguousWrite`, a code of this crate: a write may or may not have taken effect. The error's
     /// [`ambiguity`](StoreError::ambiguity) says what is known. Status 0.
     pub const AMBIGUOUS_WRITE: Self = Self(Cow::Borrowed("AmbiguousWrite"));

@@ -3,7 +3,7 @@
 //! The service keeps them among its properties, as XML. A request with this property alone leaves
 //! the others unchanged ("Set Table Service Properties").
 
-use super::message::{Method, WireRequest, WireResponse};
+use super::message::{MAX_ROW_ANSWER, Method, WireRequest, WireResponse};
 use super::service::TableService;
 use super::{API_VERSION, xml};
 use crate::store::{ErrorCode, StoreError};
@@ -211,6 +211,7 @@ impl TableService {
                 ("x-ms-version", Cow::Borrowed(API_VERSION)),
             ],
             body: bytes::Bytes::new(),
+            answer_bytes: MAX_ROW_ANSWER,
         }
     }
 

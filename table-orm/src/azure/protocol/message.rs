@@ -39,6 +39,11 @@ impl Method {
 /// for days or centuries.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
+/// The most bytes of one row in an answer. The longest is an entity of 1 MiB whose text has only
+/// characters that JSON escapes, each 2 bytes as 6, and whose 252 properties have the longest names
+/// twice.
+pub(crate) const MAX_ROW_ANSWER: usize = 4 * 1024 * 1024;
+
 /// A header's name, in lower case, and its value.
 pub(crate) type Header = (&'static str, Cow<'static, str>);
 
@@ -53,6 +58,8 @@ pub struct WireRequest {
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body; empty without one.
     pub body: Bytes,
+    /// The most bytes that an answer of the service can have.
+    pub answer_bytes: usize,
 }
 
 /// A response with its whole body.

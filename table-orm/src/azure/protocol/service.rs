@@ -2,16 +2,22 @@
 
 use super::dialect::Dialect;
 use super::encode::{percent_encode, push};
-use super::message::{Method, WireRequest};
+use super::message::{MAX_ROW_ANSWER, Method, WireRequest};
 use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
 use super::{API_VERSION, batch};
 use crate::codec::is_property_name;
-use crate::model::{MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY, TableName};
+use crate::model::{
+    MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, Metadata, PARTITION_KEY, ROW_KEY, TableName,
+};
 use crate::query::{Filter, RowQuery};
 use crate::store::{Batch, ErrorCode, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
+
+/// The most bytes of the answer to a transaction: its rows, their characters escaped as 6 bytes each,
+/// and as much again for the headers of the parts.
+const MAX_COMMIT_ANSWER: usize = 8 * MAX_TRANSACTION_BYTES;
 
 /// The Table service at an endpoint. Builds the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +126,9 @@ impl TableService {
                 push(parameter.start("NextRowKey"), row_key);
             }
         }
-        Ok(self.request(Method::Get, target, query.metadata))
+        let mut request = self.request(Method::Get, target, query.metadata);
+        request.answer_bytes *= usize::from(query.top.unwrap_or(MAX_PAGE_ROWS));
+        Ok(request)
     }
 
     /// Builds the write of one row.
@@ -172,6 +180,8 @@ impl TableService {
         limits::check_bytes(body.len())?;
         let mut request = self.request(Method::Post, "/$batch".to_owned(), Metadata::None);
         request.headers.push(("content-type", Cow::Owned(content_type)));
+        // Each part may repeat the row that was written.
+        request.answer_bytes = MAX_COMMIT_ANSWER;
         request.body = body;
         Ok(request)
     }
@@ -182,7 +192,8 @@ impl TableService {
             ("dataserviceversion", Cow::Borrowed("3.0")),
             ("x-ms-version", Cow::Borrowed(API_VERSION)),
         ];
-        WireRequest { method, target, headers, body: Bytes::new() }
+        let answer_bytes = MAX_ROW_ANSWER;
+        WireRequest { method, target, headers, body: Bytes::new(), answer_bytes }
     }
 
     const fn accept(&self, metadata: Metadata) -> &'static str {
@@ -412,7 +423,7 @@ mod tests {
         let large = format!(r#"{{"A":"{}"}}"#, "x".repeat(1_048_500)).into_bytes();
         let error = rejected((0..4).map(|row| insert(row, large.clone())).collect());
         assert_eq!(error.code, ErrorCode::REQUEST_BODY_TOO_LARGE);
-        assert!(large.len() * 4 < crate::model::MAX_TRANSACTION_BYTES, "framing counts");
+        assert!(large.len() * 4 < MAX_TRANSACTION_BYTES, "framing counts");
     }
 
     proptest! {

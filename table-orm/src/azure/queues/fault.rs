@@ -3,7 +3,7 @@
 use crate::azure::protocol::WireResponse;
 use crate::azure::tables::unanswered;
 use crate::queue::{QueueError, QueueErrorKind};
-use crate::store::StoreError;
+use crate::store::{ErrorCode, StoreError};
 use azure_core::error::ErrorKind;
 
 /// Converts an error of the client.
@@ -18,8 +18,10 @@ pub(crate) fn fault(queue: &str, error: azure_core::Error) -> QueueError {
         ErrorKind::DataConversion => unreadable(queue).caused_by(error),
         _ => {
             let source = unanswered("the queue service", error);
-            QueueError::new(QueueErrorKind::Unavailable, queue, source.message.clone())
-                .caused_by(source)
+            let is_too_long = source.code == ErrorCode::ANSWER_TOO_LONG;
+            let kind =
+                if is_too_long { QueueErrorKind::Other } else { QueueErrorKind::Unavailable };
+            QueueError::new(kind, queue, source.message.clone()).caused_by(source)
         }
     }
 }

@@ -38,6 +38,10 @@ const POP_RECEIPT: HeaderName = HeaderName::from_static("x-ms-popreceipt");
 /// The time to live of a message that does not expire (service documentation, "Put Message").
 const FOREVER: i32 = -1;
 
+/// The most bytes of an answer: 32 messages of 64 KiB (service documentation, "Get Messages"), their
+/// characters escaped in XML as 6 bytes each.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
 /// The [`Queues`] of an Azure storage account. Clones share its connections.
 ///
 /// Messages do not expire. Their text travels in base64, as queue triggers of Azure Functions
@@ -112,6 +116,8 @@ impl AzureQueues {
             &url,
             credential.into(),
         )?;
+        let max_answer_bytes = options.max_answer_bytes.min(MAX_ANSWER_BYTES);
+        let options = ConnectOptions { max_answer_bytes, ..options };
         let mut client_options = connect::client_options(&url, options)?;
         // After the app's own policies, so their headers are signed too.
         client_options.per_try_policies.push(authorization);

@@ -2,21 +2,25 @@
 //! through proxies, and TLS with ring alone.
 //!
 //! Invariants: it follows no redirect, which would carry the authorization to another host; it
-//! never sends a request again once it has begun to send it.
+//! never sends a request again once it has begun to send it; it holds no more of an answer than the
+//! options allow.
 
 mod connector;
 mod message;
 mod runtimes;
 mod tls;
 
+use super::body::TooLong;
 use super::endpoint::is_this_machine;
 use super::error::ConnectError;
 use super::options::ConnectOptions;
 use async_trait::async_trait;
 use azure_core::error::{Error, ErrorKind, Result};
 use azure_core::http::{AsyncRawResponse, HttpClient, Request, Url};
+use bytes::Bytes;
 use connector::Connector;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -37,6 +41,7 @@ const PLAIN_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 pub(crate) struct Http {
     runtimes: Runtimes,
     timeout: Duration,
+    max_answer_bytes: usize,
 }
 
 impl Http {
@@ -56,16 +61,31 @@ impl Http {
             .pool_idle_timeout(if secure { IDLE_TIMEOUT } else { PLAIN_IDLE_TIMEOUT })
             .pool_max_idle_per_host(options.max_idle_connections);
         let connector = Connector::new(endpoint, options, &proxies)?;
-        Ok(Self { runtimes: Runtimes::new(client, connector), timeout: options.request_timeout })
+        Ok(Self {
+            runtimes: Runtimes::new(client, connector),
+            timeout: options.request_timeout,
+            max_answer_bytes: options.max_answer_bytes,
+        })
     }
 
     async fn answer(&self, request: &Request) -> Result<AsyncRawResponse> {
         let connections = self.runtimes.connections();
         let answer = connections.request(message::outgoing(request)?).await;
         let (parts, body) = answer.map_err(unsent)?.into_parts();
-        let body = body.collect().await.map_err(broken)?.to_bytes();
+        let body = self.whole(body).await?;
         let headers = message::incoming(&parts.headers);
         Ok(AsyncRawResponse::from_bytes(parts.status.as_u16().into(), headers, body))
+    }
+
+    async fn whole(&self, body: Incoming) -> Result<Bytes> {
+        let most = self.max_answer_bytes;
+        if body.size_hint().lower() > most as u64 {
+            return Err(TooLong(most).into());
+        }
+        let body = Limited::new(body, most).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() { TooLong(most).into() } else { broken(error) }
+        })?;
+        Ok(body.to_bytes())
     }
 }
 
@@ -95,7 +115,7 @@ fn unsent(error: hyper_util::client::legacy::Error) -> Error {
     }
 }
 
-fn broken(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::with_error(ErrorKind::Io, error, "the connection failed")
 }
 

@@ -6,10 +6,15 @@ use crate::store::{ErrorCode, StoreError};
 /// Whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
 /// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
-/// itself.
+/// itself. An answer that is too long would be as long again.
 pub(super) fn is_transient(error: &StoreError) -> bool {
     match error.status {
-        0 => ![ErrorCode::AMBIGUOUS_WRITE, ErrorCode::CREDENTIAL_UNAVAILABLE].contains(&error.code),
+        0 => ![
+            ErrorCode::AMBIGUOUS_WRITE,
+            ErrorCode::ANSWER_TOO_LONG,
+            ErrorCode::CREDENTIAL_UNAVAILABLE,
+        ]
+        .contains(&error.code),
         429 | 500 | 502 | 503 | 504 => true,
         408 => error.operation.is_none(),
         _ => false,
@@ -69,6 +74,14 @@ mod tests {
         assert!(!is_transient(&credential) && !is_ambiguous(&credential));
         let unanswered = unsent(ErrorCode::NO_ANSWER);
         assert!(is_transient(&unanswered) && is_ambiguous(&unanswered));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_not_asked_for_again_and_hides_what_a_write_did() {
+        let answer = |code| StoreError { status: 0, ..StoreError::new(code, "") };
+        let too_long = answer(ErrorCode::ANSWER_TOO_LONG);
+        assert!(!is_transient(&too_long) && is_ambiguous(&too_long));
+        assert!(is_transient(&answer(ErrorCode::NO_PROGRESS)), "the next answer may go on");
     }
 
     #[test]
