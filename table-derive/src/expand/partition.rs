@@ -132,13 +132,11 @@ fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     });
     let (partition, phantom) = (names::partition(types.input), types.phantom_value());
     quote! {
-        _orm::Shard::all()
-            .map(|#shard| {
-                #start
-                #(#parts)*
-                #partition(#key #phantom)
-            })
-            .collect()
+        _orm::Shard::map_all(|#shard| {
+            #start
+            #(#parts)*
+            #partition(#key #phantom)
+        })
     }
 }
 
@@ -149,7 +147,7 @@ fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let first = types.row_in(&name, state(model, key, 0));
         let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());
         let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
-        quote!(#docs #vis fn #method(&self) -> #first { #name(self.0.row(#start) #phantom) })
+        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row(&self.0, #start) #phantom) })
     });
     rows.collect()
 }

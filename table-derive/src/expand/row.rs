@@ -98,7 +98,7 @@ fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> Toke
     let body = quote! {
         type Entity = #ty;
         type Columns = #columns;
-        const INDEX: usize = #index;
+        const INDEX: _orm::usize = #index;
         const COLUMNS: Self::Columns = #value;
     };
     let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);

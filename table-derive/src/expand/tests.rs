@@ -6,7 +6,8 @@ use crate::errors::Errors;
 use crate::expand::sample;
 use crate::model::Model;
 use expect_test::expect_file;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use syn::parse_quote;
@@ -143,6 +144,47 @@ fn sample_keys_are_those_that_the_encoders_write() {
     let model = Model::resolve(&entity, &mut errors);
     let samples: String = model.keys().map(|key| sample::whole(key) + "\n").collect();
     expect_file!["../../../tests/fixtures/golden/samples.txt"].assert_eq(&samples);
+}
+
+/// What is called as a method or a macro, by name.
+fn called(tokens: TokenStream, names: &mut BTreeSet<String>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        let is = |at: Option<usize>, text: &str| {
+            at.and_then(|at| tokens.get(at)).is_some_and(|token| token.to_string() == text)
+        };
+        match token {
+            TokenTree::Group(group) => called(group.stream(), names),
+            TokenTree::Ident(name) if is(at.checked_sub(1), ".") => {
+                let call = matches!(tokens.get(at + 1), Some(TokenTree::Group(_)));
+                if call || is(Some(at + 1), ":") {
+                    names.insert(name.to_string());
+                }
+            }
+            TokenTree::Ident(name) if is(Some(at + 1), "!") && !is(at.checked_sub(1), ":") => {
+                // Not a keyword, as in `if !found`.
+                names.extend(
+                    syn::parse_str::<Ident>(&name.to_string()).ok().map(|name| name.to_string()),
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_test_of_hostile_names_knows_each_method_and_macro() {
+    let source = include_str!("../../../tests/suite/derive/hygiene.rs");
+    let known: BTreeSet<&str> = source.split_whitespace().collect();
+    let mut names = BTreeSet::new();
+    for input in [reference(), sparse(), generic()] {
+        called(derive::table_entity(&input), &mut names);
+    }
+    called(derive::table_union(&office()), &mut names);
+    // The entity's own rows are methods of a generated type.
+    names.retain(|name| !name.starts_with("by_") && name != "row");
+    let unknown: Vec<_> = names.iter().filter(|name| !known.contains(name.as_str())).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]
