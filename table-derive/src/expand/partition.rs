@@ -3,7 +3,7 @@
 use crate::ast::Encoder;
 use crate::expand::key::{escape, shard_of};
 use crate::expand::row::{query, state};
-use crate::expand::sample::{PARTITION_QUERY, class, cost, described};
+use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::model::{Model, Part};
@@ -16,7 +16,7 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         "One partition {}. As a query, its `{}` rows: {}.",
         described(&model.partition),
         model.entity.rows[model.canonical].name,
-        cost(PARTITION_QUERY)
+        cost(class(&model.rows[model.canonical], 0))
     ));
     let (krate, at) = (&model.entity.krate, model.partition.template.literal.span());
     let key = quote!(#krate::query::PartitionKey);

@@ -13,7 +13,7 @@ where
     value: orm::query::Column<T>,
     __entity: ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
 }
-/// One partition `{type}`, such as `text`. As a query, its `row` rows: a partition query, in requests of up to 1,000 rows.
+/// One partition `{type}`, such as `text`. As a query, its `row` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePartition<'a, T, const N: usize>(
@@ -121,6 +121,7 @@ const _: () = {
             })
         }
     }
+    type __at = _orm::Needs<MeasureComponents::at>;
     impl<'a, T, const N: usize> Measure<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -138,8 +139,8 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// The rows `{at}`, such as `42`: a partition query, in requests of up to 1,000 rows.
-        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<MeasureComponents::at>> {
+        /// The rows `{at}`, such as `42`: a row range query, in requests of up to 1,000 rows.
+        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, __at> {
             MeasureRow(_orm::PartitionKey::row(&self.0, ""), _orm::PhantomData)
         }
     }
@@ -154,7 +155,7 @@ const _: () = {
             _orm::KeyState::keys(self.row().0)
         }
     }
-    impl<'a, T, const N: usize> MeasureRow<'a, T, N, _orm::Open<MeasureComponents::at>>
+    impl<'a, T, const N: usize> MeasureRow<'a, T, N, __at>
     where
         T: Property + Send + Sync,
     {

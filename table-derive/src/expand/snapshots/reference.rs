@@ -26,7 +26,7 @@ pub struct RegistrationByTimeColumns {
     /// `Name`.
     pub name: ::table_orm::query::Column<String>,
 }
-/// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a partition query, in requests of up to 1,000 rows.
+/// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationPartition(::table_orm::query::PartitionKey);

@@ -12,7 +12,7 @@ struct FileByDayColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
-/// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a partition query, in requests of up to 1,000 rows.
+/// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FilePartition(::table_orm::query::PartitionKey);
