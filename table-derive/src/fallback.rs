@@ -37,9 +37,9 @@ pub fn entity(mut entity: Entity<'_>) -> TokenStream {
         patch::ty(&model, types),
     ];
     let (params, every) =
-        (types.params_and(quote!(__T, const __ID: u64)), quote!(_orm::Field<__ID, __T>));
+        (types.params_and(quote!(__T, const __ID: _orm::u64)), quote!(_orm::Field<__ID, __T>));
     let property = quote!(
-        const PROPERTY: &'static str = "";
+        const PROPERTY: &'static _orm::str = "";
     );
     let field = types.implement_for(params, every, &types.ty, property);
     let mut impls = vec![
@@ -95,11 +95,12 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let shards: BTreeSet<_> = shards.map(|own| own.name.unraw().to_string()).collect();
     let all = idents(slots(&entity.partition));
     let others = idents(slots(&entity.partition).filter(|slot| !shards.contains(slot)));
-    let partitions = (!shards.is_empty())
-        .then(|| quote!(#vis fn partitions(#(#others: impl Sized),*) -> _orm::Vec<#partition> {}));
+    let partitions = (!shards.is_empty()).then(
+        || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
+    );
     quote! {
         impl #params #ty #where_clause {
-            #vis fn partition(#(#all: impl Sized),*) -> #partition {}
+            #vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {}
             #partitions
         }
     }
@@ -115,8 +116,8 @@ fn row_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
         let (equal, ranges) = methods(&names, &["_in", "_starts_with"]);
         quote! {
             impl #params #this #where_clause {
-                #(#vis fn #equal(self, #equal: impl Sized) -> Self {})*
-                #(#vis fn #ranges(self, _: impl Sized) -> _orm::Range<Self> {})*
+                #(#vis fn #equal(self, #equal: impl _orm::Sized) -> Self {})*
+                #(#vis fn #ranges(self, _: impl _orm::Sized) -> _orm::Range<Self> {})*
             }
         }
     });
@@ -131,8 +132,8 @@ fn patch_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let (setters, slots) = methods(&names, &["_at"]);
     quote! {
         impl #params #patch #where_clause {
-            #(#vis fn #setters(self, #setters: impl Sized) -> Self {})*
-            #(#vis fn #slots(self, slot: usize, value: impl Sized) -> Self {})*
+            #(#vis fn #setters(self, #setters: impl _orm::Sized) -> Self {})*
+            #(#vis fn #slots(self, slot: _orm::usize, value: impl _orm::Sized) -> Self {})*
         }
     }
 }

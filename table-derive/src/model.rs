@@ -312,6 +312,12 @@ impl<'a> Key<'a> {
         })
     }
 
+    /// Whether nothing bounds a range of keys without components: they start with no literal and no
+    /// digit. Such a range is the whole partition.
+    pub fn is_open(&self) -> bool {
+        self.template.start.is_empty() && self.parts.first().is_some_and(|part| part.digits() == 0)
+    }
+
     /// Whether the field's value can be read back from the key.
     pub fn recovers(&self, field: &Field<'_>) -> bool {
         self.position(field).is_some()

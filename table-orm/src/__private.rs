@@ -18,16 +18,19 @@ pub use crate::model::Metadata;
 pub use crate::model::{DateTime, Edm};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Declared, Json, Limit, Ordered, Properties, PropertiesWriter, Property, PropertyError,
-    PropertyFault, PropertyWriter, RowFault, Series, assert_properties, metadata,
+    Declared, Json, Limit, Ordered, Properties, PropertiesWriter as Writer, Property,
+    PropertyError, PropertyFault, PropertyWriter, RowFault, Series, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
 pub use core::clone::Clone;
+pub use core::convert::From;
 pub use core::default::Default;
-pub use core::marker::PhantomData;
+pub use core::marker::{PhantomData, Sized};
+pub use core::matches;
 pub use core::option::Option::{self, None, Some};
+pub use core::primitive::{bool, str, u8, u64, usize};
 pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
 pub use std::string::String;
@@ -41,6 +44,8 @@ use std::borrow::Cow;
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 /// The result of writing or reading a key.
 pub type KeyResult<T = ()> = Result<T, KeyError>;
+/// The result of writing a row's key: whether the entity has the row.
+pub type RowWritten = KeyResult<bool>;
 /// The result of reading a field from keys.
 pub type FromKeys<T> = KeyResult<Option<T>>;
 /// The result of writing properties.
@@ -76,13 +81,13 @@ pub trait Stored: Sized {
     ///
     /// # Errors
     /// When the service cannot store it.
-    fn put(&self, out: &mut PropertiesWriter, name: &str) -> Written;
+    fn put(&self, out: &mut Writer, name: &str) -> Written;
 
     /// Writes it within its field's limit.
     ///
     /// # Errors
     /// When it is over the limit, or the service cannot store it.
-    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written;
+    fn put_limited(&self, out: &mut Writer, name: &str, limit: Limit) -> Written;
 
     /// Sets it in a patch.
     fn set<E: TableEntity>(patch: Patch<E>, name: &str, value: impl Value<Self>) -> Patch<E>;
@@ -99,7 +104,7 @@ pub trait Stored: Sized {
     ///
     /// # Errors
     /// When it is over the limit.
-    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> Written;
+    fn check_limit(&self, out: &Writer, name: &str, limit: Limit) -> Written;
 
     /// Reads it.
     ///
@@ -117,11 +122,11 @@ pub trait Stored: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<T: Property> Stored for T {
-    fn put(&self, out: &mut PropertiesWriter, name: &str) -> Written {
+    fn put(&self, out: &mut Writer, name: &str) -> Written {
         out.property(name, self)
     }
 
-    fn put_limited(&self, out: &mut PropertiesWriter, name: &str, limit: Limit) -> Written {
+    fn put_limited(&self, out: &mut Writer, name: &str, limit: Limit) -> Written {
         out.limited(name, self, limit)
     }
 
@@ -140,7 +145,7 @@ impl<T: Property> Stored for T {
         patch.write(name, |out| out.limited(name, &value, limit))
     }
 
-    fn check_limit(&self, out: &PropertiesWriter, name: &str, limit: Limit) -> Written {
+    fn check_limit(&self, out: &Writer, name: &str, limit: Limit) -> Written {
         out.check_limit(name, self, limit)
     }
 

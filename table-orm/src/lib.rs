@@ -38,7 +38,8 @@
 //!   [`derive@TableUnion`] describe what is stored and read.
 //! - [`scan`] reads whole tables with many workers; [`ScanPermit`] says why.
 //! - [`layer`] adds retries, limits and tracing around a store.
-//! - [`Error`] is the error of a call; [`Error::rejection`] is what the store answered.
+//! - [`Error`] is the error of a call; [`Error::rejection`] is what the store answered, and
+//!   [`Error::kind`] what a caller can do.
 //!
 //! # For a store of your own
 //!
@@ -153,7 +154,7 @@ pub mod fuzzing;
 pub mod guide;
 
 pub use entity::{DynamicEntity, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion};
-pub use error::{Error, IncompleteEntity, Rejection, Result, RowCount};
+pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;
 pub use model::{ETag, TableName};
 pub use property::Properties;

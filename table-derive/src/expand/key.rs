@@ -121,7 +121,7 @@ pub fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<Token
         } else {
             let name = format_ident!("__KEY_{index}");
             constants.extend(quote_spanned! {key.template.literal.span()=>
-                const #name: _orm::Option<usize> = _orm::longest_key(#known, &[#(#widths),*]);
+                const #name: _orm::Option<_orm::usize> = _orm::longest_key(#known, &[#(#widths),*]);
             });
             quote!(#name)
         });
@@ -142,7 +142,7 @@ pub fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
     let partition = read_key(model, &model.partition, &in_partition, &hygienic!(partition_key));
     let rows = read_row_key(model, &in_rows);
     Some(hygienic! {
-        let (#(#slots,)*) = m.read_keys(|partition_key, row_key| {
+        let (#(#slots,)*) = _orm::Members::read_keys(&m, |partition_key, row_key| {
             #partition
             #rows
             _orm::Ok((#(#slots,)*))
@@ -184,7 +184,7 @@ fn read_key(
     });
     Some(hygienic! {
         let mut key = _orm::KeyReader::new(#entity, #escape, #text);
-        key.literal(#start)?;
+        _orm::KeyReader::literal(&mut key, #start)?;
         #(#parts)*
         key.finish()?;
     })

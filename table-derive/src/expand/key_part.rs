@@ -44,7 +44,7 @@ fn code_fn(types: &Types<'_>, codes: &[Code<'_>]) -> TokenStream {
     let variants = codes.iter().map(|code| code.variant);
     let texts = codes.iter().map(|code| &code.code);
     quote! {
-        const fn __code #params (value: &#ty) -> &'static str #where_clause {
+        const fn __code #params (value: &#ty) -> &'static _orm::str #where_clause {
             match value {
                 #(#ident::#variants => #texts,)*
             }
@@ -63,12 +63,12 @@ fn code_key_part(codes: &[Code<'_>]) -> TokenStream {
         codes.iter().map(|Code { variant, code, .. }| quote!(#code => _orm::Ok(Self::#variant),));
     quote! {
         const WIDTH: _orm::Width = _orm::Width::#width;
-        const PREFIX_FREE: bool = true;
+        const PREFIX_FREE: _orm::bool = true;
         fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
             key.literal(__code(self));
             _orm::Ok(())
         }
-        fn decode(text: &str) -> _orm::Result<Self, _orm::KeyFault> {
+        fn decode(text: &_orm::str) -> _orm::Result<Self, _orm::KeyFault> {
             match text {
                 #(#arms)*
                 _ => _orm::Err(_orm::KeyFault::Malformed),
@@ -82,7 +82,7 @@ fn code_property() -> TokenStream {
     property(
         quote!(out.string(__code(self))),
         quote!(_orm::read_code(value, <Self as _orm::KeyPart<_orm::Plain>>::decode)),
-        quote!(_orm::Ok(_orm::Some(_orm::Edm::from(__code(self))))),
+        quote!(_orm::Ok(_orm::Some(_orm::From::from(__code(self))))),
     )
 }
 
@@ -142,15 +142,15 @@ fn key_part_body(inner: &Type, member: &Member) -> TokenStream {
     let of = quote!(<#inner as _orm::KeyPart<__X>>);
     quote! {
         const WIDTH: _orm::Width = #of::WIDTH;
-        const REVERSED: bool = #of::REVERSED;
-        const PREFIX_FREE: bool = #of::PREFIX_FREE;
+        const REVERSED: _orm::bool = #of::REVERSED;
+        const PREFIX_FREE: _orm::bool = #of::PREFIX_FREE;
         fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
             #of::encode(&self.#member, key)
         }
-        fn is_rounded(&self) -> bool {
+        fn is_rounded(&self) -> _orm::bool {
             #of::is_rounded(&self.#member)
         }
-        fn decode(text: &str) -> _orm::Result<Self, _orm::KeyFault> {
+        fn decode(text: &_orm::str) -> _orm::Result<Self, _orm::KeyFault> {
             _orm::Ok(Self { #member: #of::decode(text)? })
         }
     }
@@ -158,7 +158,7 @@ fn key_part_body(inner: &Type, member: &Member) -> TokenStream {
 
 fn text_part_body(inner: &Type) -> TokenStream {
     quote! {
-        fn prefix(prefix: &str) -> _orm::String {
+        fn prefix(prefix: &_orm::str) -> _orm::String {
             <#inner as _orm::TextPart<__X>>::prefix(prefix)
         }
     }
@@ -169,9 +169,10 @@ fn newtype_from_text(types: &Types<'_>, inner: &Type, member: &Member) -> Option
     let ident = &types.input.ident;
     (kind(inner) == Kind::Text && !types.is_generic()).then(|| {
         quote! {
-            impl _orm::Value<#ident> for &str {
+            impl _orm::Value<#ident> for &_orm::str {
                 fn into_value(self) -> #ident {
-                    #ident { #member: _orm::String::from(self).into() }
+                    let text = _orm::Value::<_orm::String>::into_value(self);
+                    #ident { #member: _orm::From::from(text) }
                 }
             }
         }
@@ -195,7 +196,7 @@ fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
 
 fn ordered_body(inner: &Type, member: &Member) -> TokenStream {
     quote! {
-        fn is_rounded(&self) -> bool {
+        fn is_rounded(&self) -> _orm::bool {
             <#inner as _orm::Ordered>::is_rounded(&self.#member)
         }
     }

@@ -3,7 +3,7 @@
 use crate::ast::Encoder;
 use crate::expand::key::{escape, shard_of};
 use crate::expand::row::{query, state};
-use crate::expand::sample::{PARTITION_QUERY, class, cost, described};
+use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::model::{Model, Part};
@@ -16,7 +16,7 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         "One partition {}. As a query, its `{}` rows: {}.",
         described(&model.partition),
         model.entity.rows[model.canonical].name,
-        cost(PARTITION_QUERY)
+        cost(class(&model.rows[model.canonical], 0))
     ));
     let (krate, at) = (&model.entity.krate, model.partition.template.literal.span());
     let key = quote!(#krate::query::PartitionKey);
@@ -132,13 +132,11 @@ fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     });
     let (partition, phantom) = (names::partition(types.input), types.phantom_value());
     quote! {
-        _orm::Shard::all()
-            .map(|#shard| {
-                #start
-                #(#parts)*
-                #partition(#key #phantom)
-            })
-            .collect()
+        _orm::Shard::map_all(|#shard| {
+            #start
+            #(#parts)*
+            #partition(#key #phantom)
+        })
     }
 }
 
@@ -149,7 +147,7 @@ fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let first = types.row_in(&name, state(model, key, 0));
         let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());
         let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
-        quote!(#docs #vis fn #method(&self) -> #first { #name(self.0.row(#start) #phantom) })
+        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row(&self.0, #start) #phantom) })
     });
     rows.collect()
 }

@@ -96,6 +96,6 @@ fn slot_setter(types: &Types<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let (vis, method) = (&types.input.vis, names::setter(field));
     Some(hygienic! {
         #docs
-        #vis fn #method(self, slot: usize, value: #value) -> Self { Self(#set) }
+        #vis fn #method(self, slot: _orm::usize, value: #value) -> Self { Self(#set) }
     })
 }

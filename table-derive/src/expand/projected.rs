@@ -15,7 +15,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let property = if field.is_stored() { &*field.property } else { "" };
         let from_keys = from_keys(model, field);
         let (id, ty) = (id(field), read_type(field));
-        let body = quote!(const PROPERTY: &'static str = #property; #from_keys);
+        let body = quote!(const PROPERTY: &'static _orm::str = #property; #from_keys);
         types.implement(quote!(_orm::Field<#id, #ty>), body)
     });
     let stores = stores(model, types);
@@ -39,7 +39,7 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
             types.implement_for(types.params_and(params), what, &this, TokenStream::new())
         };
         if row.is_full() {
-            return implement(quote!(__S, const _ID: u64), quote!(_orm::Stores<_ID>));
+            return implement(quote!(__S, const _ID: _orm::u64), quote!(_orm::Stores<_ID>));
         }
         let holds = |field: &&Field<'_>| {
             row.has_property(field) || model.partition.recovers(field) || key.recovers(field)

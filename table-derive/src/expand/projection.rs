@@ -30,7 +30,7 @@ fn entity_item(of: &Path, field: &Field<'_>, item: &str) -> TokenStream {
 fn select(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let properties = fields.iter().map(|field| entity_item(of, field, "PROPERTY"));
     quote! {
-        const SELECT: _orm::Option<&'static [&'static str]> = _orm::Some(_orm::selected(
+        const SELECT: _orm::Option<&'static [&'static _orm::str]> = _orm::Some(_orm::selected(
             &_orm::select(["PartitionKey", "RowKey", #(#properties),*])
         ));
     }
@@ -57,10 +57,10 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     hygienic! {
         #(let #names = #properties;)*
         #(let mut #slots = _orm::None;)*
-        while let _orm::Some(member) = m.next_name()? {
+        while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
             match &*member {
                 #(#arms)*
-                other => m.other(other)?,
+                other => _orm::Members::other(&mut m, other)?,
             }
         }
         #(#from_keys)*
@@ -107,13 +107,13 @@ fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
         )]
         #[allow(non_camel_case_types)]
         trait #has<T> {
-            const PROPERTY: &'static str;
-            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read;
+            const PROPERTY: &'static _orm::str;
+            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read;
         }
         #[diagnostic::do_not_recommend]
         impl<E: _orm::Field<#id, T>, T> #has<T> for E {
-            const PROPERTY: &'static str = <E as _orm::Field<#id, T>>::PROPERTY;
-            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: usize, slot: &mut _orm::Option<T>) -> _orm::Read {
+            const PROPERTY: &'static _orm::str = <E as _orm::Field<#id, T>>::PROPERTY;
+            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read {
                 m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::from_keys)
             }
         }

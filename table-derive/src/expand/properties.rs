@@ -21,21 +21,21 @@ pub fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
         type Slots = #slots;
         fn write(
             &self,
-            name: &str,
-            out: &mut _orm::PropertiesWriter,
+            name: &_orm::str,
+            out: &mut _orm::Writer,
         ) -> _orm::Result<(), _orm::PropertyError> {
             #(#writes)*
             _orm::Ok(())
         }
         fn read(
             slots: &mut Self::Slots,
-            name: &str,
-            property: &str,
+            name: &_orm::str,
+            property: &_orm::str,
             members: &mut _orm::Members<'_, '_>,
-        ) -> _orm::Read<bool> {
+        ) -> _orm::Read<_orm::bool> {
             #read
         }
-        fn finish(slots: Self::Slots, name: &str) -> _orm::Read<Self> {
+        fn finish(slots: Self::Slots, name: &_orm::str) -> _orm::Read<Self> {
             _orm::Ok(Self { #(#values),* })
         }
     };

@@ -22,9 +22,9 @@ pub fn read_row_impl(
 ) -> TokenStream {
     let name = types.name();
     let body = hygienic! {
-        const NAME: &'static str = #name;
+        const NAME: &'static _orm::str = #name;
         #consts
-        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
+        fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             #body
         }
     };
@@ -62,7 +62,7 @@ fn read_row(model: &Model<'_>) -> TokenStream {
     });
     hygienic! {
         #slots
-        while let _orm::Some(member) = m.next_name()? {
+        while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
             match &*member {
                 #(#arms)*
                 #other
@@ -96,9 +96,9 @@ fn other(fields: &[Field<'_>]) -> TokenStream {
     });
     let groups: Vec<_> = groups.collect();
     if groups.is_empty() {
-        hygienic!(other => m.other(other)?,)
+        hygienic!(other => _orm::Members::other(&mut m, other)?,)
     } else {
-        hygienic!(other => if !(#(#groups)||*) { m.other(other)? },)
+        hygienic!(other => if !(#(#groups)||*) { _orm::Members::other(&mut m, other)? },)
     }
 }
 
@@ -116,10 +116,12 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
         // An index row's ETag does not guard the entity.
         Role::ETag if model.rows.len() > 1 && kind::option(field.ty).is_some() => {
             let canonical = Literal::usize_unsuffixed(model.canonical);
-            let etag = version(field, "ETagField", hygienic!(m.etag()));
+            let etag = version(field, "ETagField", hygienic!(_orm::Members::etag(&m)));
             hygienic!(if row == #canonical { #etag } else { _orm::None })
         }
-        Role::ETag => version(field, "ETagField", hygienic!(m.etag())),
-        Role::Timestamp => version(field, "TimestampField", hygienic!(m.timestamp())),
+        Role::ETag => version(field, "ETagField", hygienic!(_orm::Members::etag(&m))),
+        Role::Timestamp => {
+            version(field, "TimestampField", hygienic!(_orm::Members::timestamp(&m)))
+        }
     }
 }

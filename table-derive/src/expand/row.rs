@@ -47,7 +47,7 @@ pub fn component_types(model: &Model<'_>) -> Option<TokenStream> {
 pub fn state(model: &Model<'_>, key: &Key<'_>, given: usize) -> TokenStream {
     match key.parts.get(given) {
         None => quote!(_orm::Complete),
-        Some(Part { ident, .. }) if given == 0 && key.template.start.is_empty() => {
+        Some(Part { ident, .. }) if given == 0 && key.is_open() => {
             let module = names::components(model.entity.input);
             quote!(_orm::Open<#module::#ident>)
         }
@@ -68,7 +68,7 @@ pub fn states(model: &Model<'_>) -> TokenStream {
     let needed: BTreeSet<_> = model
         .rows
         .iter()
-        .flat_map(|key| key.parts.iter().skip(usize::from(key.template.start.is_empty())))
+        .flat_map(|key| key.parts.iter().skip(usize::from(key.is_open())))
         .map(|part| &part.ident)
         .collect();
     let state = |component: &Ident| {
@@ -98,7 +98,7 @@ fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> Toke
     let body = quote! {
         type Entity = #ty;
         type Columns = #columns;
-        const INDEX: usize = #index;
+        const INDEX: _orm::usize = #index;
         const COLUMNS: Self::Columns = #value;
     };
     let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);

@@ -6,15 +6,15 @@ use crate::ast::Encoder;
 use crate::kind::Kind;
 use crate::model::{Key, Part};
 
-pub const PARTITION_QUERY: &str = "partition query";
-pub const POINT_QUERY: &str = "point query";
+const PARTITION_QUERY: &str = "partition query";
+const POINT_QUERY: &str = "point query";
 pub const ROW_RANGE_QUERY: &str = "row range query";
 
 /// The class of a query by the first `given` components of a key.
 pub fn class(key: &Key<'_>, given: usize) -> &'static str {
     match given {
         _ if given == key.parts.len() => POINT_QUERY,
-        0 if key.template.start.is_empty() => PARTITION_QUERY,
+        0 if key.is_open() => PARTITION_QUERY,
         _ => ROW_RANGE_QUERY,
     }
 }

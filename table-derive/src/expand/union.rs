@@ -24,12 +24,12 @@ pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl _orm::TableUnion for #ident {
-            const NAME: &'static str = #name;
-            const TABLE: &'static str = #table;
+            const NAME: &'static _orm::str = #name;
+            const TABLE: &'static _orm::str = #table;
             const MEMBERS: &'static [_orm::UnionMember] = &[#(<#types as _orm::Variant>::MEMBER),*];
             fn read_member(
-                member: usize,
-                row: &[u8],
+                member: _orm::usize,
+                row: &[_orm::u8],
             ) -> _orm::Result<Self, _orm::PropertyError> {
                 #read
             }
@@ -83,7 +83,7 @@ fn assertion(left: &UnionMember<'_>, right: &UnionMember<'_>) -> TokenStream {
     let (left, right) =
         (quote!(<#left as _orm::Variant>::MEMBER), quote!(<#ty as _orm::Variant>::MEMBER));
     quote_spanned! {ty.span()=>
-        const _: () = _orm::assert_union(#left.shares_table(&#right), #table);
-        const _: () = _orm::assert_union(#left.differs(&#right), #rows);
+        const _: () = _orm::assert_union(_orm::UnionMember::shares_table(&#left, &#right), #table);
+        const _: () = _orm::assert_union(_orm::UnionMember::differs(&#left, &#right), #rows);
     }
 }

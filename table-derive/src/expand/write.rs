@@ -46,12 +46,12 @@ fn table_entity(
     let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
-        const TABLE: &'static str = #table;
-        const PARTITION: &'static str = #partition;
+        const TABLE: &'static _orm::str = #table;
+        const PARTITION: &'static _orm::str = #partition;
         #escape
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
         #guards
-        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[#(#longest_keys),*];
+        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] = &[#(#longest_keys),*];
         #flags
         type Canonical = #canonical;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
@@ -59,11 +59,11 @@ fn table_entity(
             #partition_key
             _orm::Ok(())
         }
-        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+        fn encode_row_key(&self, row: _orm::usize, key: &mut _orm::KeyText) -> _orm::RowWritten {
             #row_key
             _orm::Ok(true)
         }
-        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+        fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())
         }
@@ -115,7 +115,7 @@ fn flags(model: &Model<'_>) -> TokenStream {
         (model.patch_is_one_row(), quote!(PATCHES_ONE_ROW)),
     ];
     let flags = flags.iter().filter(|(holds, _)| *holds);
-    flags.map(|(_, flag)| quote!(const #flag: bool = true;)).collect()
+    flags.map(|(_, flag)| quote!(const #flag: _orm::bool = true;)).collect()
 }
 
 /// The statements of `encode_properties`. Fields that the same rows store share one `if`.
@@ -136,7 +136,7 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
             return quote!(#(#writes)*);
         }
         let rows = rows.into_iter().map(Literal::usize_unsuffixed);
-        hygienic!(if matches!(row, #(#rows)|*) { #(#writes)* })
+        hygienic!(if _orm::matches!(row, #(#rows)|*) { #(#writes)* })
     });
     let check = check_open(&model.entity.fields);
     quote!(#(#writes)* #check)
@@ -146,7 +146,7 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
 fn check_open(fields: &[Field<'_>]) -> Option<TokenStream> {
     fields.iter().any(|field| field.role == Role::Flatten).then(|| {
         let declared = property::declared(fields);
-        hygienic!(out.check_open(#declared)?;)
+        hygienic!(_orm::Writer::check_open(out, #declared)?;)
     })
 }
 
@@ -154,7 +154,9 @@ fn check_open(fields: &[Field<'_>]) -> Option<TokenStream> {
 fn set_version(fields: &[Field<'_>]) -> Option<TokenStream> {
     let versions = fields.iter().filter_map(|field| {
         let value = match field.role {
-            Role::ETag => property::version(field, "ETagField", hygienic!(etag.clone())),
+            Role::ETag => {
+                property::version(field, "ETagField", hygienic!(_orm::Clone::clone(etag)))
+            }
             Role::Timestamp => property::version(field, "TimestampField", hygienic!(_orm::None)),
             _ => return None,
         };

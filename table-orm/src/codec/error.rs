@@ -125,6 +125,14 @@ pub struct PropertyError {
     pub fault: PropertyFault,
 }
 
+impl PropertyError {
+    /// Whether a stored row cannot be read. Else no row can store a value.
+    #[must_use]
+    pub const fn is_of_stored_row(&self) -> bool {
+        !(self.partition_key.is_empty() && self.row_key.is_empty())
+    }
+}
+
 impl fmt::Display for PropertyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entity, property, partition_key, row_key, fault } = self;
@@ -136,7 +144,7 @@ impl fmt::Display for PropertyError {
             (true, true) => f.write_str("key of ")?,
         }
         write!(f, "`{entity}` ")?;
-        if !(partition_key.is_empty() && row_key.is_empty()) {
+        if self.is_of_stored_row() {
             write!(f, "in row {partition_key:?} / {row_key:?} ")?;
         }
         write!(f, "{fault}")

@@ -6,6 +6,7 @@
 #[cfg(feature = "distributed")]
 mod distributed_scan;
 mod incomplete_entity;
+mod kind;
 mod rejection;
 mod row_count;
 mod scan;
@@ -14,6 +15,7 @@ mod transaction;
 #[cfg(feature = "distributed")]
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
+pub use kind::ErrorKind;
 pub use rejection::Rejection;
 pub use row_count::RowCount;
 pub use scan::ScanError;
@@ -33,7 +35,8 @@ use rejection::{no_table_help, same_key_help};
 /// The error of a call.
 ///
 /// A write that fails has written nothing. Only after [`Unavailable`](Self::Unavailable) and
-/// [`Ambiguous`](Self::Ambiguous) it may have taken effect.
+/// [`Ambiguous`](Self::Ambiguous) it may have taken effect. [`kind`](Self::kind) sorts the variants by
+/// what a caller can do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,5 +1,6 @@
 //! The output of the derives: stored keys, properties, queries and their cost.
 
+mod hygiene;
 mod key_part;
 mod keys;
 mod names;

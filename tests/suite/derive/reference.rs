@@ -2,10 +2,10 @@
 
 use super::{exact, keys, repo};
 use support::reference::{Distance, EVENT, NameOnly, Registration, Sex, john};
-use table_orm::TableEntity;
-use table_orm::entity::CopyKind;
-use table_orm::entity::EntityRows;
+use table_orm::entity::{CopyKind, EntityRows, FromRow, Query, Row};
+use table_orm::query::class::Class;
 use table_orm::query::{QueryClass, Span};
+use table_orm::{TableEntity, Tables};
 use time::Duration;
 
 #[test]
@@ -75,6 +75,62 @@ fn a_query_has_the_class_of_what_it_reads() {
     assert_eq!((range.row, class), (Span::prefix("BIB:01234__Jo"), QueryClass::RowRange));
     let (range, class) = keys(&race);
     assert_eq!((range.row, class), (Span::prefix("BIB:"), QueryClass::Partition));
+}
+
+/// Rows that start with digits, with text, and with nothing that varies.
+mod starts {
+    use table_orm::TableEntity;
+
+    #[derive(TableEntity)]
+    #[table(name = "seats", partition = "{hall}", row = "{seat:04}__{guest}")]
+    pub struct Seat {
+        pub hall: u8,
+        pub seat: u16,
+        pub guest: String,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "notes", partition = "{owner}", row = "{title}__{page:02}")]
+    pub struct Note {
+        pub owner: u8,
+        pub title: String,
+        pub page: u8,
+    }
+
+    #[derive(TableEntity)]
+    #[table(name = "settings", partition = "{owner}", row = "all")]
+    pub struct Setting {
+        pub owner: u8,
+    }
+}
+
+/// The derive's own tests hold that documentation names these classes.
+#[test]
+fn a_plan_has_the_class_of_its_query_in_each_state() {
+    use starts::{Note, Seat, Setting};
+    fn check<E, Q>(query: Q)
+    where
+        E: TableEntity,
+        Q: Query<Row: Row<Entity = E>> + 'static,
+        E: FromRow<Q::Row>,
+    {
+        let plan = Tables::in_memory().unwrap().repo::<E>().list(query).plan().unwrap();
+        assert_eq!(plan.class(), Some(Q::Class::CLASS), "{plan}");
+    }
+    let race = Registration::partition(EVENT, Distance::Full);
+    check(race.by_bib());
+    check(race.by_bib().bib(1));
+    check(race.by_bib().bib_in(1..2));
+    check(race.by_bib().bib(1).name("John").sex(Sex::M).age(55));
+    let hall = Seat::partition(1);
+    check(hall.row());
+    check(hall.row().seat(7));
+    check(hall.row().seat(7).guest_starts_with("A"));
+    let owner = Note::partition(1);
+    check(owner.row());
+    check(owner.row().title("t"));
+    check(owner.row().title("t").page(1));
+    check(Setting::partition(1).row());
 }
 
 #[test]

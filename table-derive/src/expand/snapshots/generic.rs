@@ -13,7 +13,7 @@ where
     value: orm::query::Column<T>,
     __entity: ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
 }
-/// One partition `{type}`, such as `text`. As a query, its `row` rows: a partition query, in requests of up to 1,000 rows.
+/// One partition `{type}`, such as `text`. As a query, its `row` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePartition<'a, T, const N: usize>(
@@ -52,13 +52,13 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        const TABLE: &'static str = "measures";
-        const PARTITION: &'static str = "{type}";
+        const TABLE: &'static _orm::str = "measures";
+        const PARTITION: &'static _orm::str = "{type}";
         const ROWS: &'static [_orm::RowTemplate] =
             &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
-        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
-        const KEYS_FOLLOW_CANONICAL: bool = true;
-        const PATCHES_ONE_ROW: bool = true;
+        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] = &[_orm::None, _orm::Some(5)];
+        const KEYS_FOLLOW_CANONICAL: _orm::bool = true;
+        const PATCHES_ONE_ROW: _orm::bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             const {
@@ -73,11 +73,11 @@ const _: () = {
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
             _orm::Ok(())
         }
-        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+        fn encode_row_key(&self, row: _orm::usize, key: &mut _orm::KeyText) -> _orm::RowWritten {
             <u16 as _orm::Part>::write(&self.at, key, "at", "")?;
             _orm::Ok(true)
         }
-        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+        fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             <Cow<'a, str> as _orm::Stored>::put(&self.r#type, out, "Type")?;
             <u16 as _orm::Stored>::put(&self.at, out, "At")?;
             <T as _orm::Stored>::put(&self.value, out, "Value")?;
@@ -95,11 +95,11 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        const NAME: &'static str = "Measure";
-        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
+        const NAME: &'static _orm::str = "Measure";
+        fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f0, mut f1, mut f2, mut f3) =
                 (_orm::None, _orm::None, _orm::None, <[Option<u8>; N] as _orm::Series>::empty());
-            while let _orm::Some(member) = m.next_name()? {
+            while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
                 match &*member {
                     "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut m, "Type")?,
                     "At" => <u16 as _orm::Stored>::take(&mut f1, &mut m, "At")?,
@@ -108,7 +108,7 @@ const _: () = {
                         if !(<[Option<u8>; N] as _orm::Series>::read(
                             &mut f3, "Series", other, &mut m,
                         )?) {
-                            m.other(other)?
+                            _orm::Members::other(&mut m, other)?
                         }
                     }
                 }
@@ -121,6 +121,7 @@ const _: () = {
             })
         }
     }
+    type __at = _orm::Needs<MeasureComponents::at>;
     impl<'a, T, const N: usize> Measure<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -138,9 +139,9 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        /// The rows `{at}`, such as `42`: a partition query, in requests of up to 1,000 rows.
-        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, _orm::Open<MeasureComponents::at>> {
-            MeasureRow(self.0.row(""), _orm::PhantomData)
+        /// The rows `{at}`, such as `42`: a row range query, in requests of up to 1,000 rows.
+        pub(crate) fn row(&self) -> MeasureRow<'a, T, N, __at> {
+            MeasureRow(_orm::PartitionKey::row(&self.0, ""), _orm::PhantomData)
         }
     }
     #[diagnostic::do_not_recommend]
@@ -154,7 +155,7 @@ const _: () = {
             _orm::KeyState::keys(self.row().0)
         }
     }
-    impl<'a, T, const N: usize> MeasureRow<'a, T, N, _orm::Open<MeasureComponents::at>>
+    impl<'a, T, const N: usize> MeasureRow<'a, T, N, __at>
     where
         T: Property + Send + Sync,
     {
@@ -184,7 +185,7 @@ const _: () = {
     {
         type Entity = Measure<'a, T, N>;
         type Columns = MeasureColumns<'a, T, N>;
-        const INDEX: usize = 0;
+        const INDEX: _orm::usize = 0;
         const COLUMNS: Self::Columns = MeasureColumns {
             r#type: _orm::Column::new("Type"),
             at: _orm::Column::new("At"),
@@ -196,22 +197,24 @@ const _: () = {
     where
         T: Property + Send + Sync,
     {
-        const PROPERTY: &'static str = "Type";
+        const PROPERTY: &'static _orm::str = "Type";
     }
     impl<'a, T, const N: usize> _orm::Field<620456643683264872, u16> for Measure<'a, T, N>
     where
         T: Property + Send + Sync,
     {
-        const PROPERTY: &'static str = "At";
+        const PROPERTY: &'static _orm::str = "At";
     }
     impl<'a, T, const N: usize> _orm::Field<8999596768310594794, T> for Measure<'a, T, N>
     where
         T: Property + Send + Sync,
     {
-        const PROPERTY: &'static str = "Value";
+        const PROPERTY: &'static _orm::str = "Value";
     }
-    impl<'a, T, const N: usize, __S, const _ID: u64> _orm::Stores<_ID> for MeasureRow<'a, T, N, __S> where
-        T: Property + Send + Sync
+    impl<'a, T, const N: usize, __S, const _ID: _orm::u64> _orm::Stores<_ID>
+        for MeasureRow<'a, T, N, __S>
+    where
+        T: Property + Send + Sync,
     {
     }
     impl<'a, T, const N: usize> MeasurePatch<'a, T, N>
@@ -223,7 +226,7 @@ const _: () = {
             Self(<T as _orm::Stored>::set(self.0, "Value", value))
         }
         /// Sets the slot of that number of the series `Series`.
-        pub(crate) fn series_at(self, slot: usize, value: impl _orm::Value<u8>) -> Self {
+        pub(crate) fn series_at(self, slot: _orm::usize, value: impl _orm::Value<u8>) -> Self {
             Self(self.0.set_slot::<u8>("Series", slot, N, value))
         }
     }

@@ -26,7 +26,7 @@ pub struct RegistrationByTimeColumns {
     /// `Name`.
     pub name: ::table_orm::query::Column<String>,
 }
-/// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a partition query, in requests of up to 1,000 rows.
+/// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationPartition(::table_orm::query::PartitionKey);
@@ -59,15 +59,15 @@ pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
-    const __KEY_1: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
-    const __KEY_2: _orm::Option<usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
-    const __KEY_3: _orm::Option<usize> =
+    const __KEY_1: _orm::Option<_orm::usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
+    const __KEY_2: _orm::Option<_orm::usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
+    const __KEY_3: _orm::Option<_orm::usize> =
         _orm::longest_key(11, &[<OffsetDateTime as _orm::Part<_orm::Descending>>::WIDTH]);
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for Registration {
-        const TABLE: &'static str = "registrations";
-        const PARTITION: &'static str = "{event}__{distance}";
+        const TABLE: &'static _orm::str = "registrations";
+        const PARTITION: &'static _orm::str = "{event}__{distance}";
         const ROWS: &'static [_orm::RowTemplate] = &[
             _orm::RowTemplate::full("by_bib", "BIB:{bib:05}__{name}__{sex}__{age}", "BIB:"),
             _orm::RowTemplate::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:"),
@@ -75,7 +75,7 @@ const _: () = {
         ];
         const GUARDS: &'static [_orm::GuardTemplate] =
             &[_orm::GuardTemplate::new("bib", "UNQ:bib:{bib}", "UNQ:bib:")];
-        const LONGEST_KEYS: &'static [_orm::Option<usize>] =
+        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] =
             &[_orm::None, __KEY_1, __KEY_2, __KEY_3, _orm::Some(18)];
         type Canonical = RegistrationByBib;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
@@ -83,7 +83,7 @@ const _: () = {
             <Distance as _orm::Part>::write(&self.distance, key, "distance", "")?;
             _orm::Ok(())
         }
-        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+        fn encode_row_key(&self, row: _orm::usize, key: &mut _orm::KeyText) -> _orm::RowWritten {
             match row {
                 0 => {
                     key.literal("BIB:");
@@ -116,14 +116,14 @@ const _: () = {
             }
             _orm::Ok(true)
         }
-        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
-            if matches!(row, 0 | 1) {
+        fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
+            if _orm::matches!(row, 0 | 1) {
                 <String as _orm::Stored>::put(&self.event, out, "Event")?;
                 <Distance as _orm::Stored>::put(&self.distance, out, "Distance")?;
                 <u32 as _orm::Stored>::put_limited(&self.bib, out, "Bib", _orm::Max(99999))?;
             }
             <String as _orm::Stored>::put_limited(&self.name, out, "Name", _orm::MaxLen(60))?;
-            if matches!(row, 0 | 1) {
+            if _orm::matches!(row, 0 | 1) {
                 <Sex as _orm::Stored>::put(&self.sex, out, "Sex")?;
                 <u8 as _orm::Stored>::put(&self.age, out, "Age")?;
                 <OffsetDateTime as _orm::Stored>::put(&self.registered_at, out, "RegisteredAt")?;
@@ -138,11 +138,11 @@ const _: () = {
     impl<__S> _orm::FromRow<RegistrationByAge<__S>> for Registration {}
     #[automatically_derived]
     impl _orm::ReadRow for Registration {
-        const NAME: &'static str = "Registration";
-        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
+        const NAME: &'static _orm::str = "Registration";
+        fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f0, mut f1, mut f2, mut f3) = (_orm::None, _orm::None, _orm::None, _orm::None);
             let (mut f4, mut f5, mut f6, mut f7) = (_orm::None, _orm::None, _orm::None, _orm::None);
-            while let _orm::Some(member) = m.next_name()? {
+            while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
                 match &*member {
                     "Event" => <String as _orm::Stored>::take(&mut f0, &mut m, "Event")?,
                     "Distance" => <Distance as _orm::Stored>::take(&mut f1, &mut m, "Distance")?,
@@ -154,7 +154,7 @@ const _: () = {
                         <OffsetDateTime as _orm::Stored>::take(&mut f6, &mut m, "RegisteredAt")?
                     }
                     "City" => <Option<String> as _orm::Stored>::take(&mut f7, &mut m, "City")?,
-                    other => m.other(other)?,
+                    other => _orm::Members::other(&mut m, other)?,
                 }
             }
             _orm::Ok(Self {
@@ -189,15 +189,15 @@ const _: () = {
     impl RegistrationPartition {
         /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn by_bib(&self) -> RegistrationByBib<__bib> {
-            RegistrationByBib(self.0.row("BIB:"))
+            RegistrationByBib(_orm::PartitionKey::row(&self.0, "BIB:"))
         }
         /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn by_age(&self) -> RegistrationByAge<__age> {
-            RegistrationByAge(self.0.row("AGE:"))
+            RegistrationByAge(_orm::PartitionKey::row(&self.0, "AGE:"))
         }
         /// The rows `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn by_time(&self) -> RegistrationByTime<__newest> {
-            RegistrationByTime(self.0.row("NEW:"))
+            RegistrationByTime(_orm::PartitionKey::row(&self.0, "NEW:"))
         }
     }
     #[diagnostic::do_not_recommend]
@@ -267,7 +267,7 @@ const _: () = {
     impl<__S> _orm::Row for RegistrationByBib<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
-        const INDEX: usize = 0;
+        const INDEX: _orm::usize = 0;
         const COLUMNS: Self::Columns = RegistrationColumns {
             event: _orm::Column::new("Event"),
             distance: _orm::Column::new("Distance"),
@@ -338,7 +338,7 @@ const _: () = {
     impl<__S> _orm::Row for RegistrationByAge<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
-        const INDEX: usize = 1;
+        const INDEX: _orm::usize = 1;
         const COLUMNS: Self::Columns = <RegistrationByBib as _orm::Row>::COLUMNS;
     }
     impl RegistrationByTime<__newest> {
@@ -380,18 +380,18 @@ const _: () = {
     impl<__S> _orm::Row for RegistrationByTime<__S> {
         type Entity = Registration;
         type Columns = RegistrationByTimeColumns;
-        const INDEX: usize = 2;
+        const INDEX: _orm::usize = 2;
         const COLUMNS: Self::Columns =
             RegistrationByTimeColumns { name: _orm::Column::new("Name") };
     }
     impl _orm::Field<1237236456312824991, String> for Registration {
-        const PROPERTY: &'static str = "Event";
+        const PROPERTY: &'static _orm::str = "Event";
         fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<String> {
             keys.partition::<Self, _>("", |key| <String as _orm::Part>::read(key, "event", "__"))
         }
     }
     impl _orm::Field<15956180055569954882, Distance> for Registration {
-        const PROPERTY: &'static str = "Distance";
+        const PROPERTY: &'static _orm::str = "Distance";
         fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<Distance> {
             keys.partition::<Self, _>("", |key| {
                 <String as _orm::Part>::read(key, "event", "__")?;
@@ -400,7 +400,7 @@ const _: () = {
         }
     }
     impl _orm::Field<23665995974432626, u32> for Registration {
-        const PROPERTY: &'static str = "Bib";
+        const PROPERTY: &'static _orm::str = "Bib";
         fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<u32> {
             keys.row::<Self, _>(2, "NEW:", |key| {
                 <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")?;
@@ -409,16 +409,16 @@ const _: () = {
         }
     }
     impl _orm::Field<14176396743819860870, String> for Registration {
-        const PROPERTY: &'static str = "Name";
+        const PROPERTY: &'static _orm::str = "Name";
     }
     impl _orm::Field<9384255985698349703, Sex> for Registration {
-        const PROPERTY: &'static str = "Sex";
+        const PROPERTY: &'static _orm::str = "Sex";
     }
     impl _orm::Field<16651413216827089244, u8> for Registration {
-        const PROPERTY: &'static str = "Age";
+        const PROPERTY: &'static _orm::str = "Age";
     }
     impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
-        const PROPERTY: &'static str = "RegisteredAt";
+        const PROPERTY: &'static _orm::str = "RegisteredAt";
         fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<OffsetDateTime> {
             keys.row::<Self, _>(2, "NEW:", |key| {
                 <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")
@@ -426,10 +426,10 @@ const _: () = {
         }
     }
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
-        const PROPERTY: &'static str = "City";
+        const PROPERTY: &'static _orm::str = "City";
     }
-    impl<__S, const _ID: u64> _orm::Stores<_ID> for RegistrationByBib<__S> {}
-    impl<__S, const _ID: u64> _orm::Stores<_ID> for RegistrationByAge<__S> {}
+    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for RegistrationByBib<__S> {}
+    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for RegistrationByAge<__S> {}
     impl<__S> _orm::Stores<1237236456312824991> for RegistrationByTime<__S> {}
     impl<__S> _orm::Stores<15956180055569954882> for RegistrationByTime<__S> {}
     impl<__S> _orm::Stores<23665995974432626> for RegistrationByTime<__S> {}

@@ -12,7 +12,7 @@ struct FileByDayColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
-/// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a partition query, in requests of up to 1,000 rows.
+/// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
 #[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FilePartition(::table_orm::query::PartitionKey);
@@ -41,21 +41,21 @@ const _: () = {
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for File {
-        const TABLE: &'static str = "files";
-        const PARTITION: &'static str = "{owner}";
+        const TABLE: &'static _orm::str = "files";
+        const PARTITION: &'static _orm::str = "{owner}";
         const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         const ROWS: &'static [_orm::RowTemplate] = &[
             _orm::RowTemplate::full("by_path", "P:{path}", "P:"),
             _orm::RowTemplate::partial("by_day", "D:{day}__{path}", "D:"),
         ];
-        const LONGEST_KEYS: &'static [_orm::Option<usize>] =
+        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] =
             &[_orm::Some(20), _orm::None, _orm::None];
         type Canonical = FileByPath;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <u64 as _orm::Part>::write(&self.owner, key, "owner", "")?;
             _orm::Ok(())
         }
-        fn encode_row_key(&self, row: usize, key: &mut _orm::KeyText) -> _orm::KeyResult<bool> {
+        fn encode_row_key(&self, row: _orm::usize, key: &mut _orm::KeyText) -> _orm::RowWritten {
             match row {
                 0 => {
                     key.literal("P:");
@@ -75,27 +75,27 @@ const _: () = {
             }
             _orm::Ok(true)
         }
-        fn encode_properties(&self, row: usize, out: &mut _orm::PropertiesWriter) -> _orm::Written {
+        fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             <Option<Date> as _orm::Stored>::put(&self.day, out, "day")?;
-            if matches!(row, 0) {
+            if _orm::matches!(row, 0) {
                 out.json("labels", &self.labels)?;
             }
             out.series("reads", &self.reads)?;
             _orm::Ok(())
         }
         fn set_version(&mut self, etag: &_orm::ETag) {
-            self.version = <Option<ETag> as _orm::ETagField>::holding(etag.clone());
+            self.version = <Option<ETag> as _orm::ETagField>::holding(_orm::Clone::clone(etag));
         }
     }
     #[diagnostic::do_not_recommend]
     impl<__S> _orm::FromRow<FileByPath<__S>> for File {}
     #[automatically_derived]
     impl _orm::ReadRow for File {
-        const NAME: &'static str = "File";
-        fn read_row(row: usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
+        const NAME: &'static _orm::str = "File";
+        fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f2, mut f3, mut f4) =
                 (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Series>::empty());
-            while let _orm::Some(member) = m.next_name()? {
+            while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
                 match &*member {
                     "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
                     "labels" => {
@@ -105,27 +105,27 @@ const _: () = {
                         if !(<[Option<u32>; 24] as _orm::Series>::read(
                             &mut f4, "reads", other, &mut m,
                         )?) {
-                            m.other(other)?
+                            _orm::Members::other(&mut m, other)?
                         }
                     }
                 }
             }
-            let (f0, f1) = m.read_keys(|partition_key, row_key| {
+            let (f0, f1) = _orm::Members::read_keys(&m, |partition_key, row_key| {
                 let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, partition_key);
-                key.literal("")?;
+                _orm::KeyReader::literal(&mut key, "")?;
                 let f0 = <u64 as _orm::Part>::read(&mut key, "owner", "")?;
                 key.finish()?;
                 let (f1,) = match row {
                     0 => {
                         let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
-                        key.literal("P:")?;
+                        _orm::KeyReader::literal(&mut key, "P:")?;
                         let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
                         key.finish()?;
                         (f1,)
                     }
                     _ => {
                         let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
-                        key.literal("D:")?;
+                        _orm::KeyReader::literal(&mut key, "D:")?;
                         <Date as _orm::Part>::read(&mut key, "day", "__")?;
                         let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
                         key.finish()?;
@@ -142,7 +142,7 @@ const _: () = {
                 reads: <[Option<u32>; 24] as _orm::Series>::finish(f4, "reads")?,
                 open: _orm::Default::default(),
                 version: if row == 0 {
-                    <Option<ETag> as _orm::ETagField>::holding(m.etag())
+                    <Option<ETag> as _orm::ETagField>::holding(_orm::Members::etag(&m))
                 } else {
                     _orm::None
                 },
@@ -162,11 +162,11 @@ const _: () = {
     impl FilePartition {
         /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
         fn by_path(&self) -> FileByPath<__path> {
-            FileByPath(self.0.row("P:"))
+            FileByPath(_orm::PartitionKey::row(&self.0, "P:"))
         }
         /// The rows `D:{day}__{path}`, such as `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn by_day(&self) -> FileByDay<__day> {
-            FileByDay(self.0.row("D:"))
+            FileByDay(_orm::PartitionKey::row(&self.0, "D:"))
         }
     }
     #[diagnostic::do_not_recommend]
@@ -202,7 +202,7 @@ const _: () = {
     impl<__S> _orm::Row for FileByPath<__S> {
         type Entity = File;
         type Columns = FileColumns;
-        const INDEX: usize = 0;
+        const INDEX: _orm::usize = 0;
         const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
     }
     impl FileByDay<__day> {
@@ -240,17 +240,17 @@ const _: () = {
     impl<__S> _orm::Row for FileByDay<__S> {
         type Entity = File;
         type Columns = FileByDayColumns;
-        const INDEX: usize = 1;
+        const INDEX: _orm::usize = 1;
         const COLUMNS: Self::Columns = FileByDayColumns { day: _orm::Column::new("day") };
     }
     impl _orm::Field<12002927925776846068, u64> for File {
-        const PROPERTY: &'static str = "";
+        const PROPERTY: &'static _orm::str = "";
         fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<u64> {
             keys.partition::<Self, _>("", |key| <u64 as _orm::Part>::read(key, "owner", ""))
         }
     }
     impl _orm::Field<271672890340345462, String> for File {
-        const PROPERTY: &'static str = "";
+        const PROPERTY: &'static _orm::str = "";
         fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<String> {
             if let value @ _orm::Some(_) =
                 keys.row::<Self, _>(0, "P:", |key| <String as _orm::Part>::read(key, "path", ""))?
@@ -264,12 +264,12 @@ const _: () = {
         }
     }
     impl _orm::Field<14595384746719022877, Option<Date>> for File {
-        const PROPERTY: &'static str = "day";
+        const PROPERTY: &'static _orm::str = "day";
     }
     impl _orm::Field<5459792080582216330, _orm::Json<Vec<String>>> for File {
-        const PROPERTY: &'static str = "labels";
+        const PROPERTY: &'static _orm::str = "labels";
     }
-    impl<__S, const _ID: u64> _orm::Stores<_ID> for FileByPath<__S> {}
+    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for FileByPath<__S> {}
     impl<__S> _orm::Stores<12002927925776846068> for FileByDay<__S> {}
     impl<__S> _orm::Stores<271672890340345462> for FileByDay<__S> {}
     impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
@@ -279,7 +279,7 @@ const _: () = {
             Self(self.0.set_json::<Vec<String>>("labels", labels))
         }
         /// Sets the slot of that number of the series `reads`.
-        fn reads_at(self, slot: usize, value: impl _orm::Value<u32>) -> Self {
+        fn reads_at(self, slot: _orm::usize, value: impl _orm::Value<u32>) -> Self {
             Self(self.0.set_slot::<u32>("reads", slot, 24, value))
         }
     }

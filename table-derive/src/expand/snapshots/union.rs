@@ -3,44 +3,60 @@
 const _: () = {
     use ::table_orm::__private as _orm;
     const _: () = _orm::assert_union(
-        <Employee as _orm::Variant>::MEMBER
-            .shares_table(&<directory::Department as _orm::Variant>::MEMBER),
+        _orm::UnionMember::shares_table(
+            &<Employee as _orm::Variant>::MEMBER,
+            &<directory::Department as _orm::Variant>::MEMBER,
+        ),
         "`Employee` and `Department` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
     const _: () = _orm::assert_union(
-        <Employee as _orm::Variant>::MEMBER
-            .differs(&<directory::Department as _orm::Variant>::MEMBER),
+        _orm::UnionMember::differs(
+            &<Employee as _orm::Variant>::MEMBER,
+            &<directory::Department as _orm::Variant>::MEMBER,
+        ),
         "RowKeys of `Employee` and `Department` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
     );
     const _: () = _orm::assert_union(
-        <Employee as _orm::Variant>::MEMBER
-            .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        _orm::UnionMember::shares_table(
+            &<Employee as _orm::Variant>::MEMBER,
+            &<Guest<'static, u8> as _orm::Variant>::MEMBER,
+        ),
         "`Employee` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
     const _: () = _orm::assert_union(
-        <Employee as _orm::Variant>::MEMBER.differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        _orm::UnionMember::differs(
+            &<Employee as _orm::Variant>::MEMBER,
+            &<Guest<'static, u8> as _orm::Variant>::MEMBER,
+        ),
         "RowKeys of `Employee` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
     );
     const _: () = _orm::assert_union(
-        <directory::Department as _orm::Variant>::MEMBER
-            .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        _orm::UnionMember::shares_table(
+            &<directory::Department as _orm::Variant>::MEMBER,
+            &<Guest<'static, u8> as _orm::Variant>::MEMBER,
+        ),
         "`Department` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
     const _: () = _orm::assert_union(
-        <directory::Department as _orm::Variant>::MEMBER
-            .differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
+        _orm::UnionMember::differs(
+            &<directory::Department as _orm::Variant>::MEMBER,
+            &<Guest<'static, u8> as _orm::Variant>::MEMBER,
+        ),
         "RowKeys of `Department` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
     );
     #[automatically_derived]
     impl _orm::TableUnion for Office {
-        const NAME: &'static str = "Office";
-        const TABLE: &'static str = <Employee as _orm::Variant>::MEMBER.table;
+        const NAME: &'static _orm::str = "Office";
+        const TABLE: &'static _orm::str = <Employee as _orm::Variant>::MEMBER.table;
         const MEMBERS: &'static [_orm::UnionMember] = &[
             <Employee as _orm::Variant>::MEMBER,
             <directory::Department as _orm::Variant>::MEMBER,
             <Guest<'static, u8> as _orm::Variant>::MEMBER,
         ];
-        fn read_member(member: usize, row: &[u8]) -> _orm::Result<Self, _orm::PropertyError> {
+        fn read_member(
+            member: _orm::usize,
+            row: &[_orm::u8],
+        ) -> _orm::Result<Self, _orm::PropertyError> {
             match member {
                 0 => <Employee as _orm::Variant>::read(row).map(Self::Employee),
                 1 => <directory::Department as _orm::Variant>::read(row).map(Self::Department),
