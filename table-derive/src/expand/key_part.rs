@@ -118,7 +118,7 @@ fn newtype_impls(types: &Types<'_>, field: &Field, member: &Member) -> TokenStre
         if_field(types, &keys, quote!(Sorted<__X>), none()),
         if_field(types, &keys, quote!(TextPart<__X>), text_part_body(inner)),
         if_field(types, &values, quote!(Property), newtype_property(inner, member)),
-        if_field(types, &values, quote!(Ordered), ordered_body(inner, member)),
+        if_field(types, &values, quote!(Ordered), none()),
     ];
     let from_text = newtype_from_text(types, inner, member);
     quote!(#(#impls)* #from_text)
@@ -146,9 +146,6 @@ fn key_part_body(inner: &Type, member: &Member) -> TokenStream {
         const PREFIX_FREE: bool = #of::PREFIX_FREE;
         fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
             #of::encode(&self.#member, key)
-        }
-        fn is_rounded(&self) -> bool {
-            #of::is_rounded(&self.#member)
         }
         fn decode(text: &str) -> _orm::Result<Self, _orm::KeyFault> {
             _orm::Ok(Self { #member: #of::decode(text)? })
@@ -193,10 +190,3 @@ fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
     }
 }
 
-fn ordered_body(inner: &Type, member: &Member) -> TokenStream {
-    quote! {
-        fn is_rounded(&self) -> bool {
-            <#inner as _orm::Ordered>::is_rounded(&self.#member)
-        }
-    }
-}

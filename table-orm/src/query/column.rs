@@ -101,10 +101,7 @@ impl<T: Property> Column<T> {
     where
         T: Orders,
     {
-        let value = value.into_value();
-        let rounded = value.is_rounded();
-        let comparison = if rounded { Comparison::Greater } else { Comparison::GreaterOrEqual };
-        self.compare(comparison, &value)
+        self.compare(Comparison::GreaterOrEqual, &value.into_value())
     }
 
     /// Less, in the order of [`gt`](Self::gt).
@@ -112,10 +109,7 @@ impl<T: Property> Column<T> {
     where
         T: Orders,
     {
-        let value = value.into_value();
-        let rounded = value.is_rounded();
-        let comparison = if rounded { Comparison::LessOrEqual } else { Comparison::Less };
-        self.compare(comparison, &value)
+        self.compare(Comparison::Less, &value.into_value())
     }
 
     /// Less or equal, in the order of [`gt`](Self::gt).
@@ -137,16 +131,10 @@ impl<T: Property> Column<T> {
             if its codes ascend in the order of its variants, and a type of your own if it \
             implements `Ordered`"
 )]
-pub trait Orders {
-    fn is_rounded(&self) -> bool;
-}
+pub trait Orders {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Ordered> Orders for T {
-    fn is_rounded(&self) -> bool {
-        Ordered::is_rounded(self)
-    }
-}
+impl<T: Ordered> Orders for T {}
 
 impl Condition {
     /// Both conditions hold.
