@@ -80,15 +80,22 @@ fn code_key_part(codes: &[Code<'_>]) -> TokenStream {
 /// The items of `Property` of an enum: its code as text.
 fn code_property() -> TokenStream {
     property(
+        quote!(_orm::Some(_orm::EdmType::String)),
         quote!(out.string(__code(self))),
         quote!(_orm::read_code(value, <Self as _orm::KeyPart<_orm::Plain>>::decode)),
         quote!(_orm::Ok(_orm::Some(_orm::Edm::from(__code(self))))),
     )
 }
 
-/// The items of `Property` with these bodies.
-fn property(write: TokenStream, read: TokenStream, edm: TokenStream) -> TokenStream {
+/// The items of `Property` with these values.
+fn property(
+    edm_type: TokenStream,
+    write: TokenStream,
+    read: TokenStream,
+    edm: TokenStream,
+) -> TokenStream {
     quote! {
+        const TYPE: _orm::Option<_orm::EdmType> = #edm_type;
         fn write(&self, out: _orm::PropertyWriter<'_>) -> _orm::Result<(), _orm::PropertyFault> {
             #write
         }
@@ -178,6 +185,7 @@ fn newtype_from_text(types: &Types<'_>, inner: &Type, member: &Member) -> Option
 fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
     let of = quote!(<#inner as _orm::Property>);
     let property = property(
+        quote!(#of::TYPE),
         quote!(#of::write(&self.#member, out)),
         quote!(_orm::Ok(Self { #member: #of::read(value)? })),
         quote!(#of::edm(&self.#member)),
@@ -189,4 +197,3 @@ fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
         }
     }
 }
-
