@@ -15,7 +15,7 @@ pub use crate::key::{
 };
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
-pub use crate::model::{DateTime, Edm};
+pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
     Declared, Json, Limit, Ordered, Properties, PropertiesWriter as Writer, Property,

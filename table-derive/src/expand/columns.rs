@@ -3,6 +3,7 @@
 use crate::ast::{Entity, Field, Role, Row};
 use crate::expand::scope::{doc, lints};
 use crate::expand::types::Types;
+use crate::kind;
 use crate::model::Model;
 use crate::names;
 use proc_macro2::TokenStream;
@@ -55,8 +56,21 @@ pub fn value(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
         return quote!(<#canonical as _orm::Row>::COLUMNS);
     }
     let name = names::row_columns(entity.input, row);
-    let fields = columns(entity, row)
-        .map(|Field { ident, property, .. }| quote!(#ident: _orm::Column::new(#property),));
+    let fields = columns(entity, row).map(|field| {
+        let (Field { ident, property, .. }, default) = (field, default(field));
+        quote!(#ident: _orm::Column::new(#property) #default,)
+    });
     let phantom = types.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
     quote!(#name { #(#fields)* #phantom })
+}
+
+/// What a filter takes for the property of a row that lacks it.
+fn default(field: &Field<'_>) -> Option<TokenStream> {
+    let optional = kind::option(field.ty).is_some();
+    Some(match field.default.as_ref()? {
+        None if optional => return None,
+        None => quote!(.or_default(|| _orm::Some(_orm::Default::default()))),
+        Some(path) if optional => quote!(.or_default(#path)),
+        Some(path) => quote!(.or_default(|| _orm::Some(#path()))),
+    })
 }

@@ -80,15 +80,22 @@ fn code_key_part(codes: &[Code<'_>]) -> TokenStream {
 /// The items of `Property` of an enum: its code as text.
 fn code_property() -> TokenStream {
     property(
+        quote!(_orm::Some(_orm::EdmType::String)),
         quote!(out.string(__code(self))),
         quote!(_orm::read_code(value, <Self as _orm::KeyPart<_orm::Plain>>::decode)),
         quote!(_orm::Ok(_orm::Some(_orm::From::from(__code(self))))),
     )
 }
 
-/// The items of `Property` with these bodies.
-fn property(write: TokenStream, read: TokenStream, edm: TokenStream) -> TokenStream {
+/// The items of `Property` with these values.
+fn property(
+    edm_type: TokenStream,
+    write: TokenStream,
+    read: TokenStream,
+    edm: TokenStream,
+) -> TokenStream {
     quote! {
+        const TYPE: _orm::Option<_orm::EdmType> = #edm_type;
         fn write(&self, out: _orm::PropertyWriter<'_>) -> _orm::Result<(), _orm::PropertyFault> {
             #write
         }
@@ -118,7 +125,7 @@ fn newtype_impls(types: &Types<'_>, field: &Field, member: &Member) -> TokenStre
         if_field(types, &keys, quote!(Sorted<__X>), none()),
         if_field(types, &keys, quote!(TextPart<__X>), text_part_body(inner)),
         if_field(types, &values, quote!(Property), newtype_property(inner, member)),
-        if_field(types, &values, quote!(Ordered), ordered_body(inner, member)),
+        if_field(types, &values, quote!(Ordered), none()),
     ];
     let from_text = newtype_from_text(types, inner, member);
     quote!(#(#impls)* #from_text)
@@ -146,9 +153,6 @@ fn key_part_body(inner: &Type, member: &Member) -> TokenStream {
         const PREFIX_FREE: _orm::bool = #of::PREFIX_FREE;
         fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
             #of::encode(&self.#member, key)
-        }
-        fn is_rounded(&self) -> _orm::bool {
-            #of::is_rounded(&self.#member)
         }
         fn decode(text: &_orm::str) -> _orm::Result<Self, _orm::KeyFault> {
             _orm::Ok(Self { #member: #of::decode(text)? })
@@ -182,6 +186,7 @@ fn newtype_from_text(types: &Types<'_>, inner: &Type, member: &Member) -> Option
 fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
     let of = quote!(<#inner as _orm::Property>);
     let property = property(
+        quote!(#of::TYPE),
         quote!(#of::write(&self.#member, out)),
         quote!(_orm::Ok(Self { #member: #of::read(value)? })),
         quote!(#of::edm(&self.#member)),
@@ -190,14 +195,6 @@ fn newtype_property(inner: &Type, member: &Member) -> TokenStream {
         #property
         fn absent() -> _orm::Option<Self> {
             #of::absent().map(|value| Self { #member: value })
-        }
-    }
-}
-
-fn ordered_body(inner: &Type, member: &Member) -> TokenStream {
-    quote! {
-        fn is_rounded(&self) -> _orm::bool {
-            <#inner as _orm::Ordered>::is_rounded(&self.#member)
         }
     }
 }

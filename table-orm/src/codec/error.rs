@@ -45,6 +45,12 @@ pub enum PropertyFault {
     /// The instant is outside the years that the service can store.
     #[error("is {0}, outside the years 1601 to 9999 that the service can store")]
     DateTimeOutOfRange(String),
+    /// A filter compares the property with a number that is not finite.
+    #[error(
+        "is compared with {0}, which no filter can express; `gt(f64::MAX)` finds infinity and \
+         `lt(f64::MIN)` minus infinity, and NaN is found after reading only"
+    )]
+    NotFinite(String),
     /// The series has more values than its property names can number.
     #[error("is a series of {length} values; it can have {max}")]
     SeriesTooLong {

@@ -1,7 +1,7 @@
 //! The contract of a value that one property can store, and how a row's writer writes one.
 
 use super::{Limit, PropertiesWriter, PropertyError, PropertyFault, PropertyWriter};
-use crate::model::Edm;
+use crate::model::{Edm, EdmType};
 use serde::Deserializer;
 
 /// A type that one property can store.
@@ -42,6 +42,10 @@ use serde::Deserializer;
             leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Property: Sized {
+    /// The EDM type of every stored value, where all have one. `is_present` and `is_absent` of a
+    /// [`Column`](crate::query::Column) need it.
+    const TYPE: Option<EdmType> = None;
+
     /// Writes the value under the writer's name, or nothing when there is no value.
     ///
     /// # Errors

@@ -1,39 +1,26 @@
 //! Evaluation of a filter on one stored row.
 //!
-//! Invariant: the logic has three values. A comparison with a property that is missing or of
-//! another type is unknown, and a query returns only rows for which the filter is true.
+//! Invariant: a comparison with a property that is missing or of another type is false, so that its
+//! negation is true, as in the service (azure-storage-net issue 696, Azurite issue 1929).
 
 use super::members::RowMembers;
 use super::value::StoredValue;
 use crate::model::{Edm, EdmType, TIMESTAMP};
 use crate::query::{Comparison, Filter};
-use std::cmp::Ordering;
 
 /// Returns whether the filter is true for the row.
 pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
-    verdict(filter, row) == Some(true)
-}
-
-/// Evaluates the filter; `None` is unknown.
-fn verdict(filter: &Filter, row: &RowMembers<'_>) -> Option<bool> {
     match filter {
         Filter::Compare { property, comparison, value } => {
-            compare(row, property, *comparison, value)
+            compare(row, property, *comparison, value).unwrap_or(false)
         }
-        Filter::And(left, right) => match (verdict(left, row), verdict(right, row)) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        },
-        Filter::Or(left, right) => match (verdict(left, row), verdict(right, row)) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        },
-        Filter::Not(inner) => verdict(inner, row).map(|verdict| !verdict),
+        Filter::And(left, right) => matches(left, row) && matches(right, row),
+        Filter::Or(left, right) => matches(left, row) || matches(right, row),
+        Filter::Not(inner) => !matches(inner, row),
     }
 }
 
+/// Compares a property; `None` when it is missing or of another type.
 fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
     let stored = row.get(name)?;
     let property = if name == TIMESTAMP {
@@ -41,21 +28,8 @@ fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm
     } else {
         StoredValue::read(stored, row.annotation(name)).ok()?
     };
-    if property.edm_type() != value.edm_type() {
-        return None;
-    }
-    // Values of one type without an order are NaN, which differs from everything.
-    let Some(order) = property.compare(value) else {
-        return Some(comparison == Comparison::NotEqual);
-    };
-    Some(match comparison {
-        Comparison::Equal => order == Ordering::Equal,
-        Comparison::NotEqual => order != Ordering::Equal,
-        Comparison::Greater => order == Ordering::Greater,
-        Comparison::GreaterOrEqual => order != Ordering::Less,
-        Comparison::Less => order == Ordering::Less,
-        Comparison::LessOrEqual => order != Ordering::Greater,
-    })
+    let same_type = property.edm_type() == value.edm_type();
+    same_type.then(|| comparison.holds(property.compare(value)))
 }
 
 #[cfg(test)]
@@ -72,7 +46,7 @@ mod tests {
 
     fn holds(name: &'static str, comparison: Comparison, value: impl Into<Edm>) -> Option<bool> {
         let members = RowMembers::read(ROW).unwrap();
-        verdict(&Filter::compare(name, comparison, value), &members)
+        compare(&members, name, comparison, &value.into())
     }
 
     #[test]
@@ -103,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_or_differently_typed_property_is_unknown() {
+    fn a_comparison_with_an_absent_or_differently_typed_property_is_false() {
         let members = RowMembers::read(ROW).unwrap();
         for (name, value) in [
             ("Absent", Edm::from(5)),
@@ -114,13 +88,14 @@ mod tests {
             for comparison in [Equal, NotEqual, Less] {
                 assert_eq!(holds(name, comparison, value.clone()), None, "{name}");
             }
-            let unknown = || Filter::compare(name, Equal, value.clone());
+            let not_there = || Filter::compare(name, Equal, value.clone());
             let yes = || Filter::compare("I", Equal, 5);
-            assert_eq!(verdict(&!unknown(), &members), None);
-            assert_eq!(verdict(&unknown().and(yes()), &members), None);
-            assert_eq!(verdict(&unknown().and(!yes()), &members), Some(false));
-            assert_eq!(verdict(&yes().or(unknown()), &members), Some(true));
-            assert_eq!(verdict(&unknown().or(!yes()), &members), None);
+            assert!(!matches(&not_there(), &members));
+            assert!(matches(&!not_there(), &members));
+            assert!(!matches(&not_there().and(yes()), &members));
+            assert!(matches(&(!not_there()).and(yes()), &members));
+            assert!(matches(&yes().or(not_there()), &members));
+            assert!(!matches(&not_there().or(!yes()), &members));
         }
     }
 }

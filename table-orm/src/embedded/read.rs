@@ -9,7 +9,7 @@ use super::seek::{Seek, SeekBound};
 use super::{MAX_SCANNED_ROWS, filter_eval, layout, seek, stored};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
-use crate::store::{ErrorCode, Page, StoreError, StoredRow};
+use crate::store::{ErrorCode, Page, StoreError, StoredRow, limits};
 use bytes::Bytes;
 use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableError};
 use std::borrow::Cow;
@@ -72,6 +72,7 @@ fn check(query: &RowQuery) -> Result<(), StoreError> {
             "A page of {top} rows was requested; the limit is 1 to {MAX_PAGE_ROWS}."
         ));
     }
+    query.filter.as_ref().map_or(Ok(()), limits::check_finite)?;
     let comparisons = query.comparisons();
     if comparisons > MAX_COMPARISONS {
         return invalid(format!(

@@ -26,11 +26,6 @@ macro_rules! civil {
                     <$time as KeyPart<$encoder>>::encode(&value, key)
                 }
 
-                fn is_rounded(&self) -> bool {
-                    let value = self.to_time();
-                    value.is_some_and(|value| <$time as KeyPart<$encoder>>::is_rounded(&value))
-                }
-
                 fn decode(text: &str) -> Result<Self, KeyFault> {
                     let value = <$time as KeyPart<$encoder>>::decode(text)?;
                     Self::from_time(value).ok_or(KeyFault::OutOfRange)

@@ -1,7 +1,8 @@
 //! Dates, times and other values of fixed-width text: instants, calendar dates, times of day,
 //! UUIDs.
 //!
-//! An instant is stored as `2011-11-06T09:10:00.0000000Z`, truncated to the service's 100 ns.
+//! An instant is stored as `2011-11-06T09:10:00.0000000Z`. An instant between two of the service's
+//! ticks of 100 ns is the earlier one, in every key and every bound of a range.
 //! Newest first, it is the ticks from it to the end of 9999 in 19 digits (the log tail pattern of
 //! the service's design guide).
 
@@ -28,10 +29,6 @@ macro_rules! ascending_as_plain {
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 <Self as KeyPart<Plain>>::encode(self, key)
-            }
-
-            fn is_rounded(&self) -> bool {
-                <Self as KeyPart<Plain>>::is_rounded(self)
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {
@@ -105,12 +102,6 @@ macro_rules! instants {
                         Err(KeyFault::OutOfRange)
                     }
                 }
-            }
-
-            fn is_rounded(&self) -> bool {
-                let ticks = DateTime::try_from(self.clone());
-                let back = ticks.ok().and_then(|ticks| Self::try_from(ticks).ok());
-                back.is_some_and(|back| back != *self)
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {
@@ -201,7 +192,7 @@ const LAST_DAY: i32 = 5_373_484;
 impl SortedLast<Descending> for Date {}
 impl Sorted<Descending> for Date {}
 
-/// `09:10:00.0000000`, truncated to 100 ns.
+/// `09:10:00.0000000`, rounded down to 100 ns.
 impl KeyPart<Plain> for Time {
     const WIDTH: Width = Width::Fixed(16);
 
@@ -212,10 +203,6 @@ impl KeyPart<Plain> for Time {
             key.push_plain(then);
         }
         <u32 as KeyPart<Padded<7>>>::encode(&(nanosecond / 100), key)
-    }
-
-    fn is_rounded(&self) -> bool {
-        !self.nanosecond().is_multiple_of(100)
     }
 
     fn decode(text: &str) -> Result<Self, KeyFault> {

@@ -51,7 +51,7 @@ pub enum Lower {}
 /// Implement it for a type of your own to write keys in another form, such as that of another
 /// program. Different values must have different texts, and [`decode`](Self::decode) must read what
 /// [`encode`](Self::encode) writes and reject all other text. (Exceptions are instants and times of
-/// day, which are cut to the service's ticks of 100 ns, and encoders that lose the value.)
+/// day, which are rounded down to the service's ticks of 100 ns, and encoders that lose the value.)
 /// Implement [`Sorted`] too if the text sorts as the values do, and
 /// [`Property`](crate::property::Property) for fields that are not `key_only`.
 ///
@@ -112,12 +112,6 @@ pub trait KeyPart<X = Plain>: Sized {
     /// # Errors
     /// When a key cannot hold the value: [`KeyFault`].
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault>;
-
-    /// Whether the text is rounded down, and so it reads back as a smaller value: an instant
-    /// between two of the service's ticks.
-    fn is_rounded(&self) -> bool {
-        false
-    }
 
     /// Reads the text back.
     ///

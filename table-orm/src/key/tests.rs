@@ -153,9 +153,9 @@ fn dates_and_times_of_other_crates_outside_the_service_years_are_rejected() {
     rejected::<Descending, _>(&jiff::civil::date(1600, 1, 1), "1600-01-01");
     let leap = NaiveTime::from_hms_nano_opt(23, 59, 59, 1_500_000_000).unwrap();
     rejected::<Plain, _>(&leap, "23:59:60.500");
-    assert!(KeyPart::<Plain>::is_rounded(&NaiveTime::from_hms_nano_opt(1, 2, 3, 150).unwrap()));
-    assert!(KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 150)));
-    assert!(!KeyPart::<Plain>::is_rounded(&jiff::civil::time(1, 2, 3, 200)));
+    let between = NaiveTime::from_hms_nano_opt(1, 2, 3, 199).unwrap();
+    assert_eq!(text::<Plain, _>(&between).unwrap(), "01:02:03.0000001");
+    assert_eq!(text::<Plain, _>(&jiff::civil::time(1, 2, 3, 199)).unwrap(), "01:02:03.0000001");
 }
 
 /// Text that a key can hold.

@@ -35,7 +35,7 @@ impl DateTime {
     /// Length of the text form: `2011-11-06T09:10:00.0000000Z`.
     pub const TEXT_LEN: usize = 28;
 
-    /// The current time, truncated to 100 ns.
+    /// The current time, rounded down to 100 ns.
     #[must_use]
     pub fn now() -> Self {
         Self::try_from(OffsetDateTime::now_utc()).unwrap_or(Self::MIN)
@@ -109,7 +109,7 @@ impl DateTime {
     }
 }
 
-/// Truncates to 100 ns.
+/// Rounds down to 100 ns.
 impl TryFrom<OffsetDateTime> for DateTime {
     type Error = DateTimeRangeError;
 

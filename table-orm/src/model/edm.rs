@@ -1,6 +1,7 @@
 //! A value of a property with its type. `Display` writes the literal of a `$filter` expression.
 
-use super::DateTime;
+use super::{DateTime, order};
+use std::cmp::Ordering;
 use std::fmt;
 use uuid::Uuid;
 
@@ -114,6 +115,22 @@ impl Edm {
             Self::Binary(_) => EdmType::Binary,
         }
     }
+
+    /// The order of two values of one type in the service; `None` when the types differ or a number is
+    /// NaN.
+    pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
+        Some(match (self, other) {
+            (Self::String(left), Self::String(right)) => order::compare(left, right),
+            (Self::Int32(left), Self::Int32(right)) => left.cmp(right),
+            (Self::Int64(left), Self::Int64(right)) => left.cmp(right),
+            (Self::Double(left), Self::Double(right)) => left.partial_cmp(right)?,
+            (Self::Boolean(left), Self::Boolean(right)) => left.cmp(right),
+            (Self::DateTime(left), Self::DateTime(right)) => left.cmp(right),
+            (Self::Guid(left), Self::Guid(right)) => left.cmp(right),
+            (Self::Binary(left), Self::Binary(right)) => left.cmp(right),
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Edm {
@@ -122,12 +139,7 @@ impl fmt::Display for Edm {
             Self::String(text) => write!(f, "'{}'", text.replace('\'', "''")),
             Self::Int32(value) => write!(f, "{value}"),
             Self::Int64(value) => write!(f, "{value}L"),
-            Self::Double(value) if value.is_nan() => f.write_str("NaN"),
-            Self::Double(value) if value.is_infinite() => {
-                f.write_str(if *value > 0.0 { "Infinity" } else { "-Infinity" })
-            }
-            // `{:?}` keeps the point of a whole number, so the literal stays a double.
-            Self::Double(value) => write!(f, "{value:?}"),
+            Self::Double(value) => double(*value, f),
             Self::Boolean(value) => write!(f, "{value}"),
             Self::DateTime(value) => write!(f, "datetime'{value}'"),
             Self::Guid(value) => write!(f, "guid'{value}'"),
@@ -137,6 +149,20 @@ impl fmt::Display for Edm {
                 f.write_str("'")
             }
         }
+    }
+}
+
+/// Writes a number with all its digits and a decimal point, and zero without a sign: Azurite reads no
+/// exponent, and a whole number is an integer to every server. What is not finite is written as OData
+/// does, which not every server reads.
+fn double(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if value.is_nan() {
+        f.write_str("NaN")
+    } else if value.is_infinite() {
+        f.write_str(if value > 0.0 { "INF" } else { "-INF" })
+    } else {
+        let point = if value.fract() == 0.0 { ".0" } else { "" };
+        write!(f, "{}{point}", value + 0.0)
     }
 }
 

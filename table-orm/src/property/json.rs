@@ -2,7 +2,7 @@
 
 use super::finite::is_finite;
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter};
-use crate::model::Edm;
+use crate::model::{Edm, EdmType};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
@@ -35,6 +35,8 @@ impl PropertiesWriter {
 }
 
 impl<T: Serialize + DeserializeOwned> Property for Json<T> {
+    const TYPE: Option<EdmType> = Some(EdmType::String);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.string(&text(&self.0)?)
     }

@@ -1,7 +1,6 @@
 //! Properties that a filter can compare with `gt`, `ge`, `lt` and `le`.
 
 use super::Property;
-use crate::key::{KeyPart, Plain};
 use crate::model::DateTime;
 use std::borrow::Cow;
 use time::{Date, OffsetDateTime, Time};
@@ -14,52 +13,26 @@ use uuid::Uuid;
 /// implements it for an enum whose codes ascend, and for a newtype of an ordered type. Decimal
 /// numbers are not ordered: their text sorts `10` before `9`, and `1.5` and `1.50` are one number.
 /// Bytes and JSON are not either.
-pub trait Ordered: Property {
-    /// Whether the stored value is rounded down: an instant between two of the service's ticks.
-    fn is_rounded(&self) -> bool {
-        false
-    }
-}
+pub trait Ordered: Property {}
 
 macro_rules! ordered {
-    ($($type:ty),*) => {$(
+    ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
+        $($cfg)*
         impl Ordered for $type {}
     )*};
 }
 
-ordered!(i8, i16, i32, i64, u8, u16, u32, u64, usize, f32, f64, bool, char);
-ordered!(String, Cow<'_, str>, Box<str>, Uuid, DateTime, Date);
-
-#[cfg(feature = "ulid")]
-impl Ordered for ulid::Ulid {}
-#[cfg(feature = "chrono")]
-impl Ordered for chrono::NaiveDate {}
-#[cfg(feature = "jiff")]
-impl Ordered for jiff::civil::Date {}
-
-/// Types that are stored to 100 ns, as in keys.
-macro_rules! rounded {
-    ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
-        $($cfg)*
-        impl Ordered for $type {
-            fn is_rounded(&self) -> bool {
-                KeyPart::<Plain>::is_rounded(self)
-            }
-        }
-    )*};
-}
-
-rounded!(
-    [] OffsetDateTime,
-    [] Time,
+ordered!([] i8, [] i16, [] i32, [] i64, [] u8, [] u16, [] u32, [] u64, [] usize, [] f32, [] f64);
+ordered!([] bool, [] char, [] String, [] Cow<'_, str>, [] Box<str>, [] Uuid);
+ordered!(
+    [] DateTime, [] OffsetDateTime, [] Date, [] Time,
+    [#[cfg(feature = "ulid")]] ulid::Ulid,
     [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
+    [#[cfg(feature = "chrono")]] chrono::NaiveDate,
     [#[cfg(feature = "chrono")]] chrono::NaiveTime,
     [#[cfg(feature = "jiff")]] jiff::Timestamp,
+    [#[cfg(feature = "jiff")]] jiff::civil::Date,
     [#[cfg(feature = "jiff")]] jiff::civil::Time,
 );
 
-impl<T: Ordered> Ordered for Option<T> {
-    fn is_rounded(&self) -> bool {
-        self.as_ref().is_some_and(Ordered::is_rounded)
-    }
-}
+impl<T: Ordered> Ordered for Option<T> {}

@@ -2,7 +2,7 @@
 
 use super::{Property, PropertyFault, PropertyWriter};
 use crate::key::{Escape, KeyPart, KeyText};
-use crate::model::{DateTime, Edm};
+use crate::model::{DateTime, Edm, EdmType};
 use base64::Engine as _;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
@@ -129,6 +129,8 @@ impl Visitor<'_> for Binary {
 macro_rules! int32 {
     ($($type:ty),*) => {$(
         impl Property for $type {
+            const TYPE: Option<EdmType> = Some(EdmType::Int32);
+
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.int32((*self).into())
             }
@@ -147,6 +149,8 @@ macro_rules! int32 {
 int32!(i8, i16, i32, u8, u16);
 
 impl Property for i64 {
+    const TYPE: Option<EdmType> = Some(EdmType::Int64);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.int64(*self)
     }
@@ -163,6 +167,8 @@ impl Property for i64 {
 macro_rules! unsigned64 {
     ($($type:ty),*) => {$(
         impl Property for $type {
+            const TYPE: Option<EdmType> = Some(EdmType::Int64);
+
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.int64(int64(*self as u64)?)
             }
@@ -188,6 +194,8 @@ fn int64(value: u64) -> Result<i64, PropertyFault> {
 }
 
 impl Property for f64 {
+    const TYPE: Option<EdmType> = Some(EdmType::Double);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.double(*self)
     }
@@ -202,6 +210,8 @@ impl Property for f64 {
 }
 
 impl Property for f32 {
+    const TYPE: Option<EdmType> = Some(EdmType::Double);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.double((*self).into())
     }
@@ -222,6 +232,8 @@ impl Property for f32 {
 }
 
 impl Property for bool {
+    const TYPE: Option<EdmType> = Some(EdmType::Boolean);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.boolean(*self)
     }
@@ -238,6 +250,8 @@ impl Property for bool {
 macro_rules! text {
     ($([$($generics:tt)*] $type:ty),*) => {$(
         impl<$($generics)*> Property for $type {
+            const TYPE: Option<EdmType> = Some(EdmType::String);
+
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.string(self)
             }
@@ -260,6 +274,8 @@ macro_rules! displayed {
     ($([$($cfg:tt)*] $type:ty: $what:literal),* $(,)?) => {$(
         $($cfg)*
         impl Property for $type {
+            const TYPE: Option<EdmType> = Some(EdmType::String);
+
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.string(&self.to_string())
             }
@@ -287,6 +303,8 @@ macro_rules! key_text {
     ($([$($cfg:tt)*] $type:ty: $what:literal),* $(,)?) => {$(
         $($cfg)*
         impl Property for $type {
+            const TYPE: Option<EdmType> = Some(EdmType::String);
+
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.string(&key_text(self)?)
             }
@@ -322,6 +340,8 @@ fn key_text<T: KeyPart + ToString>(value: &T) -> Result<String, PropertyFault> {
 }
 
 impl Property for Vec<u8> {
+    const TYPE: Option<EdmType> = Some(EdmType::Binary);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.binary(self)
     }
@@ -336,6 +356,8 @@ impl Property for Vec<u8> {
 }
 
 impl Property for bytes::Bytes {
+    const TYPE: Option<EdmType> = Some(EdmType::Binary);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.binary(self)
     }
@@ -350,6 +372,8 @@ impl Property for bytes::Bytes {
 }
 
 impl Property for Uuid {
+    const TYPE: Option<EdmType> = Some(EdmType::Guid);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.guid(*self)
     }
@@ -364,6 +388,8 @@ impl Property for Uuid {
 }
 
 impl Property for DateTime {
+    const TYPE: Option<EdmType> = Some(EdmType::DateTime);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.date_time(*self)
     }
@@ -382,6 +408,8 @@ macro_rules! instants {
     ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
         $($cfg)*
         impl Property for $type {
+            const TYPE: Option<EdmType> = Some(EdmType::DateTime);
+
             fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
                 out.date_time(instant(*self)?)
             }
@@ -412,6 +440,8 @@ where
 
 /// `None` is stored as no property.
 impl<T: Property> Property for Option<T> {
+    const TYPE: Option<EdmType> = T::TYPE;
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         self.as_ref().map_or(Ok(()), |value| value.write(out))
     }

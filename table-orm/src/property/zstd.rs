@@ -1,7 +1,7 @@
 //! A value stored as compressed JSON text in one `Edm.Binary` property.
 
 use super::{Property, PropertyFault, PropertyWriter, json};
-use crate::model::Edm;
+use crate::model::{Edm, EdmType};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserializer, Serialize};
 use std::io::Read as _;
@@ -58,6 +58,8 @@ impl<T: Serialize> Zstd<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Property for Zstd<T> {
+    const TYPE: Option<EdmType> = Some(EdmType::Binary);
+
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.binary(&self.frame()?)
     }

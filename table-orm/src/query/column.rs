@@ -2,15 +2,17 @@
 
 use super::{Comparison, Filter};
 use crate::key::IntoValue;
-use crate::model::Edm;
-use crate::property::{Ordered, Property, PropertyFault};
+use crate::model::{Edm, EdmType};
+use crate::property::{Ordered, Property, PropertyError, PropertyFault};
 use std::fmt;
-use std::marker::PhantomData;
 
 /// A stored property of type `T`, which a filter compares with values of that type.
+///
+/// A field with a `default` is compared as it is read: a row that lacks the property has the default.
 pub struct Column<T> {
     property: &'static str,
-    value: PhantomData<fn(T)>,
+    /// What is read where a row lacks the property.
+    default: Option<fn() -> Option<T>>,
 }
 
 impl<T> Clone for Column<T> {
@@ -54,31 +56,126 @@ impl<T> Column<T> {
     /// ```
     #[must_use]
     pub const fn new(property: &'static str) -> Self {
-        Self { property, value: PhantomData }
+        Self { property, default: None }
+    }
+
+    /// The same property, with the value that is read where a row lacks it.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn or_default(self, default: fn() -> Option<T>) -> Self {
+        Self { default: Some(default), ..self }
     }
 }
 
 /// A typed condition. Keeps the error of a value that no property can store; the call that uses the
 /// condition returns it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition(pub(crate) Result<Filter, (String, PropertyFault)>);
+pub struct Condition(Result<Filter, (String, PropertyFault)>);
+
+/// A condition on properties of any name, if filters can express it.
+impl From<Filter> for Condition {
+    fn from(filter: Filter) -> Self {
+        let fault = filter.not_finite().map(|(property, value)| {
+            (property.to_owned(), PropertyFault::NotFinite(value.to_string()))
+        });
+        Self(fault.map_or(Ok(filter), Err))
+    }
+}
+
+impl Condition {
+    /// The filter of a query of rows of that entity.
+    pub(crate) fn of(self, entity: &'static str) -> Result<Filter, PropertyError> {
+        self.0.map_err(|(property, fault)| PropertyError {
+            entity,
+            property,
+            partition_key: String::new(),
+            row_key: String::new(),
+            fault,
+        })
+    }
+}
 
 impl<T: Property> Column<T> {
     fn compare(self, comparison: Comparison, value: &T) -> Condition {
-        let compared = value.edm().and_then(|edm: Option<Edm>| {
-            let edm = edm.ok_or(PropertyFault::Missing)?;
-            Ok(Filter::compare(self.property, comparison, edm))
-        });
-        Condition(compared.map_err(|fault| (self.property.to_owned(), fault)))
+        match self.compared(comparison, value) {
+            Ok(filter) => filter.into(),
+            Err(fault) => Condition(Err((self.property.to_owned(), fault))),
+        }
     }
 
-    /// Equal, as stored: instants to 100 ns, and decimal numbers by their text, so that `1.5` does
+    /// The comparison, which also holds for rows without the property where it holds for the default.
+    fn compared(self, comparison: Comparison, value: &T) -> Result<Filter, PropertyFault> {
+        let value = value.edm()?.ok_or(PropertyFault::Missing)?;
+        let default = self.default.and_then(|default| default());
+        let default = default.map_or(Ok(None), |default| default.edm())?;
+        let stored = Filter::compare(self.property, comparison, value.clone());
+        Ok(match default {
+            Some(default) if comparison.holds(default.order(&value)) => match value {
+                // Neither a comparison nor its opposite holds for a stored NaN.
+                Edm::Double(_)
+                    if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) =>
+                {
+                    stored.or(!Filter::is_present(self.property, EdmType::Double))
+                }
+                value => !Filter::compare(self.property, comparison.negated(), value),
+            },
+            _ => stored,
+        })
+    }
+
+    /// The row has the property: an `Option` that is `Some`. A default counts for nothing here.
+    ///
+    /// The service has no such operator, so this asks for any value of the property's type: one
+    /// comparison; two for numbers with a fraction, truth values, UUIDs and bytes.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}", row = "{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// for (bib, city) in [(1, Some("Oslo")), (2, None)] {
+    ///     let city = city.map(str::to_owned);
+    ///     runners.insert(&Runner { race: "Boston".into(), bib, city }).await?;
+    /// }
+    /// let boston = || runners.list(Runner::partition("Boston"));
+    /// assert_eq!(boston().filter(|row| row.city.is_present()).one().await?.bib, 1);
+    /// assert_eq!(boston().filter(|row| row.city.is_absent()).one().await?.bib, 2);
+    /// assert_eq!(boston().filter(|row| row.city.ne("Oslo")).count().await?, 0);
+    /// assert_eq!(boston().filter(|row| !row.city.eq("Oslo")).one().await?.bib, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_present(self) -> Condition {
+        let edm = const {
+            match T::TYPE {
+                Some(edm) => edm,
+                None => panic!(
+                    "this property type does not say how it is stored; give its `Property` a `TYPE`"
+                ),
+            }
+        };
+        Condition(Ok(Filter::is_present(self.property, edm)))
+    }
+
+    /// The row lacks the property: an `Option` that is `None`, or a property that the type had not yet
+    /// when the row was written. The opposite of [`is_present`](Self::is_present), with its cost.
+    /// (Cosmos DB for Table finds no row by what the row lacks.)
+    pub fn is_absent(self) -> Condition {
+        !self.is_present()
+    }
+
+    /// Equal, as stored: instants rounded down to 100 ns, and decimal numbers by their text, so that `1.5` does
     /// not match a stored `1.50`.
     pub fn eq(self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::Equal, &value.into_value())
     }
 
-    /// Stored, and not equal.
+    /// Not equal. A row that lacks the property does not match, unless the field has a default that is
+    /// not equal; `!column.eq(value)` matches every row that `eq` does not.
     pub fn ne(self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::NotEqual, &value.into_value())
     }
@@ -101,10 +198,7 @@ impl<T: Property> Column<T> {
     where
         T: Orders,
     {
-        let value = value.into_value();
-        let rounded = value.is_rounded();
-        let comparison = if rounded { Comparison::Greater } else { Comparison::GreaterOrEqual };
-        self.compare(comparison, &value)
+        self.compare(Comparison::GreaterOrEqual, &value.into_value())
     }
 
     /// Less, in the order of [`gt`](Self::gt).
@@ -112,10 +206,7 @@ impl<T: Property> Column<T> {
     where
         T: Orders,
     {
-        let value = value.into_value();
-        let rounded = value.is_rounded();
-        let comparison = if rounded { Comparison::LessOrEqual } else { Comparison::Less };
-        self.compare(comparison, &value)
+        self.compare(Comparison::Less, &value.into_value())
     }
 
     /// Less or equal, in the order of [`gt`](Self::gt).
@@ -137,16 +228,10 @@ impl<T: Property> Column<T> {
             if its codes ascend in the order of its variants, and a type of your own if it \
             implements `Ordered`"
 )]
-pub trait Orders {
-    fn is_rounded(&self) -> bool;
-}
+pub trait Orders {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Ordered> Orders for T {
-    fn is_rounded(&self) -> bool {
-        Ordered::is_rounded(self)
-    }
-}
+impl<T: Ordered> Orders for T {}
 
 impl Condition {
     /// Both conditions hold.
@@ -166,7 +251,7 @@ impl Condition {
     }
 }
 
-/// The condition does not hold, and every property it compares is stored.
+/// The condition does not hold: either it is false, or the row lacks what it compares.
 impl std::ops::Not for Condition {
     type Output = Self;
 

@@ -1,8 +1,10 @@
 //! A condition on properties, as the service's `$filter` expresses it.
 
-use crate::model::Edm;
+use crate::model::{DateTime, Edm, EdmType};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use uuid::Uuid;
 
 /// A comparison operator of `$filter`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,12 +36,40 @@ impl Comparison {
             Self::LessOrEqual => "le",
         }
     }
+
+    /// Whether it holds between two values in that order; `None` is the order of a NaN.
+    pub(crate) fn holds(self, order: Option<Ordering>) -> bool {
+        match self {
+            Self::Equal => order == Some(Ordering::Equal),
+            Self::NotEqual => order != Some(Ordering::Equal),
+            Self::Greater => order == Some(Ordering::Greater),
+            Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+            Self::Less => order == Some(Ordering::Less),
+            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+        }
+    }
+
+    /// The comparison that holds between two values where this one does not, NaN aside.
+    pub(crate) const fn negated(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+        }
+    }
 }
 
 /// A condition on a row. `Display` writes the `$filter` expression, with every value escaped.
 ///
-/// A comparison with a property that the row lacks, or that has another EDM type, is neither true
-/// nor false: the row matches neither the comparison nor its negation.
+/// A comparison with a property that the row lacks, or that has another EDM type, does not hold, not
+/// even `ne`. So its negation holds. [`is_present`](Self::is_present) finds out whether a row has a
+/// property. (Cosmos DB for Table finds no row by what the row lacks.)
+///
+/// A filter cannot compare with NaN and infinities, for which servers have no common spelling: the
+/// query fails with [`Error::Property`](crate::Error::Property). `gt` [`f64::MAX`] finds infinity.
 ///
 /// ```
 /// use table_orm::query::{Comparison, Filter};
@@ -74,6 +104,52 @@ impl Filter {
         value: impl Into<Edm>,
     ) -> Self {
         Self::Compare { property: property.into(), comparison, value: value.into() }
+    }
+
+    /// The row has the property, with that type.
+    ///
+    /// The service has no such operator. This asks for any value of the type: one comparison, or two
+    /// where the type has no smallest value.
+    ///
+    /// ```
+    /// use table_orm::model::EdmType;
+    /// use table_orm::query::Filter;
+    /// let present = Filter::is_present("City", EdmType::String);
+    /// assert_eq!(present.to_string(), "City ge ''");
+    /// assert_eq!((!present).to_string(), "not (City ge '')");
+    /// ```
+    pub fn is_present(property: impl Into<Cow<'static, str>>, edm: EdmType) -> Self {
+        let property = property.into();
+        let compare = |comparison, value| Self::compare(property.clone(), comparison, value);
+        let at_least = |least| compare(Comparison::GreaterOrEqual, least);
+        // Azurite orders no truth values, GUIDs and bytes, and NaN has no order at all.
+        let any = |value: Edm| {
+            compare(Comparison::Equal, value.clone()).or(compare(Comparison::NotEqual, value))
+        };
+        match edm {
+            EdmType::String => at_least(Edm::String(String::new())),
+            EdmType::Int32 => at_least(Edm::Int32(i32::MIN)),
+            EdmType::Int64 => at_least(Edm::Int64(i64::MIN)),
+            EdmType::DateTime => at_least(Edm::DateTime(DateTime::MIN)),
+            EdmType::Double => any(Edm::Double(0.0)),
+            EdmType::Boolean => any(Edm::Boolean(false)),
+            EdmType::Guid => any(Edm::Guid(Uuid::nil())),
+            EdmType::Binary => any(Edm::Binary(Vec::new())),
+        }
+    }
+
+    /// The first comparison with a number that is not finite, which not every server can read.
+    pub(crate) fn not_finite(&self) -> Option<(&str, f64)> {
+        match self {
+            Self::Compare { property, value: Edm::Double(value), .. } if !value.is_finite() => {
+                Some((property, *value))
+            }
+            Self::Compare { .. } => None,
+            Self::And(left, right) | Self::Or(left, right) => {
+                left.not_finite().or_else(|| right.not_finite())
+            }
+            Self::Not(inner) => inner.not_finite(),
+        }
     }
 
     /// Both conditions hold.
@@ -118,7 +194,7 @@ impl Filter {
     }
 }
 
-/// The condition does not hold.
+/// The condition does not hold: either it is false, or the row lacks what it compares.
 impl std::ops::Not for Filter {
     type Output = Self;
 

@@ -82,13 +82,8 @@ impl KeyBuilder {
         if let Some(value) = self.too_wide::<X, T>(&lower) {
             return self.above::<X, T>(component, value, &upper);
         }
-        let lower = match lower {
-            Bound::Included(value) if value.is_rounded() => Bound::Excluded(value),
-            bound => bound,
-        };
         let upper = match upper {
             bound if self.too_wide::<X, T>(&bound).is_some() => Bound::Unbounded,
-            Bound::Excluded(value) if value.is_rounded() => Bound::Included(value),
             bound => bound,
         };
         let (lower, upper) = if T::REVERSED { (upper, lower) } else { (lower, upper) };

@@ -3,11 +3,11 @@
 use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
-use crate::entity::{DynamicEntity, ReadRow as _, RowHead};
+use crate::entity::{DynamicEntity, Invalid, ReadRow as _, RowHead};
 use crate::error::Result;
 use crate::model::SYSTEM_PROPERTIES;
 use crate::property::PropertyError;
-use crate::query::Filter;
+use crate::query::{Condition, Filter};
 use std::borrow::Cow;
 
 /// A query of untyped rows. One of the last methods sends it.
@@ -56,7 +56,9 @@ impl DynamicList {
     /// # }
     /// ```
     pub fn filter(self, filter: Filter) -> Self {
-        Self { listing: self.listing.filter(Ok(filter)) }
+        let entity = self.listing.client.context.entity;
+        let filter = Condition::from(filter).of(entity).map_err(Invalid::from);
+        Self { listing: self.listing.filter(filter) }
     }
 
     /// Reads only these properties, beside the keys and the timestamp.

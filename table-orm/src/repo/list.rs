@@ -107,7 +107,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// Keeps the rows that meet a condition on their properties. A second filter must hold as well.
     ///
     /// The store evaluates the condition on every row in the range, so a filter saves transfer, but not
-    /// reading. A row that lacks a compared property does not match.
+    /// reading. A row that lacks a property matches no comparison with it, and every negated one.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -129,15 +129,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// ```
     pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
         let entity = self.listing.client.context.entity;
-        let condition = condition(R::COLUMNS).0.map_err(|(property, fault)| {
-            Invalid::Property(PropertyError {
-                entity,
-                property,
-                partition_key: String::new(),
-                row_key: String::new(),
-                fault,
-            })
-        });
+        let condition = condition(R::COLUMNS).of(entity).map_err(Invalid::from);
         self.map(|listing| listing.filter(condition))
     }
 

@@ -41,6 +41,7 @@ pub use loaded_set::LoadedSet;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{Finding, Problem, Verify, VerifyReport};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
+pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use merge::Merge;
 pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};

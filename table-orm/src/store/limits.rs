@@ -4,6 +4,7 @@ use super::{ErrorCode, Operation, StoreError};
 use crate::key;
 use crate::key::KeyFault;
 use crate::model::{MAX_KEY_UNITS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, order};
+use crate::query::Filter;
 use std::collections::HashSet;
 
 /// Checks one key.
@@ -20,6 +21,17 @@ pub(crate) fn check_key(name: &str, key: &str) -> Result<(), StoreError> {
                 order::len(key)
             ),
         ),
+    })
+}
+
+/// Checks that a filter compares finite numbers only: servers share no spelling of the others.
+pub(crate) fn check_finite(filter: &Filter) -> Result<(), StoreError> {
+    filter.not_finite().map_or(Ok(()), |(property, value)| {
+        let message = format!(
+            "The filter compares `{}` with {value}, which it cannot.",
+            property.escape_debug()
+        );
+        Err(StoreError::new(ErrorCode::INVALID_INPUT, message))
     })
 }
 
@@ -51,7 +63,7 @@ pub(crate) fn check_distinct(operations: &[Operation]) -> Result<(), StoreError>
         if !row_keys.insert(&operation.row_key) {
             let message = format!(
                 "The transaction has two operations on the RowKey `{}`.",
-                operation.row_key
+                operation.row_key.escape_debug()
             );
             return Err(StoreError::new(ErrorCode::INVALID_DUPLICATE_ROW, message).at(index));
         }

@@ -40,7 +40,10 @@ cases! {
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
         move_their_rows_when_saved, are_not_loaded_from_under_another_key,
         are_read_without_those_that_cannot_be;
-    filters: of_every_type_find_their_rows, are_joined, take_text_as_text;
+    filters: of_every_type_find_their_rows, are_joined, take_text_as_text,
+        of_doubles_are_exact_at_any_size, of_numbers_that_are_not_finite_are_refused,
+        of_absent_properties_hold_only_negated, find_out_whether_extremes_are_present,
+        of_defaults_see_rows_without_them;
     pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
@@ -48,7 +51,7 @@ cases! {
         with_stale_etags_change_nothing;
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
-        replace_what_was_stored_with_fewer_rows;
+        rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

@@ -44,6 +44,27 @@ struct OldTrophy {
     winner: String,
 }
 
+/// A trophy as a later version of the type has it.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clubs", partition = "{club}")]
+#[row(by_year, key = "T:{year:05}")]
+#[row(latest, key = "L:{newest}")]
+#[row(by_winner, key = "W:{winner}__{year:05}", include(sport))]
+#[component(newest = desc(year))]
+struct NewTrophy {
+    club: String,
+    year: u32,
+    winner: String,
+    #[table(default = ski)]
+    sport: String,
+    #[table(default)]
+    points: f64,
+}
+
+fn ski() -> String {
+    "ski".to_owned()
+}
+
 /// Blind writes know its rows by the canonical key.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "clubs", partition = "{club}")]
@@ -213,6 +234,31 @@ pub async fn mend_what_others_broke(subject: Subject) {
         repo.get(partition.by_name().name("O'Brien 3").id(3)).await.unwrap(),
         Some(member(3))
     );
+}
+
+pub async fn rewrite_what_their_type_has_outgrown(subject: Subject) {
+    let old = subject.tables().repo_in::<Trophy>(subject.table.clone());
+    let repo = subject.tables().repo_in::<NewTrophy>(subject.table.clone());
+    for year in 0..30 {
+        let trophy = Trophy { club: CLUB.into(), year, winner: "O'Brien".into() };
+        old.insert(&trophy).await.unwrap();
+    }
+    let partition = NewTrophy::partition(CLUB);
+    assert_eq!(repo.backfill(&partition).await.all().unwrap().rows, 30);
+    assert_eq!(repo.verify(&partition).await.unwrap().findings, []);
+    let read = repo.list(&partition).collect().await.unwrap();
+    let done = repo.rewrite_partition(&partition).await;
+    assert!(done.skipped.is_empty(), "{done:?}");
+    // The backfill has stored the partial copies in the new form.
+    let done = done.all().unwrap();
+    assert_eq!((done.entities, done.rows), (30, 60));
+    assert_eq!(repo.rewrite_partition(&partition).await.all().unwrap().rows, 0);
+    assert_eq!(repo.list(&partition).collect().await.unwrap(), read);
+    assert_eq!(repo.list(partition.latest()).count().await.unwrap(), 30);
+    for row in subject.dynamic().list(CLUB, ..).collect().await.unwrap() {
+        assert_eq!(row.properties.get("Sport"), Some(&"ski".into()), "{}", row.row_key);
+    }
+    assert_eq!(repo.verify(&partition).await.unwrap().findings, []);
 }
 
 pub async fn replace_what_was_stored_with_fewer_rows(subject: Subject) {

@@ -411,33 +411,34 @@ struct Tick {
     clock: Time,
 }
 
-/// Bounds between two ticks of 100 ns. The key text holds only the tick.
+/// What is stored at an instant between two ticks of 100 ns is stored at the earlier tick, and so is every
+/// bound and every compared value.
 #[tokio::test]
-async fn ranges_of_instants_are_exact_to_the_nanosecond() {
+async fn instants_between_ticks_are_the_earlier_tick_everywhere() {
     let repo = Tables::in_memory().unwrap().repo::<Tick>();
     repo.create_table().await.unwrap();
     let at = |nanoseconds: i64| OffsetDateTime::UNIX_EPOCH + Duration::nanoseconds(nanoseconds);
-    for tick in 0..5 {
-        let at = at(i64::from(tick) * 100);
+    let stored = [0, 199, 201, 350, 499];
+    for (tick, nanoseconds) in (0..).zip(stored) {
+        let at = at(nanoseconds);
         let entity = Tick { one: 1, tick, at, moment: Moment(at), clock: at.time() };
         repo.insert(&entity).await.unwrap();
     }
     let one = Tick::partition(1);
-    let bounds = [0, 50, 100, 199, 200, 201, 399, 400, 450];
+    let bounds = [0, 50, 100, 199, 200, 201, 399, 400, 450, 499];
     for (from, to) in bounds.iter().flat_map(|from| bounds.map(|to| (*from, to))) {
         if from > to {
             continue;
         }
-        let inside = |range: &dyn Fn(i64) -> bool| (0..5).filter(|tick| range(tick * 100)).count();
-        let (exclusive, inclusive) = (at(from)..at(to), at(from)..=at(to));
-        let wanted = inside(&|nanoseconds| (from..to).contains(&nanoseconds));
-        let wanted_inclusive = inside(&|nanoseconds| (from..=to).contains(&nanoseconds));
+        let ticks = (from / 100, to / 100);
+        let inside = |range: &dyn Fn(i64) -> bool| {
+            stored.iter().filter(|nanoseconds| range(*nanoseconds / 100)).count()
+        };
+        let wanted = inside(&|tick| (ticks.0..ticks.1).contains(&tick));
+        let wanted_inclusive = inside(&|tick| (ticks.0..=ticks.1).contains(&tick));
         for (range, wanted) in [
-            ((Bound::Included(exclusive.start), Bound::Excluded(exclusive.end)), wanted),
-            (
-                (Bound::Included(*inclusive.start()), Bound::Included(*inclusive.end())),
-                wanted_inclusive,
-            ),
+            ((Bound::Included(at(from)), Bound::Excluded(at(to))), wanted),
+            ((Bound::Included(at(from)), Bound::Included(at(to))), wanted_inclusive),
         ] {
             let moments = (range.0.map(Moment), range.1.map(Moment));
             let clocks = (range.0.map(|at| at.time()), range.1.map(|at| at.time()));
@@ -461,12 +462,96 @@ async fn ranges_of_instants_are_exact_to_the_nanosecond() {
         }
         let filtered = repo.list(&one).filter(|row| row.at.ge(at(from)).and(row.at.le(at(to))));
         assert_eq!(filtered.count().await.unwrap(), wanted_inclusive, "{from} to {to}");
-        let after = inside(&|nanoseconds| nanoseconds > from);
+        let after = inside(&|tick| tick > ticks.0);
         let range = (Bound::Excluded(at(from)), Bound::<OffsetDateTime>::Unbounded);
         assert_eq!(repo.list(one.oldest().at_in(range)).count().await.unwrap(), after);
         assert_eq!(repo.list(one.newest().newest_first_in(range)).count().await.unwrap(), after);
         assert_eq!(repo.list(&one).filter(|row| row.at.gt(at(from))).count().await.unwrap(), after);
     }
+}
+
+type ChronoInstant = chrono::DateTime<chrono::Utc>;
+
+#[derive(Debug, Clone, PartialEq, KeyPart)]
+struct Outer(Inner);
+
+#[derive(Debug, Clone, PartialEq, KeyPart)]
+struct Inner(ChronoInstant);
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clocks", partition = "{one}")]
+#[row(by_outer, key = "A:{outer}")]
+#[row(by_newest_outer, key = "B:{newest_outer}")]
+#[row(by_stamp, key = "C:{stamp}")]
+#[row(by_newest_stamp, key = "D:{newest_stamp}")]
+#[row(by_chrono_time, key = "E:{chrono_time}")]
+#[row(by_jiff_time, key = "F:{jiff_time}")]
+#[component(newest_outer = desc(outer), newest_stamp = desc(stamp))]
+struct Clock {
+    one: u8,
+    outer: Outer,
+    stamp: jiff::Timestamp,
+    chrono_time: chrono::NaiveTime,
+    jiff_time: jiff::civil::Time,
+}
+
+/// The row stored from an instant is found by that instant, in every call, for every type of instants; and
+/// what is before it is not what is from it on.
+#[tokio::test]
+async fn a_row_is_found_by_the_instant_that_it_was_stored_from() {
+    let repo = repo::<Clock>().await;
+    let nanoseconds = -1_234_567_850;
+    let clock = Clock {
+        one: 1,
+        outer: Outer(Inner(ChronoInstant::from_timestamp_nanos(nanoseconds))),
+        stamp: jiff::Timestamp::from_nanosecond(nanoseconds.into()).unwrap(),
+        chrono_time: chrono::NaiveTime::from_hms_nano_opt(23, 59, 59, 999_999_999).unwrap(),
+        jiff_time: jiff::civil::time(23, 59, 59, 999_999_999),
+    };
+    repo.insert(&clock).await.unwrap();
+    let one = Clock::partition(1);
+    let Clock { outer, stamp, chrono_time, jiff_time, .. } = &clock;
+    macro_rules! found {
+        ($row:ident, $set:ident, $set_in:ident, $value:expr) => {
+            let row = || one.$row();
+            let count = |query| async { repo.list(query).count().await.unwrap() };
+            assert!(repo.get(row().$set($value)).await.unwrap().is_some());
+            assert_eq!(count(row().$set_in($value..)).await, 1);
+            assert_eq!(count(row().$set_in($value..=$value)).await, 1);
+            assert_eq!(count(row().$set_in(..=$value)).await, 1);
+            assert_eq!(count(row().$set_in(..$value)).await, 0);
+        };
+    }
+    found!(by_outer, outer, outer_in, outer);
+    found!(by_newest_outer, newest_outer, newest_outer_in, outer);
+    found!(by_stamp, stamp, stamp_in, stamp);
+    found!(by_newest_stamp, newest_stamp, newest_stamp_in, stamp);
+    found!(by_chrono_time, chrono_time, chrono_time_in, chrono_time);
+    found!(by_jiff_time, jiff_time, jiff_time_in, jiff_time);
+    macro_rules! filtered {
+        ($column:ident) => {
+            for (condition, count) in [(0, 1), (1, 1), (2, 1), (3, 0), (4, 0), (5, 0)] {
+                let list = repo.list(&one).filter(|row| match condition {
+                    0 => row.$column.eq($column),
+                    1 => row.$column.ge($column),
+                    2 => row.$column.le($column),
+                    3 => row.$column.lt($column),
+                    4 => row.$column.gt($column),
+                    _ => row.$column.ne($column),
+                });
+                assert_eq!(list.count().await.unwrap(), count, "{condition}");
+            }
+        };
+    }
+    filtered!(outer);
+    filtered!(stamp);
+    filtered!(chrono_time);
+    filtered!(jiff_time);
+    let mut loaded = repo.load(one.by_outer().outer(outer)).await.unwrap().one().unwrap();
+    assert_eq!(loaded.outer.0.0.timestamp_nanos_opt().unwrap(), -1_234_567_900);
+    // The instant that was inserted is the instant that is stored: nothing is written.
+    loaded.outer = outer.clone();
+    assert!(repo.save(&mut loaded).plan().unwrap().steps.is_empty());
 }
 
 #[tokio::test]

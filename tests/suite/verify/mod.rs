@@ -7,6 +7,7 @@
 mod backfill;
 mod between;
 mod concurrently;
+mod defaults;
 mod find;
 mod guards;
 mod random;

@@ -99,6 +99,7 @@ impl TableService {
         let mut parameter = Parameters { target: &mut target, separator: '?' };
         if let Some(filter) = &query.filter {
             check_names(filter)?;
+            limits::check_finite(filter)?;
         }
         if let Some(filter) = query.filter_text() {
             push(parameter.start("$filter"), &filter);

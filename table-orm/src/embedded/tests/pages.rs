@@ -186,8 +186,10 @@ async fn filters_and_selections_apply_to_each_row() {
     query.filter = Some(!compare("N", Comparison::GreaterOrEqual, Edm::Int32(1)));
     assert_eq!(
         page(query).await,
-        json(r#"{"value":[{"RowKey":"00000","N":0}]}"#),
-        "unknown is not false"
+        json(
+            r#"{"value":[{"RowKey":"00000","N":0},{"RowKey":"other","N":"5","N@odata.type":"Edm.Int64"}]}"#
+        ),
+        "what does not compare does not hold"
     );
 }
 

@@ -1,11 +1,13 @@
 //! Index rows that are out of step. [`verify`](crate::Repo::verify) finds them,
-//! [`repair`](crate::Repo::repair) corrects them, and [`backfill`](crate::Repo::backfill) writes the rows of
-//! a new row template.
+//! [`repair`](crate::Repo::repair) corrects them, [`backfill`](crate::Repo::backfill) writes the rows of a
+//! new row template, and [`rewrite`](crate::Repo::rewrite) stores rows in the present form of their type.
 
 mod backfill;
 pub(super) mod repair;
+mod rewrite;
 pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
+pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use verify::{Finding, Problem, Verify, VerifyReport};

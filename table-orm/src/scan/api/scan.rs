@@ -310,18 +310,10 @@ impl<T, R: Row> Scan<T, R> {
     /// row of the range, so a filter saves transfer, not reading. Rows must match every filter. All
     /// filters together may hold 11 comparisons.
     ///
-    /// A row that lacks a compared property does not match.
+    /// A row that lacks a property matches no comparison with it, and every negated one.
     pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
         let entity = self.entity;
-        let filter = condition(R::COLUMNS).0.map_err(|(property, fault)| {
-            Invalid::Property(PropertyError {
-                entity,
-                property,
-                partition_key: String::new(),
-                row_key: String::new(),
-                fault,
-            })
-        });
+        let filter = condition(R::COLUMNS).of(entity).map_err(Invalid::from);
         self.keep(filter)
     }
 
@@ -338,7 +330,8 @@ impl Scan<DynamicEntity> {
     /// filter saves transfer, not reading. Rows must match every filter. All filters together may hold
     /// 12 comparisons.
     pub fn filter(self, filter: Filter) -> Self {
-        self.keep(Ok(filter))
+        let filter = Condition::from(filter).of(self.entity).map_err(Invalid::from);
+        self.keep(filter)
     }
 
     /// Reads only these properties, the keys and the timestamp.

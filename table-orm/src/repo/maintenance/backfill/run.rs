@@ -2,7 +2,7 @@
 
 use super::builder::Backfill;
 use super::report::BackfillReport;
-use crate::entity::{EntityRow, TableEntity, canonical, name_of, split_page};
+use crate::entity::{TableEntity, canonical, name_of, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
 use crate::query::PageToken;
@@ -10,7 +10,9 @@ use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{
     RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
 };
-use crate::repo::maintenance::verify::{Finding, Problem, VersionedRow, expected_rows, index_rows};
+use crate::repo::maintenance::verify::{
+    ExpectedRow, Finding, Problem, VersionedRow, expected_rows, index_rows,
+};
 use crate::store::{Action, Batch, Operation, Page};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -104,7 +106,7 @@ impl<E: TableEntity> Backfill<'_, E> {
         };
         let mut operations = Vec::new();
         let mut findings = Vec::new();
-        for EntityRow { index, row_key, body } in index_rows::<E>(rows) {
+        for ExpectedRow { index, row_key, body, .. } in index_rows::<E>(rows) {
             if self.only.is_none_or(|only| only == index) {
                 findings.push(finding(index, row_key.clone(), Problem::Missing));
                 operations.push(Operation { row_key, action: Action::Insert(body) });

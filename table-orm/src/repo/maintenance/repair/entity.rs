@@ -6,12 +6,12 @@
 
 use super::report::SkipReason;
 use super::verdict::{PreparedRepair, RepairOutcome, Verdict};
-use crate::entity::{DynamicEntity, EntityRow, EntityRows, TableEntity};
+use crate::entity::{DynamicEntity, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{MAX_ATTEMPTS, TableClient};
 use crate::repo::maintenance::verify::{
-    Finding, Problem, differences, expected_rows, own_canonical,
+    ExpectedRow, Finding, Problem, differences, expected_rows, index_rows, own_canonical,
 };
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use std::collections::BTreeMap;
@@ -72,18 +72,18 @@ pub(crate) async fn prepare<E: TableEntity>(
     let Some(row) = client.annotated_row(partition_key, canonical).await? else {
         return skip(SkipReason::NoLongerHolds);
     };
-    let rows = match expected_rows::<E>(partition_key, canonical, &row.body) {
-        Ok(rows) => rows,
+    let rows: Vec<_> = match expected_rows::<E>(partition_key, canonical, &row.body) {
+        Ok(rows) => index_rows::<E>(rows).collect(),
         Err(_) => return skip(SkipReason::Undecided),
     };
     let mut operations = BTreeMap::new();
     let mut verdicts = Vec::with_capacity(findings.len());
     for finding in findings {
-        let expected = rows.rows.iter().find(|row| row.row_key == finding.row_key);
-        let verdict = match expected.filter(|row| row.row_key != canonical) {
+        let expected = rows.iter().find(|row| row.row_key == finding.row_key);
+        let verdict = match expected {
             None => Verdict::Skip(SkipReason::NoLongerHolds),
             Some(expected) => {
-                match repair_row::<E>(client, &rows, canonical, expected, finding).await? {
+                match repair_row::<E>(client, partition_key, canonical, expected, finding).await? {
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
                         // A finding that is passed twice is repaired once.
@@ -107,16 +107,15 @@ pub(crate) async fn prepare<E: TableEntity>(
 /// The write that brings one row in step, or the reason to skip it.
 async fn repair_row<E: TableEntity>(
     client: &TableClient,
-    rows: &EntityRows,
+    partition_key: &str,
     canonical: &str,
-    expected: &EntityRow,
+    expected: &ExpectedRow,
     finding: &Finding,
 ) -> Result<Result<Action, SkipReason>> {
-    let (partition_key, row_key) = (&rows.partition_key, &expected.row_key);
-    let Some(stored) = client.annotated_row(partition_key, row_key).await? else {
+    let Some(stored) = client.annotated_row(partition_key, &expected.row_key).await? else {
         return Ok(Ok(Action::Insert(expected.body.clone())));
     };
-    if differences(&expected.body, &stored.body, client.store().hidden_property())?.is_none() {
+    if differences::<E>(expected, &stored.body, client.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
     // The row was missing for this entity, so the stored one may belong to another entity.
@@ -133,10 +132,10 @@ async fn is_another<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
-    expected: &EntityRow,
+    expected: &ExpectedRow,
     stored: &StoredRow,
 ) -> Result<bool> {
-    let EntityRow { index, row_key, .. } = expected;
+    let ExpectedRow { index, row_key, .. } = expected;
     let Some(own) = own_canonical::<E>(*index, partition_key, row_key, &stored.body) else {
         return Ok(false);
     };

@@ -46,6 +46,8 @@ pub enum SkipReason {
     Undecided,
     /// The canonical row itself is wrong. Only the app can correct it.
     CanonicalRow,
+    /// The row differs from its canonical row in more than its form, so a rewrite leaves it to a repair.
+    OutOfStep,
     /// The finding is about another entity type, or not about an index row.
     NotOurs,
 }
@@ -92,6 +94,7 @@ impl fmt::Display for SkipReason {
             Self::Taken => "the row exists with other content, and may belong to another entity",
             Self::Undecided => "a canonical row that may expect it cannot be read",
             Self::CanonicalRow => "the canonical row is wrong, and only the app can correct it",
+            Self::OutOfStep => "the row is out of step with its canonical row; repair it first",
             Self::NotOurs => "the finding is not about an index row of this entity type",
         })
     }

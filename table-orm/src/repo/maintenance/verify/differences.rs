@@ -1,34 +1,52 @@
 //! Compares a stored row with the expected one, by values and not by text: stores may format numbers and
 //! order properties in their own way.
 
+use super::expected::ExpectedRow;
 use super::finding::Problem;
-use crate::entity::{DynamicEntity, read_row};
+use crate::entity::{DynamicEntity, TableEntity, read_row};
 use crate::error::Result;
 use crate::model::Edm;
 use std::collections::BTreeMap;
 
-/// The fault of `stored`; `None` when it equals `expected`. The property that a store adds for itself,
-/// `hidden`, is no difference.
-pub(crate) fn differences(
-    expected: &[u8],
+/// The fault of `stored`; `None` when it equals the expected row. The property that a store adds for
+/// itself, `hidden`, is no difference, and a property with its default equals one that is absent.
+pub(crate) fn differences<E: TableEntity>(
+    row: &ExpectedRow,
     stored: &[u8],
     hidden: Option<&str>,
 ) -> Result<Option<Problem>> {
-    let visible = |mut properties: BTreeMap<String, Edm>| {
-        hidden.map(|name| properties.remove(name));
-        properties
+    let reads_without = |names: &[String]| {
+        let mut expected = read_row::<DynamicEntity>(0, &row.body).unwrap_or_default().properties;
+        expected.retain(|name, _| !names.contains(name));
+        row.is_read_from::<E>(expected)
     };
-    let expected = visible(read_row::<DynamicEntity>(0, expected)?.properties);
+    problem(&row.body, stored, hidden, &reads_without)
+}
+
+/// Whether `stored` has just the properties of `expected`, with their types: nothing is left out for being
+/// a default.
+pub(crate) fn has_form_of(expected: &[u8], stored: &[u8], hidden: Option<&str>) -> bool {
+    problem(expected, stored, hidden, &|_| false).is_ok_and(|problem| problem.is_none())
+}
+
+/// The fault of `stored`. `reads_without` says whether an entity is read the same without these properties.
+fn problem(
+    expected: &[u8],
+    stored: &[u8],
+    hidden: Option<&str>,
+    reads_without: &dyn Fn(&[String]) -> bool,
+) -> Result<Option<Problem>> {
+    let expected = visible(read_row::<DynamicEntity>(0, expected)?.properties, hidden);
     // A value that does not match its stated type differs from every value.
     let stored = read_row::<DynamicEntity>(0, stored);
     let stored = match stored {
-        Ok(stored) => visible(stored.properties),
+        Ok(stored) => visible(stored.properties, hidden),
         Err(_) => {
             return Ok(Some(Problem::Stale { properties: expected.into_keys().collect() }));
         }
     };
     let extra: Vec<_> = absent(&stored, &expected);
-    let lacking: Vec<_> = absent(&expected, &stored);
+    let lacking = without_defaults(absent(&expected, &stored), reads_without);
     let differing = expected
         .iter()
         .filter(|(name, value)| stored.get(*name).is_some_and(|stored| !same(value, stored)))
@@ -41,11 +59,31 @@ pub(crate) fn differences(
     })
 }
 
+fn visible(mut properties: BTreeMap<String, Edm>, hidden: Option<&str>) -> BTreeMap<String, Edm> {
+    hidden.map(|name| properties.remove(name));
+    properties
+}
+
+/// Those of the lacking properties that an entity is not read the same without.
+fn without_defaults(
+    lacking: Vec<String>,
+    reads_without: &dyn Fn(&[String]) -> bool,
+) -> Vec<String> {
+    if lacking.is_empty() {
+        return lacking;
+    }
+    let (defaults, others): (Vec<_>, Vec<_>) =
+        lacking.iter().cloned().partition(|name| reads_without(std::slice::from_ref(name)));
+    // Several defaults may be all of a group that is optional.
+    if defaults.len() < 2 || reads_without(&defaults) { others } else { lacking }
+}
+
 /// The names of `from` that `among` does not have.
 fn absent(from: &BTreeMap<String, Edm>, among: &BTreeMap<String, Edm>) -> Vec<String> {
     from.keys().filter(|name| !among.contains_key(*name)).cloned().collect()
 }
 
+/// Whether a value is stored in the form of the expected one.
 fn same(expected: &Edm, stored: &Edm) -> bool {
     match (expected, stored) {
         (Edm::Double(expected), Edm::Double(stored)) => {
@@ -64,7 +102,8 @@ mod tests {
 
     fn problem(expected: &str, stored: &str) -> Option<Problem> {
         let row = |members: &str| format!(r#"{{"PartitionKey":"p","RowKey":"r"{members}}}"#);
-        differences(row(expected).as_bytes(), row(stored).as_bytes(), Some("Hidden")).unwrap()
+        let (expected, stored) = (row(expected), row(stored));
+        super::problem(expected.as_bytes(), stored.as_bytes(), Some("Hidden"), &|_| false).unwrap()
     }
 
     #[test]

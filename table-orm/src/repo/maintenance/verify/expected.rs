@@ -5,6 +5,8 @@ use crate::entity::{
     CopyKind, DynamicEntity, EntityRow, EntityRows, GuardTemplate, TableEntity, canonical, read_row,
 };
 use crate::model::Edm;
+use bytes::Bytes;
+use std::collections::BTreeMap;
 
 /// The rows that follow from the canonical row of a key, including itself. Fails with the problem of that
 /// row.
@@ -25,9 +27,45 @@ pub(crate) fn expected_rows<E: TableEntity>(
     Err(Problem::KeyMismatch { partition_key: rows.partition_key, row_key })
 }
 
+/// A row that a canonical row implies.
+#[derive(Debug)]
+pub(crate) struct ExpectedRow {
+    /// Which of the entity's key templates it is written from.
+    pub index: usize,
+    pub row_key: String,
+    pub body: Bytes,
+    /// The canonical row's body.
+    canonical: Bytes,
+}
+
+impl ExpectedRow {
+    /// Whether an entity whose row has these properties instead, its canonical row else, is read as the
+    /// expected one.
+    pub fn is_read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> bool {
+        self.index < E::ROWS.len() && self.read_from::<E>(properties).is_some()
+    }
+
+    fn read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> Option<()> {
+        let own = read_row::<DynamicEntity>(0, &self.body).ok()?.properties;
+        let mut whole = read_row::<DynamicEntity>(0, &self.canonical).ok()?;
+        whole.properties.retain(|name, _| !own.contains_key(name));
+        whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
+        let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;
+        let rows = EntityRows::of(&entity).ok()?;
+        rows.row(self.index).filter(|row| row.body == self.body).map(drop)
+    }
+}
+
 /// The rows beside the canonical one.
-pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item = EntityRow> {
-    rows.rows.into_iter().filter(|row| row.index != canonical::<E>())
+pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item = ExpectedRow> {
+    let canonical_body = rows.row(canonical::<E>()).map(|row| row.body.clone()).unwrap_or_default();
+    let index_rows = rows.rows.into_iter().filter(|row| row.index != canonical::<E>());
+    index_rows.map(move |EntityRow { index, row_key, body }| ExpectedRow {
+        index,
+        row_key,
+        body,
+        canonical: canonical_body.clone(),
+    })
 }
 
 /// The RowKey of the canonical row that a full copy or a guard row belongs to, from its own properties.

@@ -14,6 +14,6 @@ pub use builder::Verify;
 pub use finding::{Finding, Problem};
 pub use report::VerifyReport;
 
-pub(crate) use differences::differences;
-pub(crate) use expected::{expected_rows, index_rows, own_canonical};
+pub(crate) use differences::{differences, has_form_of};
+pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical};
 pub(crate) use versioned_row::VersionedRow;

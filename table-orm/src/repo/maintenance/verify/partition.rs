@@ -6,10 +6,10 @@
 //! are kept.
 
 use super::differences::differences;
-use super::expected::{expected_rows, index_rows, own_canonical};
+use super::expected::{ExpectedRow, expected_rows, index_rows, own_canonical};
 use super::finding::{Finding, Problem};
 use super::versioned_row::VersionedRow;
-use crate::entity::{EntityRow, TableEntity, canonical, name_of, template_of};
+use crate::entity::{TableEntity, canonical, name_of, template_of};
 use crate::error::Result;
 use crate::model::{ETag, order};
 use bytes::Bytes;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub(crate) struct Partition<E> {
     pub key: String,
     /// Rows that follow from a canonical row and were not read yet, by RowKey.
-    expected: HashMap<String, ExpectedRow>,
+    expected: HashMap<String, OwnedRow>,
     /// Index rows that were read and that no canonical row expects so far, by RowKey.
     unmatched: HashMap<String, Unmatched>,
     /// The RowKeys of canonical rows that cannot be read as the entity.
@@ -33,12 +33,11 @@ pub(crate) struct Partition<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-/// A row that a canonical row expects.
+/// An expected row, and the RowKey of the canonical row that expects it.
 #[derive(Debug)]
-struct ExpectedRow {
-    index: usize,
-    canonical: Arc<str>,
-    body: Bytes,
+struct OwnedRow {
+    row: ExpectedRow,
+    owner: Arc<str>,
 }
 
 /// An index row that was read and has no match so far.
@@ -91,8 +90,9 @@ impl<E: TableEntity> Partition<E> {
             }
         };
         let own: Arc<str> = row.row_key.as_str().into();
-        for EntityRow { index, row_key, body } in index_rows::<E>(rows) {
-            let expected = ExpectedRow { index, canonical: Arc::clone(&own), body };
+        for row in index_rows::<E>(rows) {
+            let row_key = row.row_key.clone();
+            let expected = OwnedRow { row, owner: Arc::clone(&own) };
             if let Some(Unmatched { etag, body, .. }) = self.unmatched.remove(&row_key) {
                 findings.extend(self.compare(&row_key, &expected, &etag, &body)?);
             } else if order::compare(&row_key, &own).is_lt() {
@@ -156,18 +156,19 @@ impl<E: TableEntity> Partition<E> {
     fn compare(
         &self,
         row_key: &str,
-        expected: &ExpectedRow,
+        expected: &OwnedRow,
         etag: &ETag,
         stored: &[u8],
     ) -> Result<Option<Finding>> {
-        let problem = differences(&expected.body, stored, self.hidden.as_deref())?;
-        Ok(problem.map(|problem| {
-            self.finding(expected.index, row_key, Some(&expected.canonical), Some(etag), problem)
-        }))
+        let OwnedRow { row, owner } = expected;
+        let problem = differences::<E>(row, stored, self.hidden.as_deref())?;
+        Ok(problem
+            .map(|problem| self.finding(row.index, row_key, Some(owner), Some(etag), problem)))
     }
 
-    fn missing(&self, row_key: &str, expected: &ExpectedRow) -> Finding {
-        self.finding(expected.index, row_key, Some(&expected.canonical), None, Problem::Missing)
+    fn missing(&self, row_key: &str, expected: &OwnedRow) -> Finding {
+        let OwnedRow { row, owner } = expected;
+        self.finding(row.index, row_key, Some(owner), None, Problem::Missing)
     }
 
     fn finding(

@@ -1,0 +1,129 @@
+//! What one entity's rows need to have the form of their type.
+
+use crate::entity::{DynamicEntity, EntityRow, TableEntity, canonical, name_of, read_row};
+use crate::error::Result;
+use crate::plan::{MAX_ATTEMPTS, TableClient};
+use crate::repo::maintenance::repair::{SkipReason, Skipped, guard, is_write_conflict};
+use crate::repo::maintenance::verify::{
+    ExpectedRow, Finding, Problem, VersionedRow, differences, expected_rows, has_form_of,
+    index_rows,
+};
+use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
+
+/// The rows of one entity to write.
+pub(super) struct PreparedRewrite {
+    /// The RowKey of its canonical row.
+    pub canonical: String,
+    pub batch: Batch,
+    /// How many of the operations change a row.
+    pub rows: u64,
+    pub skipped: Vec<Skipped>,
+}
+
+impl PreparedRewrite {
+    fn new(row: &VersionedRow<'_>) -> Self {
+        let batch = Batch { partition_key: row.partition_key.clone(), operations: Vec::new() };
+        Self { canonical: row.row_key.clone(), batch, rows: 0, skipped: Vec::new() }
+    }
+
+    fn replace(&mut self, row: EntityRow, condition: IfMatch) {
+        let action = Action::Replace(row.body, condition);
+        self.batch.operations.push(Operation { row_key: row.row_key, action });
+        self.rows += 1;
+    }
+
+    fn skip<E: TableEntity>(
+        &mut self,
+        index: usize,
+        row_key: &str,
+        problem: Problem,
+        reason: SkipReason,
+    ) {
+        let finding = Finding {
+            entity: E::NAME.to_owned(),
+            row: name_of::<E>(index).to_owned(),
+            partition_key: self.batch.partition_key.clone(),
+            row_key: row_key.to_owned(),
+            canonical: Some(self.canonical.clone()),
+            etag: None,
+            problem,
+        };
+        self.skipped.push(Skipped { finding, reason });
+    }
+}
+
+/// Reads the index rows of a canonical row, and decides what to write.
+pub(super) async fn prepare<E: TableEntity>(
+    client: &TableClient,
+    row: VersionedRow<'_>,
+) -> Result<PreparedRewrite> {
+    let mut prepared = PreparedRewrite::new(&row);
+    let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
+        Ok(rows) => rows,
+        Err(problem) => {
+            let reason = SkipReason::CanonicalRow;
+            prepared.skip::<E>(canonical::<E>(), &row.row_key, problem, reason);
+            return Ok(prepared);
+        }
+    };
+    let hidden = client.store().hidden_property();
+    let outgrown = rows.row(canonical::<E>()).cloned();
+    if let Some(own) = outgrown.filter(|own| !has_form_of(&own.body, row.body, hidden)) {
+        prepared.replace(own, IfMatch::ETag(row.etag.clone()));
+    }
+    let checked = !prepared.batch.operations.is_empty();
+    for expected in index_rows::<E>(rows) {
+        let stored = client.annotated_row(&row.partition_key, &expected.row_key).await?;
+        if let Some(stored) = stored.filter(|row| !has_form_of(&expected.body, &row.body, hidden)) {
+            index_row::<E>(&mut prepared, expected, &stored, hidden)?;
+        }
+    }
+    if !checked && !prepared.batch.operations.is_empty() {
+        let guard = guard(&row.partition_key, &row.row_key, row.etag.clone())?;
+        prepared.batch.operations.insert(0, guard);
+    }
+    Ok(prepared)
+}
+
+/// Replaces an index row in another form, if it is in step.
+fn index_row<E: TableEntity>(
+    prepared: &mut PreparedRewrite,
+    expected: ExpectedRow,
+    stored: &StoredRow,
+    hidden: Option<&str>,
+) -> Result<()> {
+    let properties = read_row::<DynamicEntity>(0, &stored.body).map(|row| row.properties);
+    if properties.is_ok_and(|properties| expected.is_read_from::<E>(properties)) {
+        let ExpectedRow { index, row_key, body, .. } = expected;
+        prepared.replace(EntityRow { index, row_key, body }, IfMatch::ETag(stored.etag()?));
+    } else if let Some(problem) = differences::<E>(&expected, &stored.body, hidden)? {
+        let ExpectedRow { index, row_key, .. } = &expected;
+        prepared.skip::<E>(*index, row_key, problem, SkipReason::OutOfStep);
+    }
+    Ok(())
+}
+
+/// Rewrites one entity whose rows were written in the meantime. Returns what it wrote at last, and `None`
+/// when the entity is gone.
+pub(super) async fn rewrite_again<E: TableEntity>(
+    client: &TableClient,
+    partition_key: &str,
+    canonical: &str,
+) -> Result<Option<PreparedRewrite>> {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let Some(row) = client.annotated_row(partition_key, canonical).await? else {
+            return Ok(None);
+        };
+        let prepared = prepare::<E>(client, VersionedRow::read(&row.body)?).await?;
+        if prepared.batch.operations.is_empty() {
+            return Ok(Some(prepared));
+        }
+        match client.send(prepared.batch.clone()).await {
+            Ok(_) => return Ok(Some(prepared)),
+            Err(error) if is_write_conflict(&error) && attempt < MAX_ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

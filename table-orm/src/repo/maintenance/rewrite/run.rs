@@ -1,0 +1,156 @@
+//! A rewrite in progress.
+
+use super::builder::Rewrite;
+use super::entity::{PreparedRewrite, prepare, rewrite_again};
+use super::report::{RewriteFailure, RewriteReport};
+use crate::entity::{TableEntity, canonical, split_page, template_of};
+use crate::error::Result;
+use crate::plan::TableClient;
+use crate::query::PageToken;
+use crate::repo::bulk::Chunk;
+use crate::repo::maintenance::repair::{Skipped, is_write_conflict};
+use crate::repo::maintenance::verify::VersionedRow;
+use crate::store::Page;
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+
+impl<'a, E: TableEntity + 'a> IntoFuture for Rewrite<'a, E> {
+    type Output = RewriteReport;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl<E: TableEntity> Rewrite<'_, E> {
+    async fn run(mut self) -> RewriteReport {
+        let mut report = RewriteReport::default();
+        report.progress.token = self.token.clone();
+        if let Err(error) = self.pages(&mut report).await {
+            report.ended = Some(error);
+        }
+        report
+    }
+
+    async fn pages(&mut self, report: &mut RewriteReport) -> Result<()> {
+        let mut query = self.first_query()?;
+        loop {
+            let page = self.client.page(&query).await?;
+            write_page::<E>(&self.client, self.parallelism, &page, report).await?;
+            query.continuation.clone_from(&page.continuation);
+            report.progress.token = page.continuation.map(|next| PageToken::new(&query, next));
+            if let Some(progress) = &mut self.progress {
+                progress(&report.progress);
+            }
+            if report.progress.token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Writes the rows of one page's entities.
+async fn write_page<E: TableEntity>(
+    client: &TableClient,
+    parallelism: usize,
+    page: &Page,
+    report: &mut RewriteReport,
+) -> Result<()> {
+    let mut preparing = Vec::new();
+    for row in split_page(&page.body)? {
+        let row = VersionedRow::read(row.get().as_bytes())?;
+        if template_of::<E>(&row.row_key).is_some_and(|(index, _)| index == canonical::<E>()) {
+            preparing.push(prepare::<E>(client, row));
+        }
+    }
+    let prepared: Vec<_> = stream::iter(preparing).buffered(parallelism).try_collect().await?;
+    let mut written = Written::default();
+    let sending: Vec<_> =
+        chunks(prepared, &mut written).into_iter().map(|chunk| send::<E>(client, chunk)).collect();
+    let sent = stream::iter(sending).buffer_unordered(parallelism);
+    // An unfinished page does not count: a resumed rewrite reads it again.
+    let written = sent.try_fold(written, |sum, next| async { Ok(sum.and(next)) }).await?;
+    report.progress.entities += written.entities;
+    report.progress.rows += written.rows;
+    report.skipped.extend(written.skipped);
+    report.failures.extend(written.failures);
+    Ok(())
+}
+
+/// The result of some entities.
+#[derive(Default)]
+struct Written {
+    entities: u64,
+    rows: u64,
+    skipped: Vec<Skipped>,
+    failures: Vec<RewriteFailure>,
+}
+
+impl Written {
+    fn add(&mut self, PreparedRewrite { rows, skipped, .. }: PreparedRewrite) {
+        self.entities += u64::from(skipped.is_empty());
+        self.rows += rows;
+        self.skipped.extend(skipped);
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.entities += other.entities;
+        self.rows += other.rows;
+        self.skipped.extend(other.skipped);
+        self.failures.extend(other.failures);
+        self
+    }
+}
+
+/// The transactions of those entities that have rows to write. The others count as written.
+fn chunks(prepared: Vec<PreparedRewrite>, written: &mut Written) -> Vec<Chunk<PreparedRewrite>> {
+    let mut chunks: Vec<Chunk<PreparedRewrite>> = Vec::new();
+    for mut entity in prepared {
+        let operations = std::mem::take(&mut entity.batch.operations);
+        if operations.is_empty() {
+            written.add(entity);
+            continue;
+        }
+        let partition_key = entity.batch.partition_key.clone();
+        let last = chunks
+            .last_mut()
+            .filter(|last| last.partition_key() == partition_key && last.takes(&operations));
+        match last {
+            Some(chunk) => chunk.push(entity, operations),
+            None => {
+                let mut chunk = Chunk::new(partition_key);
+                chunk.push(entity, operations);
+                chunks.push(chunk);
+            }
+        }
+    }
+    chunks
+}
+
+/// Sends a chunk of entities; one by one where another writer changed one of them.
+async fn send<E: TableEntity>(
+    client: &TableClient,
+    chunk: Chunk<PreparedRewrite>,
+) -> Result<Written> {
+    let mut written = Written::default();
+    let (entities, batch) = chunk.split();
+    match client.send(batch).await {
+        Ok(_) => entities.into_iter().for_each(|entity| written.add(entity)),
+        Err(error) if is_write_conflict(&error) => {
+            for PreparedRewrite { canonical, batch, .. } in entities {
+                let partition_key = batch.partition_key;
+                match rewrite_again::<E>(client, &partition_key, &canonical).await {
+                    Ok(entity) => entity.into_iter().for_each(|entity| written.add(entity)),
+                    Err(error) if error.is_of_one_entity() => {
+                        let row_key = canonical;
+                        written.failures.push(RewriteFailure { partition_key, row_key, error });
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(written)
+}
