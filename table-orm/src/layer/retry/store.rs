@@ -5,7 +5,7 @@
 
 use super::classify::{is_ambiguous, is_transient, proves_no_effect};
 use super::evidence::{Evidence, Sent, superseded};
-use super::strategy::Strategy;
+use super::strategy::{MAX_WAIT, Strategy};
 use super::write_id::WriteIdProperty;
 use crate::layer::tally;
 use crate::model::{ETag, Metadata, TableName};
@@ -148,7 +148,7 @@ impl RetryStore {
         if error.status == 0 && std::mem::take(at_once) {
             wait = Duration::ZERO;
         }
-        let wait = wait.max(error.retry_after.unwrap_or_default());
+        let wait = wait.max(error.retry_after.unwrap_or_default().min(MAX_WAIT));
         let in_time = deadline
             .is_none_or(|deadline| wait < deadline.saturating_duration_since(Instant::now()));
         in_time.then_some(wait)
