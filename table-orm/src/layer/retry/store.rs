@@ -264,6 +264,23 @@ impl Middleware for RetryStore {
         self.write_id.as_ref().map(WriteIdProperty::name).or_else(|| self.inner().hidden_property())
     }
 
+    fn commit_bytes(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> usize {
+        let inner =
+            |operations: &[Operation]| self.inner().commit_bytes(table, partition_key, operations);
+        let Some(property) = &self.write_id else { return inner(operations) };
+        let mut stamped = operations.to_vec();
+        match property.stamp(&WriteIdProperty::new_id(), &mut stamped) {
+            Ok(()) => inner(&stamped),
+            // The write will fail with the same error.
+            Err(_) => inner(operations),
+        }
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         self.change(|| self.inner().create_table(table)).await
     }
