@@ -10,7 +10,9 @@ use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
 use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
-use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
+use crate::store::{
+    Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow, estimated_bytes,
+};
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
 use azure_core::http::headers::{CLIENT_REQUEST_ID, HeaderName, HeaderValue};
@@ -214,6 +216,17 @@ impl Store for AzureStore {
 
     fn service_time(&self) -> Option<DateTime> {
         DateTime::from_ticks(self.answered.load(Ordering::Relaxed)).ok()
+    }
+
+    fn commit_bytes(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> usize {
+        let counted = self.service.commit_bytes(table, partition_key, operations);
+        // What the service would refuse is not sent, so its size does not matter.
+        counted.unwrap_or_else(|_| estimated_bytes(partition_key, operations))
     }
 
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {

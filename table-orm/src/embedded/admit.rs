@@ -50,12 +50,16 @@ fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation,
 }
 
 fn check_bytes(partition_key: &str, operations: &[Operation]) -> Result<(), StoreError> {
+    limits::check_bytes(bytes(partition_key, operations))
+}
+
+/// The bytes that these operations count as.
+pub(crate) fn bytes(partition_key: &str, operations: &[Operation]) -> usize {
     let body = |operation: &Operation| operation.action.body().map_or(0, Bytes::len);
-    let bytes: usize = operations
+    operations
         .iter()
         .map(|operation| partition_key.len() + operation.row_key.len() + body(operation))
-        .sum();
-    limits::check_bytes(bytes)
+        .sum()
 }
 
 fn stored_name(table: &TableName) -> String {

@@ -110,6 +110,10 @@ impl Store for EmbeddedStore {
         None
     }
 
+    fn commit_bytes(&self, _: &TableName, partition_key: &str, operations: &[Operation]) -> usize {
+        admit::bytes(partition_key, operations)
+    }
+
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {
         commit::submit(&self.inner, Change::CreateTable(table.clone())).await.map(drop)
     }

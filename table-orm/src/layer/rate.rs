@@ -11,6 +11,7 @@
 //! what comes back at full speed. The layer must see every request, so add it below
 //! [`Retry`](super::Retry).
 
+use super::retry::MAX_WAIT;
 use super::{Layer, LayerError, error};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::sync::TokenBucket;
@@ -156,7 +157,7 @@ impl Bucket {
         }
         self.raised = now;
         if let Some(time) = retry_after {
-            self.tokens.hold_until(now + BURST + time);
+            self.tokens.hold_until(now + BURST + time.min(MAX_WAIT));
         }
     }
 

@@ -35,6 +35,7 @@ mod canonical_key;
 mod changes;
 mod connection;
 mod display;
+mod measured_batch;
 mod optimistic;
 mod step;
 mod table_client;
@@ -47,6 +48,7 @@ pub(crate) use changes::{
     UpdateMode, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 pub(crate) use connection::Connection;
+pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use table_client::{EntityContext, TableClient};
 

@@ -100,6 +100,16 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         self.inner().service_time()
     }
 
+    /// As [`Store::commit_bytes`].
+    fn commit_bytes(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> usize {
+        self.inner().commit_bytes(table, partition_key, operations)
+    }
+
     /// As [`Store::create_table`].
     fn create_table(&self, table: &TableName) -> impl Future<Output = Answer<()>> + Send {
         async move {
@@ -179,6 +189,15 @@ macro_rules! store_by {
 
             fn service_time(&$self) -> Option<DateTime> {
                 $by::service_time($target)
+            }
+
+            fn commit_bytes(
+                &$self,
+                table: &TableName,
+                partition_key: &str,
+                operations: &[Operation],
+            ) -> usize {
+                $by::commit_bytes($target, table, partition_key, operations)
             }
 
             async fn create_table(&$self, table: &TableName) -> Answer<()> {

@@ -63,6 +63,8 @@ pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};
 pub use request::{StoreAnswer, StoreRequest};
 
+pub(crate) use operation::estimated_bytes;
+
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
@@ -80,6 +82,22 @@ use std::fmt;
 )]
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
+    /// Returns the bytes of the request that [`commit`](Self::commit) sends for these operations, up to
+    /// [`MAX_TRANSACTION_BYTES`](crate::model::MAX_TRANSACTION_BYTES) of which the service takes; of no
+    /// operations, the bytes around any.
+    ///
+    /// An operation adds as many bytes beside others as alone. Bulk writes fill their transactions by
+    /// it. The default is more than the service's own protocol takes, for an address of up to 100 bytes.
+    fn commit_bytes(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> usize {
+        let _ = table;
+        estimated_bytes(partition_key, operations)
+    }
+
     /// Creates a table.
     ///
     /// # Errors

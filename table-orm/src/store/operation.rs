@@ -80,6 +80,18 @@ pub struct Operation {
     pub action: Action,
 }
 
+/// More than the bytes of a request with these operations.
+pub(crate) fn estimated_bytes(partition_key: &str, operations: &[Operation]) -> usize {
+    // The boundaries at both ends; the headers and the address of an operation.
+    const FRAME: usize = 512;
+    const PART: usize = 640;
+    let of = |Operation { row_key, action }: &Operation| {
+        // In the address, a byte of a key takes up to 3, and a quote 6.
+        PART + 6 * (partition_key.len() + row_key.len()) + action.body().map_or(0, Bytes::len)
+    };
+    FRAME + operations.iter().map(of).sum::<usize>()
+}
+
 /// An entity group transaction: operations on different rows of one partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {

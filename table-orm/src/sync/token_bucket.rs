@@ -24,8 +24,9 @@ pub(crate) trait Time: Copy + PartialOrd {
 impl Time for Instant {
     type Span = Duration;
 
+    /// Unchanged if the system's clock does not go that far.
     fn after(self, span: Duration) -> Self {
-        self + span
+        self.checked_add(span).unwrap_or(self)
     }
 
     /// Unchanged if the system's clock does not go back that far.

@@ -51,7 +51,8 @@ cases! {
         with_stale_etags_change_nothing;
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
-        rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows;
+        rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows,
+        fill_transactions_up_to_4_mib;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

@@ -289,3 +289,26 @@ pub async fn replace_what_was_stored_with_fewer_rows(subject: Subject) {
     let sound = repo.verify(&partition).await.unwrap();
     assert_eq!((sound.entities, sound.findings.len()), (2, 0), "{sound:?}");
 }
+
+/// A minute of a meeting. Its key takes nine bytes of an address for each character.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clubs", partition = "{club}", row = "{title}")]
+struct Minute {
+    #[table(key_only)]
+    club: String,
+    #[table(key_only)]
+    title: String,
+    text: String,
+}
+
+pub async fn fill_transactions_up_to_4_mib(subject: Subject) {
+    let minutes: Repo<Minute> = subject.tables().repo_in(subject.table.clone());
+    let text = "é".repeat(19_000);
+    let minute = |number: u32| {
+        let title = format!("{number:03}{}", "好".repeat(500));
+        Minute { club: CLUB.to_owned(), title, text: text.clone() }
+    };
+    let written = minutes.upsert_many((0..250).map(minute)).await.all().unwrap();
+    assert_eq!((written.entities, written.requests), (250, 3));
+    assert_eq!(minutes.list(Minute::partition(CLUB)).count().await.unwrap(), 250);
+}

@@ -2,6 +2,7 @@
 
 mod invariants;
 mod requests;
+mod sizes;
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;

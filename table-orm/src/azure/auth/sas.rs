@@ -3,7 +3,7 @@
 use super::credential::{Credential, CredentialKind, SharedKey};
 use crate::azure::protocol::{API_VERSION, percent_encode};
 use crate::key::{KeyFault, check_key};
-use crate::model::{TableName, order};
+use crate::model::{DateTime, DateTimeRangeError, TableName, order};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::ops::BitOr;
@@ -113,6 +113,9 @@ pub enum SasError {
     /// The expiry is not after the start.
     #[error("the signature expires before it starts")]
     NeverValid,
+    /// The start or the expiry is before 1601 or after 9999 in UTC.
+    #[error("a time of the signature is out of range: {0}")]
+    Time(#[from] DateTimeRangeError),
     /// Signing with the account key failed.
     #[error("the account key cannot sign")]
     Sign(#[source] azure_core::Error),
@@ -195,8 +198,9 @@ impl TableSas {
     /// Returns [`SasError`] when the grant is empty or invalid, or the key cannot sign.
     pub fn sign(&self, key: &SharedKey) -> Result<String, SasError> {
         self.check()?;
-        let parameters = self.parameters();
-        let signature = key.sign(&self.string_to_sign(key.account())).map_err(SasError::Sign)?;
+        let parameters = self.parameters()?;
+        let text = string_to_sign(&parameters, &self.table, key.account());
+        let signature = key.sign(&text).map_err(SasError::Sign)?;
         let mut query = String::new();
         for (name, value) in parameters.iter().filter(|(_, value)| !value.is_empty()) {
             query.push_str(name);
@@ -238,14 +242,14 @@ impl TableSas {
         }
     }
 
-    fn parameters(&self) -> [(&'static str, String); 12] {
+    fn parameters(&self) -> Result<Parameters, SasError> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        [
+        Ok([
             ("sv", API_VERSION.to_owned()),
             ("tn", self.table.as_str().to_owned()),
             ("sp", self.permissions.to_string()),
-            ("st", self.start.map(instant).unwrap_or_default()),
-            ("se", instant(self.expiry)),
+            ("st", self.start.map(instant).transpose()?.unwrap_or_default()),
+            ("se", instant(self.expiry)?),
             ("sip", text(&self.addresses)),
             ("spr", if self.allow_http { "https,http" } else { "https" }.to_owned()),
             ("spk", text(&self.from.0)),
@@ -253,34 +257,36 @@ impl TableSas {
             ("epk", text(&self.to.0)),
             ("erk", text(&self.to.1)),
             ("si", String::new()),
-        ]
+        ])
     }
+}
 
-    /// Builds the twelve lines to sign, in the service's order. Absent values are empty.
-    fn string_to_sign(&self, account: &str) -> String {
-        let parameters = self.parameters();
-        let value = |name: &str| {
-            let parameter = parameters.iter().find(|(known, _)| *known == name);
-            parameter.map_or("", |(_, value)| value.as_str())
-        };
-        let table = self.table.as_str().to_ascii_lowercase();
-        let resource = format!("/table/{account}/{table}");
-        let lines = [
-            value("sp"),
-            value("st"),
-            value("se"),
-            &resource,
-            value("si"),
-            value("sip"),
-            value("spr"),
-            value("sv"),
-            value("spk"),
-            value("srk"),
-            value("epk"),
-            value("erk"),
-        ];
-        lines.join("\n")
-    }
+/// The parameters of a signature and their values. Absent values are empty.
+type Parameters = [(&'static str, String); 12];
+
+/// Builds the twelve lines to sign, in the service's order.
+fn string_to_sign(parameters: &Parameters, table: &TableName, account: &str) -> String {
+    let value = |name: &str| {
+        let parameter = parameters.iter().find(|(known, _)| *known == name);
+        parameter.map_or("", |(_, value)| value.as_str())
+    };
+    let table = table.as_str().to_ascii_lowercase();
+    let resource = format!("/table/{account}/{table}");
+    let lines = [
+        value("sp"),
+        value("st"),
+        value("se"),
+        &resource,
+        value("si"),
+        value("sip"),
+        value("spr"),
+        value("sv"),
+        value("spk"),
+        value("srk"),
+        value("epk"),
+        value("erk"),
+    ];
+    lines.join("\n")
 }
 
 /// Returns whether the text is an IPv4 address, or two in ascending order with `-` between.
@@ -293,23 +299,23 @@ fn are_addresses(text: &str) -> bool {
 }
 
 /// Formats an instant to the second, in UTC.
-fn instant(instant: OffsetDateTime) -> String {
-    let utc = instant.to_offset(time::UtcOffset::UTC);
+fn instant(instant: OffsetDateTime) -> Result<String, DateTimeRangeError> {
+    let utc = OffsetDateTime::from(DateTime::try_from(instant)?);
     let (date, clock) = (utc.date(), utc.time());
     let (hour, minute, second) = clock.as_hms();
-    format!(
+    Ok(format!(
         "{:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z",
         date.year(),
         u8::from(date.month()),
         date.day()
-    )
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::MAX_KEY_UNITS;
-    use time::Duration;
+    use time::{Duration, PrimitiveDateTime, UtcOffset};
 
     fn key() -> SharedKey {
         SharedKey::new("acc", "c2VjcmV0").unwrap()
@@ -328,7 +334,7 @@ mod tests {
             .allow_http()
             .rows("p", "a", "b");
         assert_eq!(
-            sas.string_to_sign("acc"),
+            string_to_sign(&sas.parameters().unwrap(), &sas.table, "acc"),
             "rd\n1970-01-01T00:00:00Z\n1970-01-01T01:00:00Z\n/table/acc/people\n\n1.2.3.4\n\
              https,http\n2020-12-06\np\na\np\nb"
         );
@@ -384,6 +390,31 @@ mod tests {
         {
             assert!(matches!(signed(addresses), Err(SasError::Addresses)), "{addresses}");
         }
+    }
+
+    #[test]
+    fn times_at_the_ends_of_their_range_are_signed_or_refused() {
+        let signed = |start: Option<OffsetDateTime>, expiry: OffsetDateTime| {
+            let sas = TableSas::new(TableName::new("People").unwrap(), Permissions::READ, expiry);
+            TableSas { start, ..sas }.sign(&key())
+        };
+        for (hours, is_signed) in [(14, true), (1, true), (0, true), (-1, false), (-14, false)] {
+            let offset = UtcOffset::from_hms(hours, 0, 0).unwrap();
+            let last = PrimitiveDateTime::MAX.assume_offset(offset);
+            let is_last_hour_of_utc = signed(None, last);
+            assert_eq!(is_last_hour_of_utc.is_ok(), is_signed, "{hours}");
+            let starting = signed(Some(last - Duration::SECOND), last);
+            assert_eq!(starting.is_ok(), is_signed, "{hours}");
+            for first in [PrimitiveDateTime::MIN.assume_offset(offset), OffsetDateTime::UNIX_EPOCH]
+            {
+                assert_eq!(signed(Some(first), last).is_ok(), is_signed && first.year() > 1600);
+            }
+        }
+        let early = PrimitiveDateTime::MIN.assume_offset(UtcOffset::from_hms(1, 0, 0).unwrap());
+        let error = signed(None, early).unwrap_err();
+        assert!(matches!(error, SasError::Time(_)), "{error}");
+        let last = PrimitiveDateTime::MAX.assume_utc();
+        assert!(signed(None, last).unwrap().contains("&se=9999-12-31T23%3A59%3A59Z&"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Text in a URL.
 
+use super::sink::Sink;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// All bytes but those of ASCII letters, digits and `-_.~` (RFC 3986, section 2.3).
@@ -11,20 +12,20 @@ pub(crate) fn percent_encode(text: &str) -> String {
 }
 
 /// Appends `text` percent-encoded.
-pub(crate) fn push(out: &mut String, text: &str) {
-    out.extend(utf8_percent_encode(text, ESCAPED));
+pub(crate) fn push(out: &mut impl Sink, text: &str) {
+    utf8_percent_encode(text, ESCAPED).for_each(|piece| out.put(piece));
 }
 
 /// Appends a quoted literal, percent-encoded but for its quotes: `'O%27%27Brien'`.
-pub(crate) fn push_quoted(out: &mut String, text: &str) {
-    out.push('\'');
+pub(crate) fn push_quoted(out: &mut impl Sink, text: &str) {
+    out.put("'");
     for (index, part) in text.split('\'').enumerate() {
         if index > 0 {
-            out.push_str("%27%27");
+            out.put("%27%27");
         }
         push(out, part);
     }
-    out.push('\'');
+    out.put("'");
 }
 
 #[cfg(test)]

@@ -3,16 +3,20 @@
 use crate::model::DateTime;
 use httpdate::{fmt_http_date, parse_http_date};
 use std::borrow::Cow;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 
 /// The length of a date. The two obsolete forms, which nobody has sent since the nineties, have
 /// other lengths.
 const LENGTH: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
 
-/// Formats a moment. `httpdate` panics at moments before 1970, which a broken clock may give.
+/// The last second of the year 9999.
+const LAST: Duration = Duration::from_secs(253_402_300_799);
+
+/// Formats a moment. `httpdate` panics at moments before 1970 and after 9999, which a broken clock
+/// may give.
 pub(crate) fn format(moment: SystemTime) -> String {
-    fmt_http_date(moment.max(UNIX_EPOCH))
+    fmt_http_date(moment.clamp(UNIX_EPOCH, UNIX_EPOCH + LAST))
 }
 
 /// Reads a moment; `None` for text in another form.
@@ -35,7 +39,6 @@ pub(crate) fn instant(moment: SystemTime) -> Option<DateTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_date_is_read_to_the_second() {
@@ -51,6 +54,8 @@ mod tests {
         }
         let early = UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(format(early), "Thu, 01 Jan 1970 00:00:00 GMT");
+        let late = UNIX_EPOCH + LAST + Duration::from_secs(1);
+        assert_eq!(format(late), "Fri, 31 Dec 9999 23:59:59 GMT");
     }
 
     #[test]

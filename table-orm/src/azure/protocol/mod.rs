@@ -17,6 +17,7 @@ mod message;
 mod read;
 mod row_keys;
 mod service;
+mod sink;
 mod write;
 mod xml;
 

@@ -1,10 +1,12 @@
 //! The request of each operation.
 
+use super::API_VERSION;
+use super::batch::BatchWriter;
 use super::dialect::Dialect;
 use super::encode::{percent_encode, push};
 use super::message::{MAX_ROW_ANSWER, Method, WireRequest};
-use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target};
-use super::{API_VERSION, batch};
+use super::sink::{BodySink, ByteCount};
+use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target, row_target_len};
 use crate::codec::is_property_name;
 use crate::model::{
     MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, Metadata, PARTITION_KEY, ROW_KEY, TableName,
@@ -18,6 +20,9 @@ use uuid::Uuid;
 /// The most bytes of the answer to a transaction: its rows, their characters escaped as 6 bytes each,
 /// and as much again for the headers of the parts.
 const MAX_COMMIT_ANSWER: usize = 8 * MAX_TRANSACTION_BYTES;
+
+/// About the bytes of an operation in a transaction, beside the endpoint and its body.
+const PART: usize = 360;
 
 /// The Table service at an endpoint. Builds the requests to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +85,7 @@ impl TableService {
     ) -> Result<WireRequest, StoreError> {
         limits::check_key(PARTITION_KEY, partition_key)?;
         limits::check_key(ROW_KEY, row_key)?;
-        let mut target = String::new();
+        let mut target = String::with_capacity(row_target_len(table, partition_key, row_key));
         push_row_target(&mut target, table, partition_key, row_key);
         if let Some(select) = select {
             target.push_str("?$select=");
@@ -144,7 +149,8 @@ impl TableService {
     ) -> Result<WireRequest, StoreError> {
         limits::check_key(PARTITION_KEY, partition_key)?;
         let write = Write::new(self.dialect, table, partition_key, operation)?;
-        let mut target = String::new();
+        let row_key = &operation.row_key;
+        let mut target = String::with_capacity(row_target_len(table, partition_key, row_key));
         write.push_target(&mut target);
         let mut request = self.request(write.method, target, Metadata::None);
         request.headers.extend(write.headers.into_iter().flatten());
@@ -168,16 +174,12 @@ impl TableService {
         limits::check_distinct(operations)?;
         limits::check_key(PARTITION_KEY, partition_key).map_err(|error| error.at(0))?;
         let bytes = operations.iter().filter_map(|operation| operation.action.body());
-        let bytes = bytes.map(Bytes::len).sum();
-        let accept = self.accept(Metadata::None);
-        let mut body =
-            batch::BatchWriter::new(&self.endpoint, accept, boundary, operations.len(), bytes);
-        for (index, operation) in operations.iter().enumerate() {
-            let write = Write::new(self.dialect, table, partition_key, operation);
-            body.push(&write.map_err(|error| error.at(index))?);
-        }
+        let bytes: usize = bytes.map(Bytes::len).sum();
+        let room = bytes + (operations.len() + 1) * (PART + self.endpoint.len());
+        let body = self.batch(table, partition_key, operations, boundary, Vec::with_capacity(room));
+        let body = body?;
         let content_type = body.content_type();
-        let body = body.finish();
+        let body: Bytes = body.finish().into();
         limits::check_bytes(body.len())?;
         let mut request = self.request(Method::Post, "/$batch".to_owned(), Metadata::None);
         request.headers.push(("content-type", Cow::Owned(content_type)));
@@ -185,6 +187,40 @@ impl TableService {
         request.answer_bytes = MAX_COMMIT_ANSWER;
         request.body = body;
         Ok(request)
+    }
+
+    /// Returns the bytes of the body that [`commit`](Self::commit) builds of these operations. An
+    /// operation adds as many beside others as alone.
+    ///
+    /// # Errors
+    /// Fails when the service would refuse a RowKey, ETag or body.
+    pub fn commit_bytes(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> Result<usize, StoreError> {
+        let count = ByteCount::default();
+        let body = self.batch(table, partition_key, operations, Uuid::nil(), count)?;
+        Ok(body.finish().0)
+    }
+
+    /// Puts a change set into a body.
+    fn batch<S: BodySink>(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+        boundary: Uuid,
+        body: S,
+    ) -> Result<BatchWriter<'_, S>, StoreError> {
+        let accept = self.accept(Metadata::None);
+        let mut body = BatchWriter::new(&self.endpoint, accept, boundary, body);
+        for (index, operation) in operations.iter().enumerate() {
+            let write = Write::new(self.dialect, table, partition_key, operation);
+            body.push(&write.map_err(|error| error.at(index))?);
+        }
+        Ok(body)
     }
 
     fn request(&self, method: Method, target: String, metadata: Metadata) -> WireRequest {
@@ -427,7 +463,54 @@ mod tests {
         assert!(large.len() * 4 < MAX_TRANSACTION_BYTES, "framing counts");
     }
 
+    /// One write of any kind, of a row with that key.
+    fn any_operation() -> impl Strategy<Value = Operation> {
+        let body = prop::collection::btree_map("[A-Z][a-z]{0,4}", any::<String>(), 0..4);
+        let etag = prop_oneof![
+            Just(IfMatch::Any),
+            "[!-~]{1,40}".prop_map(|etag| { IfMatch::ETag(ETag::new(etag)) })
+        ];
+        ("[^/\\\\#?\\pC]{0,40}", 0..6, body, etag).prop_map(|(row_key, kind, body, etag)| {
+            let body = Bytes::from(serde_json::to_vec(&body).unwrap());
+            operation(
+                &row_key,
+                match kind {
+                    0 => Action::Insert(body),
+                    1 => Action::InsertOrReplace(body),
+                    2 => Action::InsertOrMerge(body),
+                    3 => Action::Replace(body, etag),
+                    4 => Action::Merge(body, etag),
+                    _ => Action::Delete(etag),
+                },
+            )
+        })
+    }
+
     proptest! {
+        #[test]
+        fn a_transaction_takes_as_many_bytes_as_were_counted(
+            operations in prop::collection::vec(any_operation(), 1..8),
+            partition_key in "[^/\\\\#?\\pC]{0,40}",
+            is_cosmos in any::<bool>(),
+        ) {
+            let mut operations = operations;
+            let mut seen = std::collections::HashSet::new();
+            operations.retain(|operation| seen.insert(operation.row_key.clone()));
+            let dialect = if is_cosmos { Dialect::Cosmos } else { Dialect::Storage };
+            let service = TableService::new("http://127.0.0.1:10002/devstoreaccount1", dialect);
+            let count = |operations: &[Operation]| {
+                service.commit_bytes(&people(), &partition_key, operations).unwrap()
+            };
+            let all = count(&operations);
+            let frame = count(&[]);
+            let each = operations.iter().map(|one| count(std::slice::from_ref(one)) - frame);
+            prop_assert_eq!(frame + each.sum::<usize>(), all, "they add up");
+            prop_assert!(all <= crate::store::estimated_bytes(&partition_key, &operations));
+            let batch = Batch { partition_key: partition_key.clone(), operations };
+            let request = service.commit(&people(), &batch, Uuid::new_v4()).unwrap();
+            prop_assert_eq!(request.body.len(), all);
+        }
+
         #[test]
         fn no_value_reaches_past_its_place(
             text in any::<String>(),

@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use super::encode::push_quoted;
 use super::message::{Header, Method};
 use super::row_keys;
+use super::sink::Sink;
 use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError, limits};
 use bytes::Bytes;
@@ -53,11 +54,11 @@ impl<'o> Write<'o> {
     }
 
     /// Appends the path: of the row, or of the table for an insert, whose body holds the keys.
-    pub(crate) fn push_target(&self, target: &mut String) {
+    pub(crate) fn push_target(&self, target: &mut impl Sink) {
         match &self.operation.action {
             Action::Insert(_) => {
-                target.push('/');
-                target.push_str(self.table.as_str());
+                target.put("/");
+                target.put(self.table.as_str());
             }
             _ => push_row_target(target, self.table, self.partition_key, &self.operation.row_key),
         }
@@ -77,26 +78,28 @@ const fn verb(dialect: Dialect, action: &Action) -> (Method, Option<&'static str
     }
 }
 
+/// About the length of the path of one row.
+pub(crate) fn row_target_len(table: &TableName, partition_key: &str, row_key: &str) -> usize {
+    let keys = partition_key.len() + row_key.len();
+    table.as_str().len() + keys + keys / 4 + 32
+}
+
 /// Appends the path of one row.
 pub(crate) fn push_row_target(
-    target: &mut String,
+    target: &mut impl Sink,
     table: &TableName,
     partition_key: &str,
     row_key: &str,
 ) {
-    let keys = partition_key.len() + row_key.len();
-    target.reserve(table.as_str().len() + keys + keys / 4 + 32);
-    target.push('/');
-    target.push_str(table.as_str());
-    target.push('(');
-    target.push_str(PARTITION_KEY);
-    target.push('=');
+    for text in ["/", table.as_str(), "(", PARTITION_KEY, "="] {
+        target.put(text);
+    }
     push_quoted(target, partition_key);
-    target.push(',');
-    target.push_str(ROW_KEY);
-    target.push('=');
+    for text in [",", ROW_KEY, "="] {
+        target.put(text);
+    }
     push_quoted(target, row_key);
-    target.push(')');
+    target.put(")");
 }
 
 /// Returns the text of a condition. An ETag is sent unchanged, so a header must be able to hold it.

@@ -4,7 +4,7 @@ use crate::layer::{LayerError, error};
 use std::time::Duration;
 
 /// The longest time that any setting accepts: 1 day.
-const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
+pub(super) const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// Settings of a store that fails on purpose: the probability of each fault for each request, 0 to 1.
 ///

@@ -5,7 +5,7 @@
 
 use super::fault::{self, InjectedFault};
 use super::pages;
-use super::settings::Faults;
+use super::settings::{Faults, MAX_TIME};
 use crate::layer::{Layer, LayerError};
 use crate::model::{ETag, TableName};
 use crate::query::RowQuery;
@@ -87,10 +87,10 @@ impl FaultStore {
         self.shared.injected.load(Ordering::Relaxed)
     }
 
-    /// Takes a partition offline now, for that time.
+    /// Takes a partition offline now, for that time, a day at most.
     pub fn take_offline(&self, table: &TableName, partition_key: &str, time: Duration) {
         let request = StoreRequest::get(table, partition_key);
-        self.shared.take_offline(request.partition(), time);
+        self.shared.take_offline(request.partition(), time.min(MAX_TIME));
     }
 }
 

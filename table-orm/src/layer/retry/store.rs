@@ -5,7 +5,7 @@
 
 use super::classify::{is_ambiguous, is_transient, proves_no_effect};
 use super::evidence::{Evidence, Sent, superseded};
-use super::strategy::Strategy;
+use super::strategy::{MAX_WAIT, Strategy};
 use super::write_id::WriteIdProperty;
 use crate::layer::tally;
 use crate::model::{ETag, Metadata, TableName};
@@ -148,7 +148,7 @@ impl RetryStore {
         if error.status == 0 && std::mem::take(at_once) {
             wait = Duration::ZERO;
         }
-        let wait = wait.max(error.retry_after.unwrap_or_default());
+        let wait = wait.max(error.retry_after.unwrap_or_default().min(MAX_WAIT));
         let in_time = deadline
             .is_none_or(|deadline| wait < deadline.saturating_duration_since(Instant::now()));
         in_time.then_some(wait)
@@ -262,6 +262,23 @@ impl Middleware for RetryStore {
 
     fn hidden_property(&self) -> Option<&str> {
         self.write_id.as_ref().map(WriteIdProperty::name).or_else(|| self.inner().hidden_property())
+    }
+
+    fn commit_bytes(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> usize {
+        let inner =
+            |operations: &[Operation]| self.inner().commit_bytes(table, partition_key, operations);
+        let Some(property) = &self.write_id else { return inner(operations) };
+        let mut stamped = operations.to_vec();
+        match property.stamp(&WriteIdProperty::new_id(), &mut stamped) {
+            Ok(()) => inner(&stamped),
+            // The write will fail with the same error.
+            Err(_) => inner(operations),
+        }
     }
 
     async fn create_table(&self, table: &TableName) -> Result<(), StoreError> {

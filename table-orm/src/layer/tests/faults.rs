@@ -65,6 +65,9 @@ async fn a_partition_is_offline_for_its_time_and_others_are_not() {
         advance(Duration::from_secs(1)).await;
     }
     store.write(&table(), "p", insert("r", 1)).await.unwrap();
+    store.take_offline(&table(), "p", Duration::MAX);
+    advance(Duration::from_secs(24 * 3600)).await;
+    store.write(&table(), "p", insert("s", 1)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

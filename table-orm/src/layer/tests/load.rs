@@ -6,7 +6,7 @@ use super::table;
 use crate::embedded::EmbeddedStore;
 use crate::layer::{Layer, LayerError, Limit, Rate};
 use crate::model::Metadata;
-use crate::store::{Batch, ErrorCode, Store};
+use crate::store::{Batch, ErrorCode, Store, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -112,6 +112,19 @@ async fn rows_that_a_query_looks_at_count() {
     store.query(&query).await.unwrap();
     store.get(&table(), "p", "000", None, Metadata::None).await.unwrap();
     assert_eq!(start.elapsed().as_millis().div_ceil(100), 19);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_store_can_stop_a_partition_for_more_than_an_hour() {
+    let busy = StoreError {
+        retry_after: Some(Duration::MAX),
+        ..StoreError::new(ErrorCode::SERVER_BUSY, "")
+    };
+    let script = Script::new([Answer::Failed(busy)]);
+    let store = around(Rate::default(), &script);
+    store.write(&table(), "p", insert("r", 1)).await.unwrap_err();
+    store.write(&table(), "p", insert("r", 1)).await.unwrap();
+    assert!((3_600_000..3_601_000).contains(&script.times()[1]), "{:?}", script.times());
 }
 
 #[test]

@@ -138,6 +138,9 @@ async fn a_longer_retry_after_wins() {
     let script = Script::new([after(30), after(0), lost()]);
     get(fixed(5), &script).await.unwrap();
     assert_eq!(script.times(), [0, 30_000, 31_000, 31_000]);
+    let script = Script::new([after(u64::MAX)]);
+    get(fixed(5), &script).await.unwrap();
+    assert_eq!(script.times(), [0, 3_600_000], "an hour at most");
 }
 
 #[tokio::test(start_paused = true)]

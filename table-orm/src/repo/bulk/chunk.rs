@@ -1,6 +1,7 @@
 //! Entities of one partition that share a transaction.
 
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use crate::plan::MeasuredBatch;
 use crate::store::{Batch, Operation};
 
 /// Entities of one partition, with the transaction that writes them.
@@ -21,9 +22,9 @@ impl<E> Chunk<E> {
     }
 
     /// A chunk of one entity.
-    pub fn of(entity: E, Batch { partition_key, operations }: Batch) -> Self {
-        let mut chunk = Self::new(partition_key);
-        chunk.push(entity, operations);
+    pub fn of(entity: E, measured: MeasuredBatch) -> Self {
+        let mut chunk = Self::new(measured.batch.partition_key.clone());
+        chunk.push(entity, measured);
         chunk
     }
 
@@ -40,7 +41,7 @@ impl<E> Chunk<E> {
         self.batch.operations.len()
     }
 
-    /// The approximate size of its operations in a request.
+    /// The bytes of its operations in a request.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -63,16 +64,17 @@ impl<E> Chunk<E> {
     }
 
     /// Whether the operations fit beside those here, and write other rows.
-    pub fn takes(&self, operations: &[Operation]) -> bool {
-        let here = &self.batch.operations;
+    pub fn takes(&self, MeasuredBatch { batch, bytes, room }: &MeasuredBatch) -> bool {
+        let (here, operations) = (&self.batch.operations, &batch.operations);
         here.is_empty()
             || here.len() + operations.len() <= MAX_TRANSACTION_OPERATIONS
-                && self.bytes + bytes(operations) <= MAX_TRANSACTION_BYTES
+                && self.bytes + bytes <= *room
                 && self.takes_rows(operations)
     }
 
-    pub fn push(&mut self, entity: E, operations: Vec<Operation>) {
-        self.bytes += bytes(&operations);
+    pub fn push(&mut self, entity: E, MeasuredBatch { batch, bytes, .. }: MeasuredBatch) {
+        let operations = batch.operations;
+        self.bytes += bytes;
         self.sizes.push(operations.len());
         self.entities.push(entity);
         self.batch.operations.extend(operations);
@@ -86,13 +88,4 @@ impl<E> Chunk<E> {
             operation < end
         })
     }
-}
-
-/// The approximate size of the operations in a request: bodies, keys, and the text around them.
-fn bytes(operations: &[Operation]) -> usize {
-    const PART: usize = 512;
-    let of = |operation: &Operation| {
-        PART + operation.row_key.len() + operation.action.body().map_or(0, bytes::Bytes::len)
-    };
-    operations.iter().map(of).sum()
 }

@@ -8,7 +8,7 @@
 
 use super::chunk::Chunk;
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
-use crate::store::Batch;
+use crate::plan::MeasuredBatch;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -41,17 +41,17 @@ impl<E> Open<E> {
 
     /// Adds an entity to the chunk of its partition. If that chunk has no room, returns it and starts a
     /// new one.
-    pub fn push(&mut self, entity: E, batch: Batch) -> Option<Chunk<E>> {
-        let Batch { partition_key, operations } = batch;
+    pub fn push(&mut self, entity: E, measured: MeasuredBatch) -> Option<Chunk<E>> {
+        let partition_key = measured.batch.partition_key.clone();
         let (age, mut chunk, closed) = match self.remove(&partition_key) {
-            Some((age, chunk)) if chunk.takes(&operations) => (age, chunk, None),
+            Some((age, chunk)) if chunk.takes(&measured) => (age, chunk, None),
             earlier => {
                 self.begun += 1;
                 let closed = earlier.map(|(_, chunk)| chunk);
                 (Reverse(self.begun), Chunk::new(partition_key.clone()), closed)
             }
         };
-        chunk.push(entity, operations);
+        chunk.push(entity, measured);
         self.operations += chunk.operations();
         self.bytes += chunk.bytes();
         let place = (chunk.fullness(), age);
@@ -92,7 +92,7 @@ impl<E> Open<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Action, Operation};
+    use crate::store::{Action, Batch, Operation};
     use bytes::Bytes;
 
     fn open() -> Open<u32> {
@@ -100,10 +100,11 @@ mod tests {
     }
 
     /// A row of a partition, with a body of `bytes` bytes.
-    fn row(partition: usize, row: u32, bytes: usize) -> Batch {
+    fn row(partition: usize, row: u32, bytes: usize) -> MeasuredBatch {
         let action = Action::Insert(Bytes::from(vec![b' '; bytes]));
         let operation = Operation { row_key: row.to_string(), action };
-        Batch { partition_key: partition.to_string(), operations: vec![operation] }
+        let batch = Batch { partition_key: partition.to_string(), operations: vec![operation] };
+        MeasuredBatch { batch, bytes: bytes + 520, room: MAX_TRANSACTION_BYTES }
     }
 
     #[test]

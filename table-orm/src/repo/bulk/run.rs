@@ -145,10 +145,14 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 return self.open.fullest();
             };
             let closed = match (self.bulk.policy.operations)(&entity) {
-                Ok(batch) if self.bulk.policy.individually.is_some() => {
-                    Some(Chunk::of(entity, batch))
+                Ok(batch) => {
+                    let measured = self.bulk.client.measure(batch);
+                    if self.bulk.policy.individually.is_some() {
+                        Some(Chunk::of(entity, measured))
+                    } else {
+                        self.open.push(entity, measured)
+                    }
                 }
-                Ok(batch) => self.open.push(entity, batch),
                 Err(error) => {
                     self.fail(Some(entity), error);
                     if self.stopped {
@@ -234,11 +238,11 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         }
         let mut again: VecDeque<Chunk<E>> = VecDeque::new();
         for entity in entities {
-            match ((self.bulk.policy.operations)(&entity), again.back_mut()) {
-                (Ok(batch), Some(chunk)) if !each => {
-                    chunk.push(entity, batch.operations);
-                }
-                (Ok(batch), _) => again.push_back(Chunk::of(entity, batch)),
+            let measured = (self.bulk.policy.operations)(&entity);
+            let measured = measured.map(|batch| self.bulk.client.measure(batch));
+            match (measured, again.back_mut()) {
+                (Ok(measured), Some(chunk)) if !each => chunk.push(entity, measured),
+                (Ok(measured), _) => again.push_back(Chunk::of(entity, measured)),
                 (Err(error), _) => self.fail(Some(entity), error),
             }
         }

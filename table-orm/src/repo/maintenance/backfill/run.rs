@@ -56,12 +56,13 @@ impl<E: TableEntity> Backfill<'_, E> {
                     continue;
                 }
             };
+            let measured = self.client.measure(batch);
             let last = chunks.last_mut().filter(|last| {
-                last.partition_key() == batch.partition_key && last.takes(&batch.operations)
+                last.partition_key() == measured.batch.partition_key && last.takes(&measured)
             });
             match last {
-                Some(chunk) => chunk.push(entity, batch.operations),
-                None => chunks.push(Chunk::of(entity, batch)),
+                Some(chunk) => chunk.push(entity, measured),
+                None => chunks.push(Chunk::of(entity, measured)),
             }
         }
         let mut chunks = chunks.into_iter();

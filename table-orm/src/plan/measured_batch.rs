@@ -1,0 +1,26 @@
+//! A transaction with its size, to be joined with others of its partition.
+
+use super::table_client::TableClient;
+use crate::model::MAX_TRANSACTION_BYTES;
+use crate::store::Batch;
+
+/// The operations of one entity, and how much of a request they take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MeasuredBatch {
+    pub batch: Batch,
+    /// The bytes that they add to a request.
+    pub bytes: usize,
+    /// The bytes that the operations of one request can have together.
+    pub room: usize,
+}
+
+impl TableClient {
+    /// Measures operations as the store will send them.
+    pub fn measure(&self, batch: Batch) -> MeasuredBatch {
+        let Batch { partition_key, operations } = &batch;
+        let bytes = |operations| self.store().commit_bytes(&self.table, partition_key, operations);
+        let frame = bytes(&[]);
+        let bytes = bytes(operations).saturating_sub(frame);
+        MeasuredBatch { batch, bytes, room: MAX_TRANSACTION_BYTES.saturating_sub(frame) }
+    }
+}
