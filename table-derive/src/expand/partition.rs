@@ -154,7 +154,7 @@ fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let first = types.row_in(&name, state(model, key, 0));
         let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());
         let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
-        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row(&self.0, #start) #phantom) })
+        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row_key(&self.0, #start) #phantom) })
     });
     rows.collect()
 }

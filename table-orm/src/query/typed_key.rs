@@ -31,7 +31,7 @@ impl PartitionKey {
 
     /// The partition's rows whose keys start with the literal `start`.
     #[must_use]
-    pub fn row<S>(&self, start: &'static str) -> RowKey<S> {
+    pub fn row_key<S>(&self, start: &'static str) -> RowKey<S> {
         let partition_key = self.key.clone().and_then(KeyText::finish);
         RowKey::new(KeyBuilder::new(self.entity, self.escape, partition_key, start))
     }
