@@ -93,6 +93,12 @@ impl Slot {
         let mut chars = name.chars();
         let named = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
             && chars.all(|c| c.is_alphanumeric() || c == '_');
+        if let Some(field) = name.strip_prefix("r#") {
+            return Err(
+                mistake!(literal => "`{{{inside}}}`: a template names a field without `r#`",
+                help: "write `{{{field}}}`"),
+            );
+        }
         if !named {
             return Err(malformed(literal, &format!("`{{{inside}}}` names no field")));
         }

@@ -54,6 +54,7 @@ fn malformed_templates_are_rejected() {
         "{a{b}",
         "{a}{b",
         "{bib:+04}",
+        "{r#type}",
         "{bib:5}",
         "{bib:}",
         "{bib:00}",

@@ -74,7 +74,9 @@ pub fn read_code<'de, T, D: Deserializer<'de>>(
     label = "not a property type",
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
             `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
-            leave it out with `#[table(skip)]`, or implement `Property`"
+            leave it out with `#[table(skip)]`, or implement `Property`",
+    note = "a type of `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 or `ulid` 3 needs the feature of that \
+            name: `table-orm = {{ .., features = [\"chrono\"] }}`"
 )]
 pub trait Stored: Sized {
     /// Writes it.

@@ -37,6 +37,12 @@ pub mod work {
     #[cfg_attr(not(feature = "distributed"), allow(rustdoc::broken_intra_doc_links))]
     #[doc = include_str!("../guide/work/errors.md")]
     pub mod errors {}
+
+    #[cfg_attr(
+        any(not(doctest), all(feature = "embedded", feature = "testing")),
+        doc = include_str!("../guide/work/testing.md")
+    )]
+    pub mod testing {}
 }
 
 /// Run an app against an account, for years, beside other programs.
@@ -126,6 +132,9 @@ pub mod run {
 
 /// Look up an attribute, a type or a message.
 pub mod reference {
+    #[doc = include_str!("../guide/reference/how_do_i.md")]
+    pub mod how_do_i {}
+
     #[doc = include_str!("../guide/reference/attributes.md")]
     pub mod attributes {}
 

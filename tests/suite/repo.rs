@@ -695,3 +695,89 @@ async fn a_page_that_reaches_the_limit_is_the_last() {
     let second = pages.next().await.unwrap().unwrap();
     assert_eq!((second.items.len(), second.token), (2, None));
 }
+
+/// Each limit with its ways out.
+mod limits {
+    use super::*;
+
+    #[derive(Debug, Clone, TableEntity)]
+    #[table(name = "files", partition = "{folder}", row = "{name}")]
+    struct File {
+        folder: String,
+        name: String,
+        text: String,
+        #[table(series)]
+        parts: Vec<String>,
+    }
+
+    fn file(name: usize, text: usize, parts: usize) -> File {
+        File {
+            folder: "a".to_owned(),
+            name: name.to_string(),
+            text: "x".repeat(text),
+            parts: vec!["x".repeat(32 * 1024); parts],
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_over_a_limit_names_the_ways_out() {
+        let tables = Tables::in_memory().unwrap();
+        let files = tables.repo::<File>();
+        files.create_table().await.unwrap();
+        let value = files.insert(&file(1, 32 * 1024 + 1, 0)).await.unwrap_err().to_string();
+        assert!(value.contains("64 KiB") && value.contains("`Zstd`"), "{value}");
+        assert!(value.contains("several fields or rows") && value.contains("blob"), "{value}");
+        let entity = files.insert(&file(1, 0, 17)).await.unwrap_err().to_string();
+        assert!(entity.contains("1 MiB") && entity.contains("several entities"), "{entity}");
+        let mut transaction = tables.transaction(File::partition("a"));
+        for name in 0..10 {
+            transaction = transaction.insert(&file(name, 0, 15));
+        }
+        let request = transaction.commit().await.unwrap_err();
+        assert!(matches!(request, Error::TooLarge(_)), "{request}");
+        let request = request.to_string();
+        assert!(request.contains("several transactions"), "{request}");
+        assert!(request.contains("`insert_many`"), "{request}");
+    }
+}
+
+/// An entity that is moved to a key of another, or of a row that it left behind.
+mod moved {
+    use super::*;
+    use table_orm::DynamicEntity;
+
+    #[derive(Debug, Clone, TableEntity)]
+    #[table(name = "seats", partition = "{hall}")]
+    #[row(by_seat, key = "SEAT:{seat:03}")]
+    #[row(by_guest, key = "GUEST:{guest}")]
+    struct Seat {
+        hall: String,
+        seat: u16,
+        guest: String,
+    }
+
+    #[tokio::test]
+    async fn a_key_moved_onto_a_stored_row_says_whose_it_may_be() {
+        let tables = Tables::in_memory().unwrap();
+        let seats = tables.repo::<Seat>();
+        seats.create_table().await.unwrap();
+        for (seat, guest) in [(1, "Ann"), (2, "Bea")] {
+            let guest = guest.to_owned();
+            seats.insert(&Seat { hall: "a".to_owned(), seat, guest }).await.unwrap();
+        }
+        // Left over from when Ann was called Eve.
+        let old = DynamicEntity::new("a", "GUEST:Eve").with("Hall", "a").with("Seat", 1);
+        let rows = tables.table(seats.table().clone());
+        rows.insert(&old.with("Guest", "Eve")).await.unwrap();
+        let ann = seats.load(Seat::partition("a").by_seat().seat(1)).await.unwrap().one().unwrap();
+        let mut there = ann.clone();
+        there.seat = 2;
+        let there = seats.save(&mut there).await.unwrap_err().to_string();
+        assert!(there.contains("an entity of this key is stored"), "{there}");
+        let mut index = ann;
+        index.guest = "Eve".to_owned();
+        let index = seats.save(&mut index).await.unwrap_err().to_string();
+        assert!(index.contains("another entity has the same key in row `by_guest`"), "{index}");
+        assert!(index.contains("an old row of this entity, which `verify` finds"), "{index}");
+    }
+}

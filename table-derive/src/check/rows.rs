@@ -1,8 +1,8 @@
 //! Rules over an entity's rows: their names, what they store, and how they differ.
 
-use crate::ast::{Copy, Entity, Row};
+use crate::ast::{Copy, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
-use crate::model::Model;
+use crate::model::{Model, Part};
 use crate::nearest::suggestion;
 use crate::symbol::CANONICAL;
 use crate::template::Template;
@@ -90,14 +90,22 @@ pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
 pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
     let Some((row, key)) = model.rows().nth(model.canonical) else { return };
     let name = &row.name;
-    let sparse = row.when.is_some() || key.parts.iter().any(|part| part.sparse().is_some());
-    let why = match (row.is_full(), sparse) {
-        (false, _) => "is a partial copy",
-        (true, true) => "is not written for every entity",
-        (true, false) => return,
+    let absent = key.parts.iter().find_map(Part::sparse);
+    let why = match (row.is_full(), absent, &row.when) {
+        (false, _, _) => "is a partial copy".to_owned(),
+        (true, Some(field), _) => {
+            format!("is not written for an entity whose `{}` is `None`", field.name)
+        }
+        (true, None, Some(_)) => "has a condition and is not written for every entity".to_owned(),
+        (true, None, None) => return,
     };
-    mistake!(errors, name => "row `{name}` {why}, so it cannot be the canonical row",
-        help: "put a full row without a condition first, or mark one as `canonical`");
+    let help = match absent.filter(|_| model.rows.len() == 1) {
+        Some(Field { name: field, .. }) => format!(
+            "make `{field}` a plain value, or remove it from this key: every entity needs one row"
+        ),
+        None => "put a full row without a condition first, or mark one as `canonical`".to_owned(),
+    };
+    mistake!(errors, name => "row `{name}` {why}, so it cannot be the canonical row", help = help);
 }
 
 /// A range of one row's keys never contains another row's.

@@ -1,6 +1,6 @@
 //! The partition as a type: made by `E::partition(..)`, with a method for each row.
 
-use crate::ast::Encoder;
+use crate::ast::{Encoder, Row};
 use crate::expand::key::{escape, shard_of};
 use crate::expand::row::{query, state};
 use crate::expand::sample::{class, cost, described};
@@ -18,9 +18,16 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         model.entity.rows[model.canonical].name,
         cost(class(&model.rows[model.canonical], 0))
     ));
-    let (krate, at) = (&model.entity.krate, model.partition.template.literal.span());
+    let krate = &model.entity.krate;
     let key = quote!(#krate::query::PartitionKey);
-    types.key_type(docs, &names::partition(types.input), types.params(), key, at)
+    types.key_type(docs, &names::partition(types.input), types.params(), key, rows_span(model))
+}
+
+/// The span of the rows: an error about a method that a partition lacks lists them so.
+fn rows_span(model: &Model<'_>) -> (Span, Span) {
+    let span = |row: &Row| (row.name.span(), row.template.literal.span());
+    let ends = model.entity.rows.first().map(span).zip(model.entity.rows.last().map(span));
+    ends.map_or_else(|| (Span::call_site(), Span::call_site()), |((at, _), (_, end))| (at, end))
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
@@ -147,7 +154,7 @@ fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let first = types.row_in(&name, state(model, key, 0));
         let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());
         let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
-        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row(&self.0, #start) #phantom) })
+        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row_key(&self.0, #start) #phantom) })
     });
     rows.collect()
 }

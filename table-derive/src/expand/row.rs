@@ -24,7 +24,8 @@ pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let (krate, name) = (&model.entity.krate, names::row(types.input, row));
         let (params, inner) =
             (types.params_and(quote!(__S = ())), quote!(#krate::query::RowKey<__S>));
-        types.key_type(docs, &name, params, inner, key.template.literal.span())
+        let at = key.template.literal.span();
+        types.key_type(docs, &name, params, inner, (at, at))
     });
     rows.collect()
 }

@@ -124,24 +124,25 @@ impl<'a> Types<'a> {
         quote!(impl #params #what for #this #where_clause { #body })
     }
 
-    /// A type that holds a key, shown where the key's template is.
+    /// A type that holds a key. Errors show it from `at` to `end`.
     pub fn key_type(
         &self,
         docs: TokenStream,
         name: &Ident,
         params: TokenStream,
         key: TokenStream,
-        at: Span,
+        (at, end): (Span, Span),
     ) -> TokenStream {
-        let (vis, name) = (relocated(&self.input.vis, at), relocated(name, at));
+        let vis = &self.input.vis;
+        let (declares, name) = (relocated(quote!(#vis struct), at), relocated(name, end));
         let (lints, where_clause) = (lints(self.input), &self.where_clause);
         let phantom = self.phantom().map(|phantom| quote!(, #phantom));
-        quote_spanned! {at=>
+        quote_spanned! {end=>
             #docs
             #lints
             #[must_use]
             #[derive(::core::fmt::Debug, ::core::clone::Clone)]
-            #vis struct #name #params (#key #phantom) #where_clause;
+            #declares #name #params (#key #phantom) #where_clause;
         }
     }
 }

@@ -8,10 +8,12 @@ use std::fmt;
 #[non_exhaustive]
 pub enum PropertyFault {
     /// The string is over 64 KiB.
-    #[error("is a string of {0} UTF-16 units; the service allows 32768 (64 KiB)")]
+    #[error(
+        "is a string of {0} UTF-16 units; the service allows 32768 (64 KiB): {LARGE_VALUE_HELP}"
+    )]
     StringTooLong(usize),
     /// The bytes are over 64 KiB.
-    #[error("holds {0} bytes; the service allows 65536 (64 KiB)")]
+    #[error("holds {0} bytes; the service allows 65536 (64 KiB): {LARGE_VALUE_HELP}")]
     BinaryTooLong(usize),
     /// The text is over the field's `max_len`.
     #[error("is {length} UTF-16 units long; its `max_len` is {max}")]
@@ -89,7 +91,7 @@ pub enum PropertyFault {
     #[error("is one of {0} properties; the service allows 252")]
     TooManyProperties(usize),
     /// The row is over 1 MiB.
-    #[error("takes {0} bytes in all; the service allows 1 MiB")]
+    #[error("takes {0} bytes in all; the service allows 1 MiB: {LARGE_ENTITY_HELP}")]
     EntityTooLarge(usize),
     /// The stored row lacks the property.
     #[error(
@@ -110,6 +112,14 @@ pub enum PropertyFault {
     #[error("cannot be read: {:?} {}", .0.value, .0.fault)]
     Key(Box<KeyError>),
 }
+
+/// What to do about a value of more than 64 KiB.
+pub(crate) const LARGE_VALUE_HELP: &str = "compress it with `Zstd`, split it into several fields \
+                                           or rows, or keep it in a blob and store its name";
+
+/// What to do about an entity of more than 1 MiB.
+pub(crate) const LARGE_ENTITY_HELP: &str = "compress large fields with `Zstd`, split it into several entities with a number in their keys, \
+     or keep large values in a blob and store its name";
 
 fn limited_by(limit: &str) -> &'static str {
     if limit == "max" { "an integer" } else { "text" }

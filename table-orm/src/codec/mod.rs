@@ -15,6 +15,7 @@ pub use members::Members;
 pub use property::Property;
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
+pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;
 pub(crate) use name_cache::NameCache;

@@ -30,7 +30,7 @@ use crate::query::TokenError;
 #[cfg(feature = "distributed")]
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoreError};
-use rejection::{no_table_help, same_key_help};
+use rejection::{no_table_help, same_key_help, too_large_help};
 
 /// The error of a call.
 ///
@@ -65,8 +65,10 @@ pub enum Error {
     TableName(#[from] TableNameError),
     /// `insert` found a row under the same key. Load the stored entity and `save` it, or `upsert`.
     ///
-    /// Where [`index_row`](Rejection::index_row) names a row, another entity has the same index
-    /// key: add a component to its template that makes the key unique.
+    /// Or a `save` or `update` moved the entity to that key. Where
+    /// [`index_row`](Rejection::index_row) names a row, another entity has the same index key: add a
+    /// component to its template that makes the key unique. Or the row is an old one of the same
+    /// entity, which another program left: [`Repo::verify`](crate::Repo::verify) finds it.
     #[error("already exists: {0}{help}", help = same_key_help(.0))]
     AlreadyExists(Box<Rejection>),
     /// Another entity of the partition has the same value for a `unique(..)`.
@@ -102,7 +104,7 @@ pub enum Error {
     #[error("not authorized: {0}")]
     Unauthorized(Box<Rejection>),
     /// An entity, property, key or request is over a limit of the service.
-    #[error("too large: {0}")]
+    #[error("too large: {0}{help}", help = too_large_help(.0))]
     TooLarge(Box<Rejection>),
     /// The service is throttling requests. Wait, then retry.
     #[error("throttled: {0}; wait, then retry")]

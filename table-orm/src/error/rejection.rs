@@ -1,6 +1,7 @@
 //! A request that a store rejected.
 
-use crate::store::StoreError;
+use crate::codec::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
+use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
 /// A request that a store rejected: the entity and key, and the store's answer.
@@ -53,11 +54,30 @@ impl fmt::Display for Rejection {
 
 /// What to do about a key that another entity has too.
 pub(super) fn same_key_help(rejection: &Rejection) -> String {
-    let Some(row) = rejection.index_row else { return String::new() };
-    format!(
-        "; another entity has the same key in row `{row}`: add a component to its template that \
-         makes the key unique"
-    )
+    match rejection.index_row {
+        Some(row) => format!(
+            "; another entity has the same key in row `{row}`: add a component to its template that \
+             makes the key unique; or it is an old row of this entity, which `verify` finds"
+        ),
+        None if rejection.row_key.is_empty() => String::new(),
+        None => "; an entity of this key is stored: load and `save` that one, `upsert`, or choose \
+                 another key"
+            .to_owned(),
+    }
+}
+
+/// The ways out of a limit.
+pub(super) fn too_large_help(rejection: &Rejection) -> String {
+    let help = match &rejection.cause.code {
+        code if *code == ErrorCode::PROPERTY_VALUE_TOO_LARGE => LARGE_VALUE_HELP,
+        code if *code == ErrorCode::ENTITY_TOO_LARGE => LARGE_ENTITY_HELP,
+        code if *code == ErrorCode::REQUEST_BODY_TOO_LARGE => {
+            "use several transactions, or `insert_many`, which cuts by size, for entities that need \
+             not be written together"
+        }
+        _ => return String::new(),
+    };
+    format!("; {help}")
 }
 
 /// What to do about a table that does not exist.

@@ -97,7 +97,9 @@ pub enum Lower {}
     label = "no `{X}` key text for this type",
     note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need `#[component(x = \
             biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and bytes have no \
-            key text"
+            key text",
+    note = "a type of `chrono` 0.4, `jiff` 0.2 or `ulid` 3 needs the feature of that name: `table-orm = \
+            {{ .., features = [\"chrono\"] }}`"
 )]
 pub trait KeyPart<X = Plain>: Sized {
     /// How long the text is.

@@ -4,6 +4,7 @@ use super::{Comparison, Filter};
 use crate::key::IntoValue;
 use crate::model::{Edm, EdmType};
 use crate::property::{Ordered, Property, PropertyError, PropertyFault};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A stored property of type `T`, which a filter compares with values of that type.
@@ -96,7 +97,7 @@ impl Condition {
 }
 
 impl<T: Property> Column<T> {
-    fn compare(self, comparison: Comparison, value: &T) -> Condition {
+    fn compare(&self, comparison: Comparison, value: &T) -> Condition {
         match self.compared(comparison, value) {
             Ok(filter) => filter.into(),
             Err(fault) => Condition(Err((self.property.to_owned(), fault))),
@@ -170,13 +171,13 @@ impl<T: Property> Column<T> {
 
     /// Equal, as stored: instants rounded down to 100 ns, and decimal numbers by their text, so that `1.5` does
     /// not match a stored `1.50`.
-    pub fn eq(self, value: impl IntoValue<T>) -> Condition {
+    pub fn eq(&self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::Equal, &value.into_value())
     }
 
     /// Not equal. A row that lacks the property does not match, unless the field has a default that is
     /// not equal; `!column.eq(value)` matches every row that `eq` does not.
-    pub fn ne(self, value: impl IntoValue<T>) -> Condition {
+    pub fn ne(&self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::NotEqual, &value.into_value())
     }
 
@@ -186,7 +187,7 @@ impl<T: Property> Column<T> {
     ///
     /// Only for [`Ordered`](crate::property::Ordered) properties: the stored form of others does
     /// not sort as their values do.
-    pub fn gt(self, value: impl IntoValue<T>) -> Condition
+    pub fn gt(&self, value: impl IntoValue<T>) -> Condition
     where
         T: Orders,
     {
@@ -194,7 +195,7 @@ impl<T: Property> Column<T> {
     }
 
     /// Greater or equal, in the order of [`gt`](Self::gt).
-    pub fn ge(self, value: impl IntoValue<T>) -> Condition
+    pub fn ge(&self, value: impl IntoValue<T>) -> Condition
     where
         T: Orders,
     {
@@ -202,7 +203,7 @@ impl<T: Property> Column<T> {
     }
 
     /// Less, in the order of [`gt`](Self::gt).
-    pub fn lt(self, value: impl IntoValue<T>) -> Condition
+    pub fn lt(&self, value: impl IntoValue<T>) -> Condition
     where
         T: Orders,
     {
@@ -210,11 +211,80 @@ impl<T: Property> Column<T> {
     }
 
     /// Less or equal, in the order of [`gt`](Self::gt).
-    pub fn le(self, value: impl IntoValue<T>) -> Condition
+    pub fn le(&self, value: impl IntoValue<T>) -> Condition
     where
         T: Orders,
     {
         self.compare(Comparison::LessOrEqual, &value.into_value())
+    }
+}
+
+impl<T> Column<T> {
+    /// Does not compile: the service has no such condition.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_none(&self) -> Condition
+    where
+        Self: ComparesAbsence,
+    {
+        self.never()
+    }
+
+    /// Does not compile: the service has no such condition.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_some(&self) -> Condition
+    where
+        Self: ComparesAbsence,
+    {
+        self.never()
+    }
+}
+
+/// No column has it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a filter cannot ask whether a row has a property",
+    label = "not a condition of the service",
+    note = "a field that is `None` is not stored, and no comparison with it holds, not even `ne`",
+    note = "give the entities that have a value an index row of their own, with the field in its \
+            key or with `when`; or store a value that means none"
+)]
+pub trait ComparesAbsence {
+    fn never(&self) -> Condition;
+}
+
+/// Lets `==` compile only as far as the filter, whose message says what to write.
+#[doc(hidden)]
+impl<T, V: ?Sized> PartialEq<V> for Column<T> {
+    fn eq(&self, _: &V) -> bool {
+        const { panic!("a column compares by methods, such as `.eq(..)`, in a filter only") }
+    }
+}
+
+#[doc(hidden)]
+impl<T, V: ?Sized> PartialOrd<V> for Column<T> {
+    fn partial_cmp(&self, _: &V) -> Option<Ordering> {
+        const { panic!("a column compares by methods, such as `.ge(..)`, in a filter only") }
+    }
+}
+
+/// What a filter's function returns: a [`Condition`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a condition of a filter",
+    label = "not a condition",
+    note = "the store evaluates a filter, so a column compares by methods: `row.city.eq(\"Boston\")` \
+            for `==`, and `ne`, `gt`, `ge`, `lt` or `le` for the other signs",
+    note = "join conditions with `.and(..)` for `&&` and `.or(..)` for `||`; `!` negates one"
+)]
+pub trait IntoCondition {
+    /// The condition.
+    fn into_condition(self) -> Condition;
+}
+
+impl IntoCondition for Condition {
+    fn into_condition(self) -> Condition {
+        self
     }
 }
 

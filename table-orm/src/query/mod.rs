@@ -13,7 +13,7 @@ mod state;
 mod token;
 mod typed_key;
 
-pub use column::{Column, Condition};
+pub use column::{Column, Condition, IntoCondition};
 pub use filter::{Comparison, Filter};
 pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;

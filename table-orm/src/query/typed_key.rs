@@ -31,7 +31,7 @@ impl PartitionKey {
 
     /// The partition's rows whose keys start with the literal `start`.
     #[must_use]
-    pub fn row<S>(&self, start: &'static str) -> RowKey<S> {
+    pub fn row_key<S>(&self, start: &'static str) -> RowKey<S> {
         let partition_key = self.key.clone().and_then(KeyText::finish);
         RowKey::new(KeyBuilder::new(self.entity, self.escape, partition_key, start))
     }
@@ -87,7 +87,9 @@ impl<S> fmt::Debug for RowKey<S> {
     label = "no `{X}` key text for this type",
     note = "unsigned integers are `{{f}}` or `{{f:0N}}`; signed ones need `#[component(x = \
             biased(f))]`; enums and newtypes need `#[derive(KeyPart)]`; floats and bytes have no \
-            key text"
+            key text",
+    note = "a type of `chrono` 0.4, `jiff` 0.2 or `ulid` 3 needs the feature of that name: `table-orm = \
+            {{ .., features = [\"chrono\"] }}`"
 )]
 pub trait Part<X = Plain>: Sized {
     const WIDTH: Width;

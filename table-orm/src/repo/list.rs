@@ -9,7 +9,7 @@ use crate::entity::{
 };
 use crate::error::Result;
 use crate::property::PropertyError;
-use crate::query::Condition;
+use crate::query::IntoCondition;
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
@@ -127,9 +127,9 @@ impl<R: Row, C, T> List<R, C, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
+    pub fn filter<I: IntoCondition>(self, condition: impl FnOnce(R::Columns) -> I) -> Self {
         let entity = self.listing.client.context.entity;
-        let condition = condition(R::COLUMNS).of(entity).map_err(Invalid::from);
+        let condition = condition(R::COLUMNS).into_condition().of(entity).map_err(Invalid::from);
         self.map(|listing| listing.filter(condition))
     }
 

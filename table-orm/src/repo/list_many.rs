@@ -9,7 +9,7 @@ use crate::entity::{FromRow, Query, Row, RowOf, SkipUnreadable, TableEntity};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::property::PropertyError;
-use crate::query::Condition;
+use crate::query::IntoCondition;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -108,7 +108,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn filter(self, condition: impl Fn(R::Columns) -> Condition) -> Self {
+    pub fn filter<I: IntoCondition>(self, condition: impl Fn(R::Columns) -> I) -> Self {
         Self(self.0.into_iter().map(|list| list.filter(&condition)).collect())
     }
 

@@ -141,7 +141,7 @@ const _: () = {
     {
         /// The rows `{at}`, such as `42`: a row range query, in requests of up to 1,000 rows.
         pub(crate) fn row(&self) -> MeasureRow<'a, T, N, __at> {
-            MeasureRow(_orm::PartitionKey::row(&self.0, ""), _orm::PhantomData)
+            MeasureRow(_orm::PartitionKey::row_key(&self.0, ""), _orm::PhantomData)
         }
     }
     #[diagnostic::do_not_recommend]

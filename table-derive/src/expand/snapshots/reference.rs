@@ -189,15 +189,15 @@ const _: () = {
     impl RegistrationPartition {
         /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn by_bib(&self) -> RegistrationByBib<__bib> {
-            RegistrationByBib(_orm::PartitionKey::row(&self.0, "BIB:"))
+            RegistrationByBib(_orm::PartitionKey::row_key(&self.0, "BIB:"))
         }
         /// The rows `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: a row range query, in requests of up to 1,000 rows.
         pub fn by_age(&self) -> RegistrationByAge<__age> {
-            RegistrationByAge(_orm::PartitionKey::row(&self.0, "AGE:"))
+            RegistrationByAge(_orm::PartitionKey::row_key(&self.0, "AGE:"))
         }
         /// The rows `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: a row range query, in requests of up to 1,000 rows.
         pub fn by_time(&self) -> RegistrationByTime<__newest> {
-            RegistrationByTime(_orm::PartitionKey::row(&self.0, "NEW:"))
+            RegistrationByTime(_orm::PartitionKey::row_key(&self.0, "NEW:"))
         }
     }
     #[diagnostic::do_not_recommend]

@@ -162,11 +162,11 @@ const _: () = {
     impl FilePartition {
         /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
         fn by_path(&self) -> FileByPath<__path> {
-            FileByPath(_orm::PartitionKey::row(&self.0, "P:"))
+            FileByPath(_orm::PartitionKey::row_key(&self.0, "P:"))
         }
         /// The rows `D:{day}__{path}`, such as `D:2011-11-06__text`: a row range query, in requests of up to 1,000 rows.
         fn by_day(&self) -> FileByDay<__day> {
-            FileByDay(_orm::PartitionKey::row(&self.0, "D:"))
+            FileByDay(_orm::PartitionKey::row_key(&self.0, "D:"))
         }
     }
     #[diagnostic::do_not_recommend]

@@ -4,7 +4,9 @@ use crate::entity::{DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadabl
 use crate::error::Result;
 use crate::model::{SYSTEM_PROPERTIES, TableName};
 use crate::property::PropertyError;
-use crate::query::{Condition, Filter, IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
+use crate::query::{
+    Condition, Filter, IntoCondition, IntoSpan, KeyRange, RowQuery, ScanPermit, Span,
+};
 use crate::scan::checkpoint::Checkpoint;
 use crate::scan::engine::Splitter;
 use crate::store::Store;
@@ -311,9 +313,9 @@ impl<T, R: Row> Scan<T, R> {
     /// filters together may hold 11 comparisons.
     ///
     /// A row that lacks a property matches no comparison with it, and every negated one.
-    pub fn filter(self, condition: impl FnOnce(R::Columns) -> Condition) -> Self {
+    pub fn filter<I: IntoCondition>(self, condition: impl FnOnce(R::Columns) -> I) -> Self {
         let entity = self.entity;
-        let filter = condition(R::COLUMNS).of(entity).map_err(Invalid::from);
+        let filter = condition(R::COLUMNS).into_condition().of(entity).map_err(Invalid::from);
         self.keep(filter)
     }
 

@@ -10,7 +10,7 @@ use crate::query::PageToken;
 use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{Skipped, is_write_conflict};
 use crate::repo::maintenance::verify::VersionedRow;
-use crate::store::Page;
+use crate::store::{Batch, Page};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -66,8 +66,10 @@ async fn write_page<E: TableEntity>(
     }
     let prepared: Vec<_> = stream::iter(preparing).buffered(parallelism).try_collect().await?;
     let mut written = Written::default();
-    let sending: Vec<_> =
-        chunks(prepared, &mut written).into_iter().map(|chunk| send::<E>(client, chunk)).collect();
+    let sending: Vec<_> = chunks(client, prepared, &mut written)
+        .into_iter()
+        .map(|chunk| send::<E>(client, chunk))
+        .collect();
     let sent = stream::iter(sending).buffer_unordered(parallelism);
     // An unfinished page does not count: a resumed rewrite reads it again.
     let written = sent.try_fold(written, |sum, next| async { Ok(sum.and(next)) }).await?;
@@ -104,25 +106,26 @@ impl Written {
 }
 
 /// The transactions of those entities that have rows to write. The others count as written.
-fn chunks(prepared: Vec<PreparedRewrite>, written: &mut Written) -> Vec<Chunk<PreparedRewrite>> {
+fn chunks(
+    client: &TableClient,
+    prepared: Vec<PreparedRewrite>,
+    written: &mut Written,
+) -> Vec<Chunk<PreparedRewrite>> {
     let mut chunks: Vec<Chunk<PreparedRewrite>> = Vec::new();
     for mut entity in prepared {
-        let operations = std::mem::take(&mut entity.batch.operations);
-        if operations.is_empty() {
+        if entity.batch.operations.is_empty() {
             written.add(entity);
             continue;
         }
         let partition_key = entity.batch.partition_key.clone();
-        let last = chunks
-            .last_mut()
-            .filter(|last| last.partition_key() == partition_key && last.takes(&operations));
+        let operations = std::mem::take(&mut entity.batch.operations);
+        let measured = client.measure(Batch { partition_key, operations });
+        let last = chunks.last_mut().filter(|last| {
+            last.partition_key() == measured.batch.partition_key && last.takes(&measured)
+        });
         match last {
-            Some(chunk) => chunk.push(entity, operations),
-            None => {
-                let mut chunk = Chunk::new(partition_key);
-                chunk.push(entity, operations);
-                chunks.push(chunk);
-            }
+            Some(chunk) => chunk.push(entity, measured),
+            None => chunks.push(Chunk::of(entity, measured)),
         }
     }
     chunks
