@@ -1,5 +1,6 @@
 //! A request that a store rejected.
 
+use crate::model::Printable;
 use crate::store::StoreError;
 use std::fmt;
 
@@ -40,12 +41,12 @@ impl fmt::Display for Rejection {
         if let Some((index, name)) = self.operation {
             write!(f, ", operation {index} ({name})")?;
         }
-        write!(f, ": {}", self.cause.code)?;
+        write!(f, ": {}", Printable(&self.cause.code))?;
         if !self.cause.message.is_empty() {
-            write!(f, ": {}", self.cause.message)?;
+            write!(f, ": {}", Printable(&self.cause.message))?;
         }
         if let Some(id) = &self.cause.request_id {
-            write!(f, " (request {id})")?;
+            write!(f, " (request {})", Printable(id))?;
         }
         Ok(())
     }
