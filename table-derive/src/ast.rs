@@ -104,6 +104,8 @@ pub struct Field<'a> {
     pub key_only: Option<Span>,
     pub max_len: Option<(u64, LitInt)>,
     pub max: Option<(u64, LitInt)>,
+    /// The slots of the entity's series that a field of a projection holds.
+    pub slots: Option<(LitInt, LitInt)>,
 }
 
 /// How a field is stored.
@@ -464,6 +466,12 @@ impl<'a> Field<'a> {
                 }
             }
         }
+        let slots = items.range(SLOTS, errors);
+        let role = match given {
+            Some((_, role)) => role,
+            None if slots.is_some() => Role::Series,
+            None => Role::Property,
+        };
         let rename = items.text(RENAME, errors);
         let property_at =
             rename.as_ref().map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream);
@@ -471,13 +479,14 @@ impl<'a> Field<'a> {
             ident,
             vis: &field.vis,
             ty: &field.ty,
-            role: given.map_or(Role::Property, |(_, role)| role),
+            role,
             property: rename.map_or_else(|| case.apply(&name), |name| name.value()),
             property_at,
             default: items.flag_or_path(DEFAULT, errors),
             key_only: items.flag(KEY_ONLY, errors),
             max_len: items.number(MAX_LEN, errors),
             max: items.number(MAX, errors),
+            slots,
             name,
         })
     }

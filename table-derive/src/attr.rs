@@ -201,6 +201,24 @@ impl Items {
         errors.keep(idents(tokens))
     }
 
+    /// `name(a..b)`.
+    pub fn range(&mut self, name: &str, errors: &mut Errors) -> Option<(LitInt, LitInt)> {
+        let item = self.take(name)?;
+        let range = |input: ParseStream<'_>| {
+            let from = input.parse()?;
+            input.parse::<Token![..]>()?;
+            Ok((from, input.parse()?))
+        };
+        let range = match item.value {
+            Value::List(tokens) => range.parse2(tokens).ok(),
+            _ => None,
+        };
+        if range.is_none() {
+            mistake!(errors, item.name => "`{name}` needs a range of numbers", help: "write `{name}(a..b)`");
+        }
+        range
+    }
+
     /// `name(..)`, with its name and its tokens.
     fn list(&mut self, name: &str, errors: &mut Errors) -> Option<(Ident, TokenStream)> {
         let item = self.take(name)?;

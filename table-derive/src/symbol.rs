@@ -26,6 +26,7 @@ pub const RENAME: &str = "rename";
 pub const RENAME_ALL: &str = "rename_all";
 pub const SERIES: &str = "series";
 pub const SKIP: &str = "skip";
+pub const SLOTS: &str = "slots";
 pub const TIMESTAMP: &str = "timestamp";
 pub const UNIQUE: &str = "unique";
 pub const WHEN: &str = "when";
@@ -54,7 +55,7 @@ pub const ON_UNION: Attribute = (TABLE, &[CRATE]);
 /// On a projection.
 pub const ON_PROJECTION: Attribute = (PROJECTION, &[OF, CRATE]);
 /// On a field of a projection.
-pub const ON_PROJECTED_FIELD: Attribute = (PROJECTION, &[DEFAULT, JSON]);
+pub const ON_PROJECTED_FIELD: Attribute = (PROJECTION, &[DEFAULT, JSON, SERIES, SLOTS]);
 
 /// Encoders of `#[component(..)]`.
 pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with"];

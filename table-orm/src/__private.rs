@@ -1,7 +1,7 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
-pub use crate::entity::{Field, Query, Row, Stores};
+pub use crate::entity::{Field, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::entity::{
     GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
@@ -18,8 +18,9 @@ pub use crate::model::Metadata;
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Declared, Json, Limit, Ordered, Properties, PropertiesWriter as Writer, Property,
-    PropertyError, PropertyFault, PropertyWriter, RowFault, Series, assert_properties, metadata,
+    Declared, Json, Limit, Ordered, ProjectedSeries, Properties, PropertiesWriter as Writer,
+    Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, SlotsOf,
+    assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
@@ -33,12 +34,12 @@ pub use core::option::Option::{self, None, Some};
 pub use core::primitive::{bool, str, u8, u64, usize};
 pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
+pub use std::borrow::Cow;
 pub use std::string::String;
 pub use std::vec::Vec;
 
 use serde::Deserialize;
 use serde::de::{Error, Unexpected};
-use std::borrow::Cow;
 
 /// The query `K` with a range of its next component.
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;

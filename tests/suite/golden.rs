@@ -82,6 +82,15 @@ struct ShardedByText {
     name: String,
 }
 
+/// Growing ids, newest first.
+#[derive(Debug, TableEntity)]
+#[table(name = "growing", partition = "P", row = "{guid_down}_{ulid_down}")]
+#[component(guid_down = desc(guid), ulid_down = desc(ulid))]
+struct Growing {
+    guid: Uuid,
+    ulid: ulid::Ulid,
+}
+
 #[derive(Debug, TableEntity)]
 #[table(name = "sharded", partition = "{two}", row = "{guid}")]
 #[component(two = shard(guid, 2))]
@@ -233,6 +242,10 @@ fn cases() -> Vec<String> {
     written.add("shard-guid", &ShardedByGuid { guid: Uuid::from_u128(7) });
     for height in [i32::MIN, -1, 0, 7] {
         written.add(&format!("signed-shard{height}"), &ShardedBySigned { height });
+    }
+    for bits in [0, 0x018B_CFE5_6800_7000_8000_0000_0000_0042, u128::MAX] {
+        let growing = Growing { guid: Uuid::from_u128(bits), ulid: ulid::Ulid(bits) };
+        written.add(&format!("growing{bits:x}"), &growing);
     }
     written.0
 }

@@ -117,3 +117,46 @@ async fn an_entity_is_measured_in_utf_16_units() {
     let rejected = rows.insert_or_replace(&row(units + 1)).await;
     assert!(matches!(rejected, Err(Error::Property(_))), "{rejected:?}");
 }
+
+/// What callers and stored rows put into a message changes neither its lines nor the terminal.
+#[tokio::test]
+async fn messages_show_control_characters_escaped() {
+    use std::collections::BTreeMap;
+    use table_orm::model::Edm;
+    use table_orm::query::{Comparison, Filter};
+    use table_orm::repo::Problem;
+    use table_orm::{TableEntity, TableName, Tables};
+
+    #[derive(Debug, TableEntity)]
+    #[table(name = "notes", partition = "{owner}", row = "{id:02}")]
+    struct Note {
+        owner: String,
+        id: u8,
+        #[table(flatten)]
+        rest: BTreeMap<String, Edm>,
+    }
+
+    let hostile = "x\u{1b}[31m\nfake: line\u{202e}";
+    let tables = Tables::in_memory().unwrap();
+    let notes = tables.repo::<Note>();
+    notes.create_table().await.unwrap();
+    let rest = BTreeMap::from([(hostile.to_owned(), Edm::from(1))]);
+    let note = Note { owner: "ann".into(), id: 1, rest };
+    let rows = tables.table(notes.table().clone());
+    let filter = Filter::compare("A", Comparison::Equal, hostile);
+    let absent = TableName::new("absent").unwrap();
+    let messages = [
+        notes.insert(&note).await.unwrap_err().to_string(),
+        TableName::new(hostile).unwrap_err().to_string(),
+        hostile.parse::<DateTime>().unwrap_err().to_string(),
+        rows.list(hostile, ..).collect().await.map_or_else(|e| e.to_string(), |_| String::new()),
+        tables.table(absent).get(hostile, hostile).await.unwrap_err().to_string(),
+        Problem::Stale { properties: vec![hostile.into()] }.to_string(),
+        Problem::Unreadable { reason: hostile.into() }.to_string(),
+    ];
+    for message in messages {
+        assert!(!message.contains(['\u{1b}', '\n', '\u{202e}']), "{message:?}");
+    }
+    let plan = rows.list("p", ..).filter(filter).plan().unwrap().to_string();
+    assert!(plan.contains("A eq 'x\\u{1b}[31m\\nfake: line\\u{202e}'"), "{plan:?}");
+}

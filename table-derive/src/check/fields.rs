@@ -44,6 +44,8 @@ pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
 pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
     for field in fields {
         owned(field, errors);
+        role_type(field, errors);
+        default_of_property(field, errors);
     }
 }
 

@@ -34,7 +34,7 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A PartitionKey that starts with a growing value sends all writes to one partition server.
-/// Refuses `partition = "{created_at}"`.
+/// Refuses `partition = "{created_at}"`. The version of a UUID is in its values, not in its type.
 pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
     let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
@@ -43,9 +43,18 @@ pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
         _ => "append",
     };
     let name = &part.name;
+    let help = if part.kind() == Kind::Ulid {
+        format!(
+            "start it with `shard({name}, N)`; for long-lived things, use a random UUID, or add \
+             `allow_append_only` if new ones are rare"
+        )
+    } else {
+        "start it with a value that spreads the load, or add `allow_append_only` to accept that"
+            .to_owned()
+    };
     mistake!(errors, model.partition.template.literal =>
         "the PartitionKey starts with the {what} `{name}`, so all writes go to one partition server ({end}-only hot partition)",
-        help: "start it with a value that spreads the load, or add `allow_append_only` to accept that");
+        help = help);
 }
 
 /// What a component counts, as far as its type and encoder show. An integer in its plain form or with

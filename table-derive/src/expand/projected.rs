@@ -12,6 +12,9 @@ use quote::quote;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
+        if field.role == Role::Series {
+            return series(field, types);
+        }
         let property = if field.is_stored() { &*field.property } else { "" };
         let from_keys = from_keys(model, field);
         let (id, ty) = (id(field), read_type(field));
@@ -24,7 +27,17 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 
 /// The fields that a projection may have.
 fn projected<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> {
-    entity.fields.iter().filter(|field| field.is_column() || field.key_only.is_some())
+    entity
+        .fields
+        .iter()
+        .filter(|field| field.is_column() || field.role == Role::Series || field.key_only.is_some())
+}
+
+/// A field of several numbered properties.
+fn series(field: &Field<'_>, types: &Types<'_>) -> TokenStream {
+    let (id, ty, property) = (id(field), field.ty, &field.property);
+    let body = quote!(type Series = #ty; const PROPERTY: &'static _orm::str = #property;);
+    types.implement(quote!(_orm::SeriesOf<#id>), body)
 }
 
 fn id(field: &Field<'_>) -> Literal {

@@ -1,6 +1,6 @@
 //! `ReadRow` and `FromRow` for a projection: a smaller struct that an entity's rows are read into.
 
-use crate::ast::Field;
+use crate::ast::{Field, Role};
 use crate::expand::property::{finish, read_type, slot};
 use crate::expand::read::read_row_impl;
 use crate::expand::scope::{hygienic, located, located_tokens};
@@ -15,7 +15,21 @@ pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStrea
     let traits = fields.iter().map(|field| traits(input, field));
     let read_row = read_row_impl(types, Some(select(of, fields)), read_row(of, fields));
     let from_row = from_row(types, quote!(_orm::Row<Entity = #of>), fields);
-    quote!(#(#traits)* #read_row #from_row)
+    let checks = series(fields).filter(|_| !types.is_generic()).map(|(_, field)| {
+        let series = entity_item(of, field, "SERIES");
+        quote_spanned!(located(field.ident)=> const _: _orm::ProjectedSeries = #series;)
+    });
+    quote!(#(#traits)* #(#checks)* #read_row #from_row)
+}
+
+/// The fields that hold a series or slots of one.
+fn series<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
+    fields.iter().enumerate().filter(|(_, field)| field.role == Role::Series)
+}
+
+/// The other fields.
+fn columns<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
+    fields.iter().enumerate().filter(|(_, field)| field.role != Role::Series)
 }
 
 /// An item that the entity has for a field. Its span is the field, where rustc reports once what the
@@ -28,11 +42,21 @@ fn entity_item(of: &Path, field: &Field<'_>, item: &str) -> TokenStream {
 
 /// The constant with the properties that a query asks for.
 fn select(of: &Path, fields: &[Field<'_>]) -> TokenStream {
-    let properties = fields.iter().map(|field| entity_item(of, field, "PROPERTY"));
+    let properties = columns(fields).map(|(_, field)| entity_item(of, field, "PROPERTY"));
+    let series: Vec<_> =
+        series(fields).map(|(_, field)| entity_item(of, field, "SERIES")).collect();
+    let with_series = (!series.is_empty()).then(|| {
+        quote! {
+            fn select() -> _orm::Option<_orm::Vec<_orm::Cow<'static, _orm::str>>> {
+                _orm::ProjectedSeries::select(Self::SELECT, &[#(#series),*])
+            }
+        }
+    });
     quote! {
         const SELECT: _orm::Option<&'static [&'static _orm::str]> = _orm::Some(_orm::selected(
             &_orm::select(["PartitionKey", "RowKey", #(#properties),*])
         ));
+        #with_series
     }
 }
 
@@ -40,7 +64,7 @@ fn select(of: &Path, fields: &[Field<'_>]) -> TokenStream {
 fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let (mut names, mut slots) = (Vec::new(), Vec::new());
     let (mut properties, mut arms, mut from_keys, mut values) = (vec![], vec![], vec![], vec![]);
-    for (index, field) in fields.iter().enumerate() {
+    for (index, field) in columns(fields) {
         let (ident, ty) = (field.ident, read_type(field));
         let (name, slot) = (format_ident!("p{index}"), slot(index));
         let fill = entity_item(of, field, "fill_from_keys");
@@ -54,13 +78,30 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
         names.push(name);
         slots.push(slot);
     }
+    let (mut series_slots, mut reads) = (vec![], vec![]);
+    for (index, field) in series(fields) {
+        let (ident, ty, slot) = (field.ident, field.ty, slot(index));
+        let of_entity = entity_item(of, field, "SERIES");
+        series_slots.push(hygienic!(let mut #slot = <#ty as _orm::Series>::empty();));
+        reads.push(
+            hygienic!(_orm::ProjectedSeries::read::<#ty>(#of_entity, &mut #slot, other, &mut m)?),
+        );
+        values
+            .push(hygienic!(#ident: <#ty as _orm::Series>::finish(#slot, _orm::ProjectedSeries::property(#of_entity))?));
+    }
+    let other = if reads.is_empty() {
+        hygienic!(other => _orm::Members::other(&mut m, other)?,)
+    } else {
+        hygienic!(other => if !(#(#reads)||*) { _orm::Members::other(&mut m, other)? },)
+    };
     hygienic! {
         #(let #names = #properties;)*
         #(let mut #slots = _orm::None;)*
+        #(#series_slots)*
         while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
             match &*member {
                 #(#arms)*
-                other => _orm::Members::other(&mut m, other)?,
+                #other
             }
         }
         #(#from_keys)*
@@ -90,7 +131,11 @@ fn stores(field: &Field<'_>) -> Ident {
 /// The traits through which a field finds itself in the entity and its rows.
 fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
     let id = Literal::u64_unsuffixed(field_id(&field.name));
-    let (has, stores) = (has_trait(field, &id), stores_trait(input, field, &id));
+    let has = match field.role {
+        Role::Series => has_series_trait(field, &id),
+        _ => has_trait(field, &id),
+    };
+    let stores = stores_trait(input, field, &id);
     quote!(#has #stores)
 }
 
@@ -102,7 +147,8 @@ fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
         #[diagnostic::on_unimplemented(
             message = #message,
             label = "not a stored field of `{Self}`",
-            note = "name and type it as the entity does; skipped fields, ETags, timestamps, series \
+            note = "name and type it as the entity does; a series is `#[projection(series)]`, or \
+                    `#[projection(slots(a..b))]` for some of it; skipped fields, ETags, timestamps \
                     and flattened groups cannot be projected"
         )]
         #[allow(non_camel_case_types)]
@@ -116,6 +162,42 @@ fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
             fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read {
                 m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::from_keys)
             }
+        }
+    }
+}
+
+/// The entity has the series, with its type, or slots of its type.
+fn has_series_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
+    let (has, name, span) = (has(field), &field.name, located(field.ident));
+    let message = format!("`{{Self}}` has no series `{name}` for `{{T}}`");
+    let (bounds, series) = match &field.slots {
+        None => (
+            quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
+            quote_spanned!(span=> whole::<T>(<E as _orm::SeriesOf<#id>>::PROPERTY)),
+        ),
+        Some((from, to)) => {
+            let of_entity = quote!(<E as _orm::SeriesOf<#id>>);
+            (
+                quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of_entity::Series>),
+                quote_spanned!(span=> part::<#of_entity::Series, T>(#of_entity::PROPERTY, #from, #to)),
+            )
+        }
+    };
+    let series = quote_spanned!(span=> _orm::ProjectedSeries::#series);
+    quote! {
+        #[diagnostic::on_unimplemented(
+            message = #message,
+            label = "not such a series of `{Self}`",
+            note = "name it as the entity does; `#[projection(series)]` has the entity's type, and \
+                    `#[projection(slots(a..b))]` is `[Option<T>; N]`"
+        )]
+        #[allow(non_camel_case_types)]
+        trait #has<T> {
+            const SERIES: _orm::ProjectedSeries;
+        }
+        #[diagnostic::do_not_recommend]
+        impl<#bounds> #has<T> for E {
+            const SERIES: _orm::ProjectedSeries = #series;
         }
     }
 }

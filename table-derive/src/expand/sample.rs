@@ -64,8 +64,10 @@ fn component(part: &Part<'_>) -> String {
         Kind::Instant => either("2011-11-06T14:10:00.0000000Z", "2520817121999999999"),
         Kind::Date => either("2011-11-06", "2917612"),
         Kind::Time => "14:10:00.0000000".to_owned(),
-        Kind::Uuid => "00000000-0000-4000-8000-000000000042".to_owned(),
-        Kind::Ulid => "01ARYZ6S410000000000000042".to_owned(),
+        Kind::Uuid => {
+            either("00000000-0000-4000-8000-000000000042", "ffffffff-ffff-bfff-7fff-ffffffffffbd")
+        }
+        Kind::Ulid => either("01ARYZ6S410000000000000042", "7YN710S6VYZZZZZZZZZZZZZZVX"),
         Kind::Float | Kind::Bytes | Kind::Other => unknown,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: no error holds a secret, or text of the caller that may be one.
 
+use crate::model::Printable;
 use std::error::Error;
 
 /// The reason why a store or queues cannot be opened. No variant shows a secret.
@@ -72,7 +73,8 @@ pub enum ConnectionStringError {
     NoSetting(usize),
     /// Connection strings of Azure Storage have no setting of this name.
     #[error(
-        "connection strings of Azure Storage have no setting `{0}`; correct its name or remove it"
+        "connection strings of Azure Storage have no setting `{}`; correct its name or remove it",
+        Printable(.0)
     )]
     Unknown(String),
     /// A setting occurs twice.

@@ -1,6 +1,7 @@
 //! Why a property cannot store a value, or a stored row cannot be read.
 
 use crate::key::KeyError;
+use crate::model::Printable;
 use std::fmt;
 
 /// What is wrong with a property's value.
@@ -154,7 +155,7 @@ impl fmt::Display for PropertyError {
         let Self { entity, property, partition_key, row_key, fault } = self;
         let is_key = matches!(fault, PropertyFault::Key(_));
         match (property.is_empty(), is_key) {
-            (false, false) => write!(f, "property `{property}` of ")?,
+            (false, false) => write!(f, "property `{}` of ", Printable(property))?,
             (false, true) => write!(f, "key component `{property}` of ")?,
             (true, false) => {}
             (true, true) => f.write_str("key of ")?,
@@ -163,7 +164,7 @@ impl fmt::Display for PropertyError {
         if self.is_of_stored_row() {
             write!(f, "in row {partition_key:?} / {row_key:?} ")?;
         }
-        write!(f, "{fault}")
+        write!(f, "{}", Printable(fault))
     }
 }
 

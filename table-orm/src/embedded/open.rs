@@ -6,6 +6,7 @@
 
 use super::apply::DatabaseWriter;
 use super::layout;
+use crate::model::Printable;
 use redb::backends::InMemoryBackend;
 use redb::{
     Builder, Database, DatabaseError, MultimapTableHandle, ReadOnlyDatabase, ReadableDatabase,
@@ -21,8 +22,9 @@ use std::path::{Path, PathBuf};
 pub enum OpenError {
     /// The file is not a database at all.
     #[error(
-        "`{path}` is not a database file and was not changed: use the path of a table-orm \
-         database, or of a file that does not exist yet"
+        "`{}` is not a database file and was not changed: use the path of a table-orm \
+         database, or of a file that does not exist yet",
+        Printable(path.display())
     )]
     NotADatabase {
         /// The file.
@@ -30,8 +32,9 @@ pub enum OpenError {
     },
     /// The file is a redb database of another program.
     #[error(
-        "`{path}` is the redb database of another program and was not changed: use the path of a \
-         table-orm database, or of a file that does not exist yet"
+        "`{}` is the redb database of another program and was not changed: use the path of a \
+         table-orm database, or of a file that does not exist yet",
+        Printable(path.display())
     )]
     OtherProgram {
         /// The file.
@@ -39,8 +42,9 @@ pub enum OpenError {
     },
     /// The file was written by a version of table-orm or redb with another file format.
     #[error(
-        "`{path}` has a file format that this version does not read: open it with the version of \
-         table-orm that wrote it"
+        "`{}` has a file format that this version does not read: open it with the version of \
+         table-orm that wrote it",
+        Printable(path.display())
     )]
     OtherFormat {
         /// The file.
@@ -48,29 +52,31 @@ pub enum OpenError {
     },
     /// The file is already open.
     #[error(
-        "`{path}` is already open: stop the other process, or share clones of one store in this \
-         process"
+        "`{}` is already open: stop the other process, or share clones of one store in this \
+         process",
+        Printable(path.display())
     )]
     Locked {
         /// The file.
         path: PathBuf,
     },
     /// The directory of the file does not exist.
-    #[error("the directory of `{path}` does not exist: create it first")]
+    #[error("the directory of `{}` does not exist: create it first", Printable(path.display()))]
     DirectoryMissing {
         /// The file.
         path: PathBuf,
     },
     /// The path is a directory.
-    #[error("`{path}` is a directory: use the path of a file in it")]
+    #[error("`{}` is a directory: use the path of a file in it", Printable(path.display()))]
     IsADirectory {
         /// The directory.
         path: PathBuf,
     },
     /// The file or its directory cannot be written.
     #[error(
-        "`{path}` cannot be written ({source}): give this process write permission on the file \
-         and its directory"
+        "`{}` cannot be written ({source}): give this process write permission on the file \
+         and its directory",
+        Printable(path.display())
     )]
     NotWritable {
         /// The file.
@@ -80,7 +86,8 @@ pub enum OpenError {
     },
     /// The disk has no space left.
     #[error(
-        "the disk has no space left for `{path}` ({source}): free some space, then open it again"
+        "the disk has no space left for `{}` ({source}): free some space, then open it again",
+        Printable(path.display())
     )]
     DiskFull {
         /// The file.
@@ -89,7 +96,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// The file is a database, but damaged.
-    #[error("`{path}` is damaged ({reason}): restore it from a backup")]
+    #[error("`{}` is damaged ({reason}): restore it from a backup", Printable(path.display()))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -97,7 +104,7 @@ pub enum OpenError {
         reason: String,
     },
     /// Reading or writing failed for another reason.
-    #[error("`{path}` cannot be opened ({source}): check the disk and try again")]
+    #[error("`{}` cannot be opened ({source}): check the disk and try again", Printable(path.display()))]
     Io {
         /// The file.
         path: PathBuf,

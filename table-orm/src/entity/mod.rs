@@ -19,7 +19,7 @@ pub use dynamic::DynamicEntity;
 pub use key_mismatch::KeyMismatch;
 pub use loaded::{AsLoaded, Loaded};
 #[doc(hidden)]
-pub use projection::{Field, Stores};
+pub use projection::{Field, SeriesOf, Stores};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;

@@ -2,6 +2,7 @@
 
 use super::TableEntity;
 use crate::key::{KeyError, KeyReader, StoredKeys};
+use crate::property::Series;
 
 /// A field of entity `Self` that a projection may have, by the hash of its name and its type. The
 /// derive writes the implementations.
@@ -18,6 +19,13 @@ pub trait Field<const ID: u64, T> {
 
 /// Implemented where rows of kind `Self` store that field, or their keys hold it. The derive writes
 /// the implementations.
+/// The series of that field.
+#[doc(hidden)]
+pub trait SeriesOf<const ID: u64> {
+    type Series: Series;
+    const PROPERTY: &'static str;
+}
+
 #[doc(hidden)]
 pub trait Stores<const ID: u64> {}
 

@@ -7,6 +7,7 @@ use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::property::{PropertyError, PropertyFault, RowFault};
 use serde::de::Error as _;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::mem;
 
@@ -18,6 +19,13 @@ pub trait ReadRow: Sized {
     const SELECT: Option<&'static [&'static str]> = None;
     /// How much the store says about the properties' types.
     const METADATA: Metadata = Metadata::None;
+
+    /// The properties to ask the store for: [`SELECT`](Self::SELECT), and those whose names no constant
+    /// holds.
+    #[must_use]
+    fn select() -> Option<Vec<Cow<'static, str>>> {
+        Self::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect())
+    }
 
     /// Reads the row that was written from the entity's key template `row`.
     ///

@@ -1,5 +1,7 @@
 //! Why a distributed scan cannot run as configured.
 
+use crate::model::Printable;
+
 /// A distributed scan that cannot start, or that a worker cannot join. Nothing was sent, unless the
 /// variant says so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,8 +40,9 @@ pub enum DistributedScanError {
     NotStarted(String),
     /// The scan of that id was started with another configuration. Requests were sent.
     #[error(
-        "scan `{scan}` was started with another {what}: {found}, and here it is {expected}; \
-         configure it the same everywhere, or start another scan under another id"
+        "scan `{scan}` was started with another {what}: {}, and here it is {expected}; configure it \
+         the same everywhere, or start another scan under another id",
+        Printable(found)
     )]
     OtherScan {
         /// The scan's id.

@@ -1,5 +1,7 @@
 //! A patch that cannot insert an entity.
 
+use crate::model::Printable;
+
 /// A key and a patch that leave fields of a new entity without a value. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -23,6 +25,7 @@ fn reason(missing: &str) -> String {
     if missing.is_empty() {
         "the key and the patch make an entity of another key".to_owned()
     } else {
+        let missing = Printable(missing);
         format!("the key and the patch leave property `{missing}` without a value")
     }
 }

@@ -1,6 +1,7 @@
 //! A request that a store rejected.
 
 use crate::codec::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
+use crate::model::Printable;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
@@ -41,12 +42,12 @@ impl fmt::Display for Rejection {
         if let Some((index, name)) = self.operation {
             write!(f, ", operation {index} ({name})")?;
         }
-        write!(f, ": {}", self.cause.code)?;
+        write!(f, ": {}", Printable(&self.cause.code))?;
         if !self.cause.message.is_empty() {
-            write!(f, ": {}", self.cause.message)?;
+            write!(f, ": {}", Printable(&self.cause.message))?;
         }
         if let Some(id) = &self.cause.request_id {
-            write!(f, " (request {id})")?;
+            write!(f, " (request {})", Printable(id))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Why a scan cannot run as configured.
 
+use crate::model::Printable;
 use std::path::PathBuf;
 
 /// A scan that cannot start or resume. Nothing was sent, unless the variant says so.
@@ -58,7 +59,10 @@ pub enum ScanError {
     #[error("a worker of the scan stopped early; resume from the checkpoint, or scan again")]
     WorkerLost,
     /// The checkpoint file cannot be read.
-    #[error("the checkpoint {} cannot be read; check its path and permissions", .path.display())]
+    #[error(
+        "the checkpoint {} cannot be read; check its path and permissions",
+        Printable(.path.display())
+    )]
     CheckpointUnreadable {
         /// The file.
         path: PathBuf,
@@ -79,8 +83,9 @@ pub enum ScanError {
     /// The checkpoint row was written by another scan or deleted since this scan began. Requests
     /// were sent.
     #[error(
-        "another scan wrote {0}, which keeps the checkpoint of this one; give each scan its own \
-         row, or stop the other scan"
+        "another scan wrote {}, which keeps the checkpoint of this one; give each scan its own \
+         row, or stop the other scan",
+        Printable(.0)
     )]
     CheckpointTaken(String),
     /// The checkpoint has more ranges than a row can hold. Requests were sent.
@@ -96,8 +101,9 @@ pub enum ScanError {
     },
     /// The file or row is not a checkpoint, or was altered or cut short.
     #[error(
-        "{0} is not a checkpoint of a scan, or was altered; pass another one, or delete it to start \
-         over"
+        "{} is not a checkpoint of a scan, or was altered; pass another one, or delete it to start \
+         over",
+        Printable(.0)
     )]
     CheckpointMalformed(String),
     /// The checkpoint has another version of the format. Version 1, of programs before 0.1.0, had no hash
@@ -114,8 +120,8 @@ pub enum ScanError {
     },
     /// The checkpoint is of another table.
     #[error(
-        "the checkpoint is of table `{found}`, not of `{expected}`; use one checkpoint for each \
-         table"
+        "the checkpoint is of table `{}`, not of `{expected}`; use one checkpoint for each table",
+        Printable(found)
     )]
     CheckpointTable {
         /// Its table.

@@ -229,6 +229,24 @@ impl KeyPart<Plain> for Uuid {
     }
 }
 
+/// The text of the UUID with all bits inverted: of UUIDs of version 7, the newest first.
+impl KeyPart<Descending> for Uuid {
+    const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
+    const REVERSED: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        <Self as KeyPart<Plain>>::encode(&Self::from_u128(!self.as_u128()), key)
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let inverted = <Self as KeyPart<Plain>>::decode(text)?;
+        Ok(Self::from_u128(!inverted.as_u128()))
+    }
+}
+
+impl SortedLast<Descending> for Uuid {}
+impl Sorted<Descending> for Uuid {}
+
 /// 26 characters of Crockford's base 32.
 #[cfg(feature = "ulid")]
 impl KeyPart<Plain> for ulid::Ulid {
@@ -245,3 +263,24 @@ impl KeyPart<Plain> for ulid::Ulid {
         if value.to_string() == text { Ok(value) } else { Err(KeyFault::Malformed) }
     }
 }
+
+/// The text of the ULID with all bits inverted: the newest first.
+#[cfg(feature = "ulid")]
+impl KeyPart<Descending> for ulid::Ulid {
+    const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
+    const REVERSED: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        <Self as KeyPart<Plain>>::encode(&Self(!self.0), key)
+    }
+
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let inverted = <Self as KeyPart<Plain>>::decode(text)?;
+        Ok(Self(!inverted.0))
+    }
+}
+
+#[cfg(feature = "ulid")]
+impl SortedLast<Descending> for ulid::Ulid {}
+#[cfg(feature = "ulid")]
+impl Sorted<Descending> for ulid::Ulid {}

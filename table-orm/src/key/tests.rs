@@ -96,6 +96,7 @@ encoder! {
     i64_descending_sorts_down: any::<i64>() => i64 as Descending;
     bool_sorts: any::<bool>() => bool as Plain;
     uuid_sorts: any::<u128>().prop_map(Uuid::from_u128) => Uuid as Plain;
+    uuid_descending_sorts_down: any::<u128>().prop_map(Uuid::from_u128) => Uuid as Descending;
     instant_sorts: instant() => OffsetDateTime as Plain;
     instant_ascending_sorts: instant() => OffsetDateTime as Ascending;
     instant_descending_sorts_down: instant() => OffsetDateTime as Descending;
@@ -108,6 +109,7 @@ encoder! {
 #[cfg(feature = "ulid")]
 encoder! {
     ulid_sorts: any::<u128>().prop_map(ulid::Ulid) => ulid::Ulid as Plain;
+    ulid_descending_sorts_down: any::<u128>().prop_map(ulid::Ulid) => ulid::Ulid as Descending;
 }
 
 #[cfg(feature = "chrono")]

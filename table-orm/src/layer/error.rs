@@ -1,5 +1,6 @@
 //! Settings of layers that are rejected.
 
+use crate::model::Printable;
 use std::time::Duration;
 
 /// A setting of a layer that is rejected.
@@ -48,8 +49,9 @@ pub enum LayerError {
     },
     /// Text that cannot name the property of the write id.
     #[error(
-        "`{0}` cannot be the write id's property: a name has 1 to 255 letters, digits and `_`, does \
-         not start with a digit, and is not `PartitionKey`, `RowKey` or `Timestamp`"
+        "`{}` cannot be the write id's property: a name has 1 to 255 letters, digits and `_`, does \
+         not start with a digit, and is not `PartitionKey`, `RowKey` or `Timestamp`",
+        Printable(.0)
     )]
     WriteIdName(String),
     /// The error of a layer that is not part of this crate.

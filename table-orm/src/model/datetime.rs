@@ -3,6 +3,7 @@
 //! Invariant: the tick count lies within `MIN..=MAX`, so every value has a fixed-width text form
 //! that sorts as time does.
 
+use super::Printable;
 use std::fmt;
 use std::str::FromStr;
 use time::{Date, Month, OffsetDateTime, Time};
@@ -24,7 +25,7 @@ pub struct DateTime(i64);
 
 /// The error of an instant outside the years 1601 to 9999, or of a text that is not an instant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an instant between 1601-01-01 and 9999-12-31 (UTC)")]
+#[error("`{}` is not an instant between 1601-01-01 and 9999-12-31 (UTC)", Printable(.0))]
 pub struct DateTimeRangeError(pub(crate) String);
 
 impl DateTime {

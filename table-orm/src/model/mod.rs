@@ -12,6 +12,7 @@ mod etag;
 mod limits;
 mod metadata;
 pub mod order;
+mod printable;
 mod system;
 mod table_name;
 
@@ -28,6 +29,7 @@ pub use metadata::Metadata;
 pub use table_name::{TableName, TableNameError};
 
 pub(crate) use limits::{entity_size, property_size};
+pub(crate) use printable::Printable;
 pub(crate) use system::{
     ETAG_MEMBER, METADATA_PREFIX, PARTITION_KEY, ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP,
     TYPE_ANNOTATION, is_system_property,

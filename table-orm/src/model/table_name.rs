@@ -1,5 +1,6 @@
 //! The name of a table.
 
+use super::Printable;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,8 +15,9 @@ pub struct TableName(Arc<str>);
 /// The error of a text that cannot name a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` cannot name a table: use 3 to 63 ASCII letters and digits, starting with a letter; \
-     `tables` is reserved"
+    "`{}` cannot name a table: use 3 to 63 ASCII letters and digits, starting with a letter; \
+     `tables` is reserved",
+    Printable(.0)
 )]
 pub struct TableNameError(String);
 

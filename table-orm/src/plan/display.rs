@@ -1,6 +1,7 @@
 //! A plan as text.
 
 use super::step::{Plan, Step};
+use crate::model::Printable;
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
@@ -35,7 +36,7 @@ impl fmt::Display for Step {
                 )?;
                 write!(f, "\n  RowKey        {:?}", operation.row_key)?;
                 if let Some(condition) = operation.action.if_match() {
-                    write!(f, "\n  If-Match      {}", condition_text(condition))?;
+                    write!(f, "\n  If-Match      {}", Printable(condition_text(condition)))?;
                 }
                 Ok(())
             }
@@ -74,12 +75,12 @@ fn read(
         }
         _ => {
             if let Some(filter) = query.filter_text() {
-                write!(f, "\n  $filter       {filter}")?;
+                write!(f, "\n  $filter       {}", Printable(filter))?;
             }
         }
     }
     if let Some(select) = &query.select {
-        write!(f, "\n  $select       {}", select.join(","))?;
+        write!(f, "\n  $select       {}", Printable(select.join(",")))?;
     }
     if let Some(top) = query.top {
         write!(f, "\n  $top          {top}")?;
@@ -88,7 +89,7 @@ fn read(
         write!(f, "\n  at most       {limit} rows in all")?;
     }
     if let Some(reason) = reason {
-        write!(f, "\n  permitted     because {reason}")?;
+        write!(f, "\n  permitted     because {}", Printable(reason))?;
     }
     Ok(())
 }
@@ -98,7 +99,7 @@ fn operations(f: &mut fmt::Formatter<'_>, batch: &Batch) -> fmt::Result {
     for (index, Operation { row_key, action }) in batch.operations.iter().enumerate() {
         write!(f, "\n  {index:>2} {:17} {row_key:?}", action.name())?;
         if let Some(condition) = action.if_match() {
-            write!(f, "  If-Match {}", condition_text(condition))?;
+            write!(f, "  If-Match {}", Printable(condition_text(condition)))?;
         }
     }
     Ok(())

@@ -32,6 +32,8 @@ pub use declared::{Declared, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;
+#[doc(hidden)]
+pub use series::{ProjectedSeries, SlotsOf};
 pub use series::{Series, SeriesSlots};
 #[doc(hidden)]
 pub use slots::Slots;

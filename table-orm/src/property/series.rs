@@ -8,6 +8,7 @@ use super::slots::{Slots, slot, slot_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
 use crate::model::MAX_PROPERTIES;
+use std::borrow::Cow;
 
 /// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
 /// `Vec<T>`, which has no empty slots.
@@ -47,6 +48,15 @@ pub trait Series: Sized {
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault>;
 
+    /// Reads the value of that slot.
+    #[doc(hidden)]
+    fn read_slot(
+        slots: &mut Self::Slots,
+        index: usize,
+        property: &str,
+        members: &mut Members<'_, '_>,
+    ) -> Result<(), RowFault>;
+
     /// The series of the values that were read.
     ///
     /// # Errors
@@ -80,12 +90,11 @@ impl<T: Property> SeriesSlots<T> {
         index: usize,
         property: &str,
         members: &mut Members<'_, '_>,
-    ) -> Result<bool, RowFault> {
+    ) -> Result<(), RowFault> {
         if self.0.len() <= index {
             self.0.resize_with(index + 1, || None);
         }
-        members.read(property, &mut self.0[index])?;
-        Ok(true)
+        members.read(property, &mut self.0[index])
     }
 }
 
@@ -111,9 +120,18 @@ impl<T: Property, const N: usize> Series for [Option<T>; N] {
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
         match slot(name, property, Self::SLOTS.digits()) {
-            Some(index) if index < N => slots.read(index, property, members),
+            Some(index) if index < N => slots.read(index, property, members).map(|()| true),
             _ => Ok(false),
         }
+    }
+
+    fn read_slot(
+        slots: &mut Self::Slots,
+        index: usize,
+        property: &str,
+        members: &mut Members<'_, '_>,
+    ) -> Result<(), RowFault> {
+        slots.read(index, property, members)
     }
 
     fn finish(slots: Self::Slots, _name: &str) -> Result<Self, RowFault> {
@@ -154,9 +172,20 @@ impl<T: Property> Series for Vec<T> {
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
         match slot(name, property, VEC_DIGITS) {
-            Some(index) if index < MAX_PROPERTIES => slots.read(index, property, members),
+            Some(index) if index < MAX_PROPERTIES => {
+                slots.read(index, property, members).map(|()| true)
+            }
             _ => Ok(false),
         }
+    }
+
+    fn read_slot(
+        slots: &mut Self::Slots,
+        index: usize,
+        property: &str,
+        members: &mut Members<'_, '_>,
+    ) -> Result<(), RowFault> {
+        slots.read(index, property, members)
     }
 
     fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault> {
@@ -168,5 +197,87 @@ impl<T: Property> Series for Vec<T> {
             .enumerate()
             .map(|(index, value)| value.ok_or_else(|| missing(index)))
             .collect()
+    }
+}
+
+/// Some slots of a series `S`, each of which may be empty: `[Option<T>; N]` for a series of `T`.
+#[doc(hidden)]
+pub trait SlotsOf<S>: Series {}
+
+impl<T: Property, const N: usize, const M: usize> SlotsOf<[Option<T>; M]> for [Option<T>; N] {}
+impl<T: Property, const N: usize> SlotsOf<Vec<T>> for [Option<T>; N] {}
+
+/// The slots of an entity's series that a field of a projection holds.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectedSeries {
+    property: &'static str,
+    slots: Slots,
+    from: usize,
+    to: usize,
+}
+
+impl ProjectedSeries {
+    /// All slots of a series.
+    #[must_use]
+    pub const fn whole<T: Series>(property: &'static str) -> Self {
+        Self { property, slots: T::SLOTS, from: 0, to: T::SLOTS.most() }
+    }
+
+    /// The slots `from..to` of the series `S`, in a field of type `T`.
+    #[track_caller]
+    #[must_use]
+    pub const fn part<S: Series, T: SlotsOf<S>>(
+        property: &'static str,
+        from: usize,
+        to: usize,
+    ) -> Self {
+        assert!(from < to, "these slots are none; write `slots(a..b)` with `a` less than `b`");
+        assert!(to <= S::SLOTS.most(), "the series has no such slots; its slots start at 0");
+        assert!(
+            T::SLOTS.most() == to - from,
+            "the field has another number of slots than the range; make it `[Option<T>; N]` with as \
+             many as the range holds"
+        );
+        Self { property, slots: S::SLOTS, from, to }
+    }
+
+    /// The name of the stored series.
+    #[must_use]
+    pub const fn property(self) -> &'static str {
+        self.property
+    }
+
+    fn names(self) -> impl Iterator<Item = String> {
+        (self.from..self.to).map(move |slot| slot_name(self.property, slot, self.slots.digits()))
+    }
+
+    /// The properties to ask for, beside these; `None` for all when they are more than a row can have.
+    #[must_use]
+    pub fn select(
+        others: Option<&'static [&'static str]>,
+        series: &[Self],
+    ) -> Option<Vec<Cow<'static, str>>> {
+        let mut names: Vec<_> = others?.iter().copied().map(Cow::Borrowed).collect();
+        names.extend(series.iter().flat_map(|series| series.names()).map(Cow::Owned));
+        Some(names).filter(|names| names.len() <= MAX_PROPERTIES)
+    }
+
+    /// Reads the value of `property` if it is one of these slots, and returns whether it is.
+    ///
+    /// # Errors
+    /// When the value does not match the series' type.
+    pub fn read<T: Series>(
+        self,
+        slots: &mut T::Slots,
+        property: &str,
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
+        match slot(self.property, property, self.slots.digits()) {
+            Some(index) if (self.from..self.to).contains(&index) => {
+                T::read_slot(slots, index - self.from, property, members).map(|()| true)
+            }
+            _ => Ok(false),
+        }
     }
 }

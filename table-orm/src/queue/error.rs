@@ -1,11 +1,12 @@
 //! The error of one request to a queue.
 
+use crate::model::Printable;
 use std::error::Error;
 
 /// The reason why a request to a queue failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[error("queue `{queue}`: {message}")]
+#[error("queue `{}`: {}", Printable(queue), Printable(message))]
 pub struct QueueError {
     /// The kind of failure.
     pub kind: QueueErrorKind,

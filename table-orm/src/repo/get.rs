@@ -8,7 +8,6 @@ use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -201,8 +200,7 @@ impl<T> fmt::Debug for Answer<T> {
 
 /// The query, limited to the properties that a `T` is read from.
 pub(super) fn reading<T: ReadRow>(query: RowQuery) -> RowQuery {
-    let select = T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect());
-    RowQuery { select, metadata: T::METADATA, ..query }
+    RowQuery { select: T::select(), metadata: T::METADATA, ..query }
 }
 
 async fn read_point<R, T>(client: &TableClient, keys: KeyRange) -> Result<Option<T>>

@@ -1,6 +1,7 @@
 //! The error of one request to a store, and what is known of a write that may have taken effect.
 
 use super::StoredRow;
+use crate::model::Printable;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -171,12 +172,12 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (HTTP {})", self.code, self.status)?;
+        write!(f, "{} (HTTP {})", Printable(&self.code), self.status)?;
         if let Some(index) = self.operation {
             write!(f, " at operation {index}")?;
         }
         if !self.message.is_empty() {
-            write!(f, ": {}", self.message)?;
+            write!(f, ": {}", Printable(&self.message))?;
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 use crate::subject::Subject;
+use std::ops::Bound;
 use table_orm::model::{DateTime, Edm};
 use table_orm::property::PropertyFault;
-use table_orm::query::{Comparison, Filter};
+use table_orm::query::{Column, Comparison, Condition, Filter};
 use table_orm::store::ErrorCode;
 use table_orm::{DynamicEntity, Error, TableEntity};
+use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
 const COMPARISONS: [Comparison; 6] = [
@@ -319,4 +321,45 @@ pub async fn of_defaults_see_rows_without_them(subject: Subject) {
     assert_eq!(list().filter(|row| row.coupon.eq("launch")).count().await.unwrap(), 3);
     assert_eq!(list().filter(|row| row.coupon.ne("launch")).count().await.unwrap(), 5);
     assert_eq!(list().filter(|row| row.price.is_absent()).count().await.unwrap(), 3);
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "readings", partition = "{sensor}")]
+#[row(oldest, key = "A:{at}")]
+#[row(newest, key = "B:{newest}")]
+#[component(newest = desc(at))]
+struct Reading {
+    sensor: String,
+    at: OffsetDateTime,
+}
+
+/// The service keeps ticks of 100 ns: what is between two is the earlier one, in every call.
+pub async fn of_instants_between_ticks_take_the_earlier_one(subject: Subject) {
+    let repo = subject.tables().repo_in::<Reading>(subject.table.clone());
+    let at = OffsetDateTime::UNIX_EPOCH + Duration::nanoseconds(1_234_567_850);
+    repo.insert(&Reading { sensor: "roof".into(), at }).await.unwrap();
+    let roof = Reading::partition("roof");
+    let read = repo.get(roof.oldest().at(at)).await.unwrap().unwrap();
+    assert_eq!(at - read.at, Duration::nanoseconds(50));
+    assert_eq!(repo.get(roof.newest().newest(at)).await.unwrap(), Some(read));
+    for (name, range, count) in [
+        ("from", (Bound::Included(at), Bound::Unbounded), 1),
+        ("through", (Bound::Included(at), Bound::Included(at)), 1),
+        ("to", (Bound::Unbounded, Bound::Excluded(at)), 0),
+        ("up to", (Bound::Unbounded, Bound::Included(at)), 1),
+        ("after", (Bound::Excluded(at), Bound::Unbounded), 0),
+    ] {
+        assert_eq!(repo.list(roof.oldest().at_in(range)).count().await.unwrap(), count, "{name}");
+        let newest = repo.list(roof.newest().newest_in(range)).count().await.unwrap();
+        assert_eq!(newest, count, "{name}, newest first");
+    }
+    let filtered = |condition: fn(Column<OffsetDateTime>, OffsetDateTime) -> Condition| {
+        repo.list(&roof).filter(move |row| condition(row.at, at)).count()
+    };
+    assert_eq!(filtered(|column, at| column.eq(at)).await.unwrap(), 1);
+    assert_eq!(filtered(|column, at| column.ge(at)).await.unwrap(), 1);
+    assert_eq!(filtered(|column, at| column.le(at)).await.unwrap(), 1);
+    assert_eq!(filtered(|column, at| column.lt(at)).await.unwrap(), 0);
+    assert_eq!(filtered(|column, at| column.gt(at)).await.unwrap(), 0);
+    assert_eq!(filtered(|column, at| column.ne(at)).await.unwrap(), 0);
 }

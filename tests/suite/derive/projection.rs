@@ -181,3 +181,79 @@ async fn each_row_reads_a_field_as_its_own_key_writes_it() {
     // Full rows store what the other rows hold in their keys.
     assert_eq!(repo.list(jobs.by_id()).project::<Ranked>().one().await.unwrap(), ranked);
 }
+
+#[derive(Debug, TableEntity)]
+#[table(name = "loads", partition = "{meter}")]
+#[row(by_day, key = "D:{day:05}")]
+#[row(newest, key = "N:{newest}", include(load))]
+#[component(newest = desc(day))]
+struct Day {
+    meter: String,
+    day: u32,
+    note: String,
+    #[table(series)]
+    load: [Option<f64>; 24],
+    #[table(series, rename = "Alarm")]
+    alarms: Vec<i32>,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Day)]
+struct Morning {
+    day: u32,
+    #[projection(slots(6..9))]
+    load: [Option<f64>; 3],
+    #[projection(slots(1..3))]
+    alarms: [Option<i32>; 2],
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Day)]
+struct Loads {
+    #[projection(series)]
+    load: [Option<f64>; 24],
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Day)]
+struct Alarms {
+    #[projection(series)]
+    alarms: Vec<i32>,
+}
+
+#[tokio::test]
+async fn a_series_is_projected_whole_or_in_part() {
+    let (tables, record) = recorded();
+    let repo = tables.repo::<Day>();
+    repo.create_table().await.unwrap();
+    let mut load = [None; 24];
+    (load[5], load[6], load[8], load[9]) = (Some(5.0), Some(6.0), Some(8.0), Some(9.0));
+    let day = Day { meter: "m".into(), day: 1, note: "x".into(), load, alarms: vec![4, 5] };
+    repo.insert(&day).await.unwrap();
+    let meter = Day::partition("m");
+    record.take();
+
+    let morning = repo.list(&meter).project::<Morning>().one().await.unwrap();
+    let expected = Morning { day: 1, load: [Some(6.0), None, Some(8.0)], alarms: [Some(5), None] };
+    assert_eq!(morning, expected);
+    let select = record.take().queries.remove(0).select.unwrap();
+    let names =
+        ["PartitionKey", "RowKey", "Day", "Load06", "Load07", "Load08", "Alarm001", "Alarm002"];
+    assert_eq!(select, names);
+
+    // From a partial copy, and by a point query.
+    let loads = repo.get(meter.newest().newest(1)).project::<Loads>().await.unwrap().unwrap();
+    assert_eq!(loads, Loads { load });
+    assert_eq!(record.take().queries.len(), 0);
+    let loads = repo.list(meter.newest()).project::<Loads>().collect().await.unwrap();
+    assert_eq!(loads, [Loads { load }]);
+    let select = record.take().queries.remove(0).select.unwrap();
+    assert_eq!((select.len(), &*select[25]), (26, "Load23"));
+
+    // A `Vec` may have more values than a request can name.
+    let alarms = repo.list(&meter).project::<Alarms>().one().await.unwrap();
+    assert_eq!(alarms, Alarms { alarms: vec![4, 5] });
+    assert_eq!(record.take().queries.remove(0).select, None);
+    let scanned = repo.scan(table_orm::ScanPermit::because("test")).project::<Morning>();
+    assert_eq!(scanned.collect().await.unwrap(), [expected]);
+}

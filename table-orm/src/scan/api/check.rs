@@ -107,9 +107,7 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub(in crate::scan) fn selected(&self) -> Option<Names> {
         // The error is reported with the others.
         let given = self.query.as_ref().ok().and_then(|query| query.select.clone());
-        let of_type =
-            || T::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect::<Vec<_>>());
-        given.or_else(of_type).map(|mut names| {
+        given.or_else(T::select).map(|mut names| {
             for key in [PARTITION_KEY, ROW_KEY] {
                 if !names.iter().any(|name| name == key) {
                     names.push(Cow::Borrowed(key));

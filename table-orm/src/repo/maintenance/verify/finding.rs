@@ -1,5 +1,6 @@
 //! A fault of a stored row.
 
+use crate::model::Printable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -84,6 +85,7 @@ pub enum Problem {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entity, row, partition_key, row_key, problem, .. } = self;
+        let (entity, row) = (Printable(entity), Printable(row));
         write!(f, "`{entity}`, row `{row}`, key {partition_key:?} / {row_key:?}: {problem}")
     }
 }
@@ -93,7 +95,9 @@ impl fmt::Display for Problem {
         match self {
             Self::Missing => f.write_str("missing"),
             Self::Orphan => f.write_str("no canonical row expects it"),
-            Self::Stale { properties } => write!(f, "stale in {}", properties.join(", ")),
+            Self::Stale { properties } => {
+                write!(f, "stale in {}", Printable(properties.join(", ")))
+            }
             Self::WrongProjection { lacking, extra, differing } => {
                 let parts = [("lacks", lacking), ("should not store", extra), ("stale", differing)];
                 let parts: Vec<_> = parts
@@ -101,11 +105,11 @@ impl fmt::Display for Problem {
                     .filter(|(_, names)| !names.is_empty())
                     .map(|(what, names)| format!("{what} {}", names.join(", ")))
                     .collect();
-                f.write_str(&parts.join("; "))
+                write!(f, "{}", Printable(parts.join("; ")))
             }
-            Self::Unreadable { reason } => write!(f, "unreadable: {reason}"),
+            Self::Unreadable { reason } => write!(f, "unreadable: {}", Printable(reason)),
             Self::Unwritable { reason } => {
-                write!(f, "one of its rows cannot be written: {reason}")
+                write!(f, "one of its rows cannot be written: {}", Printable(reason))
             }
             Self::KeyMismatch { partition_key, row_key } => {
                 write!(f, "its properties make the key {partition_key:?} / {row_key:?}")
