@@ -140,18 +140,14 @@ impl<'a> Entity<'a> {
         let mut items = Items::of(&input.attrs, ON_ENTITY, errors);
         // A malformed attribute has its own error already.
         let complete = errors.is_empty();
-        let named = items.has(NAME);
-        let table = items.text(NAME, errors);
-        if !named && complete {
-            mistake!(errors, input.ident => "the table has no name",
-                help: "add `#[table(name = \"..\")]`");
-        }
-        let partitioned = items.has(PARTITION);
-        let partition = items.text(PARTITION, errors);
-        if !partitioned && complete {
-            mistake!(errors, input.ident => "the PartitionKey has no template",
-                help: "add `#[table(partition = \"{{field}}\")]`");
-        }
+        let mut required = |name, wrong, text| {
+            if !items.has(name) && complete {
+                mistake!(errors, input.ident => "{wrong}", help: "add `#[table({name} = \"{text}\")]`");
+            }
+            items.text(name, errors)
+        };
+        let table = required(NAME, "the table has no name", "..");
+        let partition = required(PARTITION, "the PartitionKey has no template", "{field}");
         let mut rows = rows(input, items.text(ROW, errors), complete, errors);
         let keyed = partition.is_some() && !rows.is_empty();
         if rows.is_empty() {

@@ -36,95 +36,87 @@ fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
 
 /// `#[derive(KeyPart)]`.
 pub fn key_part(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::default();
-    let krate = Items::of(&input.attrs, ON_KEY_PART, &mut errors).krate(&mut errors);
-    let parsed = KeyPart::parse(input, &mut errors);
-    if let Some(KeyPart::Codes(codes)) = &parsed {
-        check::codes(codes, &mut errors);
-    }
-    let impls = match &parsed {
-        Some(KeyPart::Codes(_)) | None if !errors.is_empty() => fallback::key_part(input),
-        Some(parsed) => key_part::impls(input, parsed),
-        None => TokenStream::new(),
-    };
-    with_errors(input, &krate, errors, impls)
+    scoped(input, ON_KEY_PART, |_, errors| {
+        let parsed = KeyPart::parse(input, errors);
+        if let Some(KeyPart::Codes(codes)) = &parsed {
+            check::codes(codes, errors);
+        }
+        match &parsed {
+            Some(KeyPart::Codes(_)) | None if !errors.is_empty() => Some(fallback::key_part(input)),
+            parsed => parsed.as_ref().map(|parsed| key_part::impls(input, parsed)),
+        }
+    })
 }
 
 /// `#[derive(Properties)]`.
 pub fn properties(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::default();
-    let Some(fields) = named_fields(input, "a group of properties", &mut errors) else {
-        return errors.into_tokens();
-    };
-    let mut items = Items::of(&input.attrs, ON_PROPERTIES, &mut errors);
-    let krate = items.krate(&mut errors);
-    let case = rename_all(&mut items, &mut errors);
-    let fields: Vec<_> = fields
-        .iter()
-        .filter_map(|field| Field::parse(field, ON_FIELD, case, &mut errors))
-        .collect();
-    check::properties(&fields, &mut errors);
-    let impls = if errors.is_empty() {
-        properties::impls(input, &fields)
-    } else {
-        fallback::properties(input)
-    };
-    with_errors(input, &krate, errors, impls)
+    scoped(input, ON_PROPERTIES, |items, errors| {
+        let case = rename_all(items, errors);
+        let fields = fields(input, "a group of properties", (ON_FIELD, case), errors)?;
+        check::properties(&fields, errors);
+        Some(match errors.is_empty() {
+            true => properties::impls(input, &fields),
+            false => fallback::properties(input),
+        })
+    })
 }
 
 /// `#[derive(TableUnion)]`.
 pub fn table_union(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::default();
-    let krate = Items::of(&input.attrs, ON_UNION, &mut errors).krate(&mut errors);
-    let members = UnionMember::parse_all(input, &mut errors);
-    if !input.generics.params.is_empty() {
-        let ident = &input.ident;
-        mistake!(errors, input.generics => "`{ident}` has generic parameters, but stored rows do not hold their types",
-            help: "remove them, and use concrete entity types in the variants");
-        return errors.into_tokens();
-    }
-    let impls = if errors.is_empty() {
-        union::impls(input, &members)
-    } else {
-        fallback::union(input, &members)
-    };
-    with_errors(input, &krate, errors, impls)
+    scoped(input, ON_UNION, |_, errors| {
+        let members = UnionMember::parse_all(input, errors);
+        if !input.generics.params.is_empty() {
+            let ident = &input.ident;
+            mistake!(errors, input.generics => "`{ident}` has generic parameters, but stored rows do not hold their types",
+                help: "remove them, and use concrete entity types in the variants");
+            return None;
+        }
+        Some(match errors.is_empty() {
+            true => union::impls(input, &members),
+            false => fallback::union(input, &members),
+        })
+    })
 }
 
 /// `#[derive(Projection)]`.
 pub fn projection(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::default();
-    let Some(fields) = named_fields(input, "a projection", &mut errors) else {
-        return errors.into_tokens();
-    };
-    let mut items = Items::of(&input.attrs, ON_PROJECTION, &mut errors);
-    let krate = items.krate(&mut errors);
-    let of = items.path(OF, &mut errors);
-    if of.is_none() && errors.is_empty() {
-        let ident = &input.ident;
-        mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",
-            help: "add `#[projection(of = Entity)]`");
-    }
-    let case = Case::Pascal;
-    let fields = fields.iter();
-    let fields: Vec<_> = fields
-        .filter_map(|field| Field::parse(field, ON_PROJECTED_FIELD, case, &mut errors))
-        .collect();
-    check::projection(&fields, &mut errors);
-    let impls = match of {
-        Some(of) if errors.is_empty() => projection::impls(input, &of, &fields),
-        _ => fallback::projection(input),
-    };
-    with_errors(input, &krate, errors, impls)
+    scoped(input, ON_PROJECTION, |items, errors| {
+        let of = items.path(OF, errors);
+        if of.is_none() && errors.is_empty() {
+            let ident = &input.ident;
+            mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",
+                help: "add `#[projection(of = Entity)]`");
+        }
+        let fields = fields(input, "a projection", (ON_PROJECTED_FIELD, Case::Pascal), errors)?;
+        check::projection(&fields, errors);
+        Some(match of {
+            Some(of) if errors.is_empty() => projection::impls(input, &of, &fields),
+            _ => fallback::projection(input),
+        })
+    })
 }
 
-/// The errors, and the implementations in a scope of their own.
-fn with_errors(
+/// The fields of a struct, each with its attribute.
+fn fields<'a>(
+    input: &'a DeriveInput,
+    what: &str,
+    (attribute, case): (Attribute, Case),
+    errors: &mut Errors,
+) -> Option<Vec<Field<'a>>> {
+    let fields = named_fields(input, what, errors)?.iter();
+    Some(fields.filter_map(|field| Field::parse(field, attribute, case, errors)).collect())
+}
+
+/// The errors, then the implementations in a scope of their own, if there are any.
+fn scoped(
     input: &DeriveInput,
-    krate: &TokenStream,
-    errors: Errors,
-    impls: TokenStream,
+    attribute: Attribute,
+    impls: impl FnOnce(&mut Items, &mut Errors) -> Option<TokenStream>,
 ) -> TokenStream {
-    let (errors, impls) = (errors.into_tokens(), anonymous(input, krate, impls));
+    let mut errors = Errors::default();
+    let mut items = Items::of(&input.attrs, attribute, &mut errors);
+    let krate = items.krate(&mut errors);
+    let impls = impls(&mut items, &mut errors).map(|impls| anonymous(input, &krate, impls));
+    let errors = errors.into_tokens();
     quote!(#errors #impls)
 }

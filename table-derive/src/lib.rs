@@ -48,8 +48,6 @@
 //! derive             each derive from input to code
 //! ```
 
-#[cfg(test)]
-mod agreement;
 mod ast;
 mod attr;
 mod case;

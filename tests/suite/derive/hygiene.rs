@@ -54,7 +54,9 @@ macro_rules! shadow_methods {
     };
 }
 
-#[allow(dead_code, non_camel_case_types, non_snake_case, clippy::struct_field_names)]
+#[allow(dead_code, non_camel_case_types, non_snake_case)]
+#[allow(clippy::new_ret_no_self, clippy::should_implement_trait, clippy::wrong_self_convention)]
+#[allow(clippy::large_enum_variant)]
 pub mod hostile {
     use ::core::primitive as p;
     use ::std::option::Option as Maybe;
