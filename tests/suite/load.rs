@@ -169,7 +169,7 @@ async fn apply(runners: &Repo<Runner>, rows: &Table, bib: u32, change: Change) {
             move_to(to).await;
             move_to(stored.age).await;
         }
-        Change::Deleted => drop(runners.force_delete(&stored).await.unwrap()),
+        Change::Deleted => runners.force_delete(&stored).await.unwrap(),
         Change::Orphan(at) if at != stored.age => leave_behind(rows, bib, stored.age, at).await,
         Change::Orphan(_) => {}
     }

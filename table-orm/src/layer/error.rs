@@ -54,6 +54,13 @@ pub enum LayerError {
         Printable(.0)
     )]
     WriteIdName(String),
+    /// A script of faults that names no operation of a store.
+    #[error(
+        "`{0}` is not an operation of a store; write `get`, `query`, `commit`, `insert`, `replace`, \
+         `merge`, `insert-or-replace`, `insert-or-merge`, `delete`, `create_table`, `delete_table` or \
+         `list_tables`"
+    )]
+    FaultOperation(&'static str),
     /// The error of a layer that is not part of this crate.
     #[error("{0}")]
     Custom(String),

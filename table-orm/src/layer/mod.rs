@@ -2,7 +2,7 @@
 //!
 //! | Layer | What it adds |
 //! |---|---|
-//! | `Faults` | fails on purpose, by a seed (feature `testing`) |
+//! | `Faults` | fails on purpose, by a seed or a script (feature `testing`) |
 //! | [`Limit`] | limits how many requests run at once |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
 //! | [`Rate`] | limits how many entities a second are read and written; slows down when throttled |
@@ -31,7 +31,7 @@ mod writes;
 
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
-pub use faults::{FaultStore, Faults};
+pub use faults::{Fault, FaultStore, Faults};
 pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;

@@ -25,10 +25,17 @@
 //!
 //! Keys and values are never reported: they may be personal.
 //!
-//! A page that returns less than a tenth of at least [`MIN_SCANNED_ROWS`] rows looked at gets an event
-//! at level WARN, with both numbers: its query filters on a property where it should use a key. This
-//! needs a store that reports how many rows it looked at; the embedded store does, the service does
-//! not.
+//! # Events
+//!
+//! One event at the end of each call, in the same target and inside its span, so that a subscriber
+//! that prints events shows what every call did. A call that is dropped has none. It is at level INFO,
+//! and has one field of its own beside those of the span: `db.client.operation.duration`, the seconds
+//! that the call took.
+//!
+//! A page that returns less than a tenth of at least [`MIN_SCANNED_ROWS`] rows looked at gets its event
+//! at level WARN, with `db.response.returned_rows` and `table_orm.rows.scanned`: its query filters on a
+//! property where it should use a key. This needs a store that reports how many rows it looked at; the
+//! embedded store does, the service does not.
 //!
 //! # Counters
 //!
@@ -101,6 +108,16 @@ impl<'c> Done<'c> {
     }
 }
 
+/// Whether anybody may want to know. A recorder of metrics cannot be asked; without one, and without a
+/// subscriber, a call costs one comparison.
+fn is_observed() -> bool {
+    #[cfg(feature = "tracing")]
+    let is_traced = tracing::enabled!(target: "table_orm", tracing::Level::WARN);
+    #[cfg(not(feature = "tracing"))]
+    let is_traced = false;
+    cfg!(feature = "metrics") || is_traced
+}
+
 #[derive(Debug)]
 struct Observed(Arc<dyn Store>);
 
@@ -114,9 +131,11 @@ impl Middleware for Observed {
         request: StoreRequest<'_>,
         next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        if !is_observed() {
+            return next.await;
+        }
         let tally = Arc::new(Tally::default());
         let call = counting(Arc::clone(&tally), next);
-        #[cfg(feature = "metrics")]
         let start = tokio::time::Instant::now();
         #[cfg(feature = "tracing")]
         let span = spans::open(&request);
@@ -125,7 +144,7 @@ impl Middleware for Observed {
         let answer = call.await;
         let done = Done::new(&tally, &answer);
         #[cfg(feature = "tracing")]
-        spans::close(&span, &done);
+        spans::close(&span, &done, start.elapsed());
         #[cfg(feature = "metrics")]
         counters::count(&request, &done, start.elapsed());
         answer
@@ -135,6 +154,7 @@ impl Middleware for Observed {
 #[cfg(feature = "tracing")]
 mod spans {
     use super::{Done, StoreRequest};
+    use std::time::Duration;
     use tracing::Span;
     use tracing::field::{Empty, display};
 
@@ -170,7 +190,7 @@ mod spans {
         span
     }
 
-    pub(super) fn close(span: &Span, done: &Done<'_>) {
+    pub(super) fn close(span: &Span, done: &Done<'_>, time: Duration) {
         span.record("table_orm.requests", done.requests);
         span.record("table_orm.retries", done.requests - 1);
         span.record("table_orm.throttles", done.throttles);
@@ -190,9 +210,18 @@ mod spans {
                 target: "table_orm",
                 parent: span,
                 tracing::Level::WARN,
+                db.client.operation.duration = time.as_secs_f64(),
                 db.response.returned_rows = returned,
                 table_orm.rows.scanned = scanned,
                 "the page returns less than a tenth of the rows looked at; query by a key instead of a filter"
+            );
+        } else {
+            tracing::event!(
+                target: "table_orm",
+                parent: span,
+                tracing::Level::INFO,
+                db.client.operation.duration = time.as_secs_f64(),
+                "the call ended"
             );
         }
     }

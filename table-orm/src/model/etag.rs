@@ -1,9 +1,23 @@
 //! The version of a row.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A row's version, as opaque text: compared and sent back byte for byte.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// With `serde` it is its text, so that a client can keep it and send it back:
+///
+/// ```
+/// use table_orm::ETag;
+///
+/// let etag = ETag::new("W/1");
+/// let json = serde_json::to_string(&etag)?;
+/// assert_eq!(json, r#""W/1""#);
+/// assert_eq!(serde_json::from_str::<ETag>(&json)?, etag);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ETag(String);
 
 impl ETag {

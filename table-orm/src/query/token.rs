@@ -8,6 +8,8 @@ use crate::key::fnv;
 use crate::model::Continuation;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,7 +18,7 @@ const VERSION: u8 = 1;
 /// The end of a page: URL-safe text, bound to its query.
 ///
 /// `Display` writes the text, `FromStr` reads it, and [`Pages::resume`](crate::repo::Pages::resume)
-/// continues there:
+/// continues there. With `serde` it is that text, too, and what is no token does not deserialize.
 ///
 /// ```
 /// use table_orm::query::{PageToken, TokenError};
@@ -135,6 +137,34 @@ impl FromStr for PageToken {
     }
 }
 
+/// As its text.
+impl Serialize for PageToken {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// From its text, as `FromStr`.
+impl<'de> Deserialize<'de> for PageToken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl Visitor<'_> for Text {
+            type Value = PageToken;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the text of a page token")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PageToken, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Text)
+    }
+}
+
 fn parse(bytes: &[u8]) -> Option<PageToken> {
     let (body, check) = bytes.split_last_chunk::<4>()?;
     if fnv(body) as u32 != u32::from_be_bytes(*check) {
@@ -179,6 +209,20 @@ mod tests {
         assert_eq!(format!("B{}", &text[1..]).parse::<PageToken>(), Err(TokenError::Version(5)));
     }
 
+    #[test]
+    fn what_is_no_token_does_not_deserialize() {
+        let text = PageToken::new(&query("A"), Continuation::default()).to_string();
+        for (json, error) in [
+            (format!("\"{}\"", &text[1..]), TokenError::Malformed.to_string()),
+            (format!("\"B{}\"", &text[1..]), TokenError::Version(5).to_string()),
+            ("7".to_owned(), "expected the text of a page token".to_owned()),
+            ("null".to_owned(), "expected the text of a page token".to_owned()),
+        ] {
+            let found = serde_json::from_str::<PageToken>(&json).unwrap_err().to_string();
+            assert!(found.contains(&error), "{found}");
+        }
+    }
+
     proptest! {
         #[test]
         fn tokens_come_back_whole(partition in any::<Option<String>>(), row in any::<Option<String>>()) {
@@ -186,7 +230,10 @@ mod tests {
             let token = PageToken::new(&query("A"), continuation);
             let text = token.to_string();
             prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
-            prop_assert_eq!(text.parse::<PageToken>(), Ok(token));
+            prop_assert_eq!(text.parse::<PageToken>(), Ok(token.clone()));
+            let json = serde_json::to_value(&token).unwrap();
+            prop_assert_eq!(json.as_str(), Some(&*text));
+            prop_assert_eq!(serde_json::from_value::<PageToken>(json).unwrap(), token);
         }
     }
 }

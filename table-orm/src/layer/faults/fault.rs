@@ -6,7 +6,7 @@ use crate::sync::Random;
 use std::time::Duration;
 
 /// The fault that one request gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InjectedFault {
     Throttled,
     ErrorBefore,
@@ -17,6 +17,7 @@ pub(super) enum InjectedFault {
     Late,
     Offline,
     TableBeingDeleted,
+    Rejected(ErrorCode),
 }
 
 impl InjectedFault {
@@ -40,20 +41,21 @@ impl InjectedFault {
     }
 
     /// The answer of a request that is not carried out; `None` carries it out.
-    pub(super) fn error_before(self, random: &Random) -> Option<StoreError> {
+    pub(super) fn error_before(&self, random: &Random) -> Option<StoreError> {
         Some(match self {
             Self::Throttled => throttled(random),
             Self::Offline if random.below(2) == 0 => service_error(ErrorCode::SERVER_BUSY),
             Self::Offline => service_error(ErrorCode::OPERATION_TIMED_OUT),
             Self::ErrorBefore => service_error(ErrorCode::INTERNAL_ERROR),
             Self::TableBeingDeleted => service_error(ErrorCode::TABLE_BEING_DELETED),
+            Self::Rejected(code) => service_error(code.clone()),
             Self::LostRequest | Self::Late => no_answer(),
             Self::ErrorAfter | Self::LostReply => return None,
         })
     }
 
     /// The answer that replaces the true one; `None` keeps the true one.
-    pub(super) fn error_after(self) -> Option<StoreError> {
+    pub(super) fn error_after(&self) -> Option<StoreError> {
         match self {
             Self::ErrorAfter => Some(service_error(ErrorCode::INTERNAL_ERROR)),
             Self::LostReply => Some(no_answer()),

@@ -1,12 +1,14 @@
 //! Which faults happen, and how often.
 
+use super::script::{self, Fault, Script};
 use crate::layer::{LayerError, error};
 use std::time::Duration;
 
 /// The longest time that any setting accepts: 1 day.
 pub(super) const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 
-/// Settings of a store that fails on purpose: the probability of each fault for each request, 0 to 1.
+/// Settings of a store that fails on purpose: the probability of each fault for each request, 0 to 1,
+/// and the faults of [single requests](Self::on).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,6 +44,7 @@ pub struct Faults {
     pub(super) offline: f64,
     pub(super) offline_time: Duration,
     pub(super) deletion_time: Duration,
+    pub(super) script: Script,
 }
 
 macro_rules! probabilities {
@@ -72,6 +75,7 @@ impl Faults {
             offline: 0.0,
             offline_time: Duration::from_secs(10),
             deletion_time: Duration::from_secs(40),
+            script: Script::new(),
         }
     }
 
@@ -135,7 +139,47 @@ impl Faults {
         self
     }
 
+    /// Gives one request this fault, whatever the probabilities are: the request of that operation with
+    /// that number, counted from 1 while faults are [enabled](super::FaultStore::enable).
+    ///
+    /// `operation` is a [`StoreRequest::operation`](crate::store::StoreRequest::operation): `commit` is a
+    /// transaction, `insert`, `replace`, `merge`, `delete`, `insert-or-replace` or `insert-or-merge` a
+    /// write of one row, `get` a point query, `query` a page of any other.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use table_orm::embedded::EmbeddedStore;
+    /// use table_orm::layer::{Fault, Faults};
+    /// use table_orm::store::ErrorCode;
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let store = Arc::new(EmbeddedStore::in_memory()?);
+    /// let conflict = Fault::Rejected(ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+    /// let faults = Faults::seeded(1).on("commit", 2, conflict);
+    /// let runners = Tables::new(faults.store(store)?).repo::<Runner>();
+    /// runners.create_table().await?;
+    /// runners.insert(&Runner { race: "Boston".into(), bib: 7, age: 55 }).await?; // the first commit
+    ///
+    /// let mut runner = runners.load(Runner::partition("Boston").by_bib().bib(7)).await?.one()?;
+    /// runner.age = 56;
+    /// assert!(matches!(runners.save(&mut runner).await, Err(Error::Conflict(_))));
+    /// runners.save(&mut runner).await?; // the third commit
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on(mut self, operation: &'static str, number: u64, fault: Fault) -> Self {
+        self.script.push((operation, number, fault));
+        self
+    }
+
     pub(super) fn check(&self) -> Result<(), LayerError> {
+        script::check(&self.script)?;
         error::probability("slow", self.slow)?;
         error::probability("empty_pages", self.empty_pages)?;
         error::probability("short_pages", self.short_pages)?;

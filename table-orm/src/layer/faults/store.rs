@@ -5,6 +5,7 @@
 
 use super::fault::{self, InjectedFault};
 use super::pages;
+use super::script::RequestCounts;
 use super::settings::{Faults, MAX_TIME};
 use crate::layer::{Layer, LayerError};
 use crate::model::{ETag, TableName};
@@ -36,6 +37,7 @@ impl Faults {
                 disabled: AtomicBool::new(false),
                 injected: AtomicU64::new(0),
                 closed: Mutex::default(),
+                counts: Mutex::default(),
             }),
         })
     }
@@ -61,6 +63,7 @@ struct Shared {
     disabled: AtomicBool,
     injected: AtomicU64,
     closed: Mutex<Closed>,
+    counts: Mutex<RequestCounts>,
 }
 
 /// What is offline, and until when.
@@ -126,6 +129,10 @@ impl Shared {
         if self.is_disabled() {
             return None;
         }
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scripted) = counts.next(request.operation, &self.faults.script) {
+            return Some(scripted.into());
+        }
         let (now, closed) = (Instant::now(), self.closed());
         let is_closed = |until: Option<&Instant>| until.is_some_and(|&until| now < until);
         if request.table.is_some_and(|table| is_closed(closed.tables.get(&lower_case(table)))) {
@@ -148,14 +155,14 @@ impl Shared {
         if self.happens(self.faults.slow) {
             sleep(self.time(self.faults.slowest)).await;
         }
-        if let Some(error) = fault.and_then(|fault| fault.error_before(&self.random)) {
+        if let Some(error) = fault.as_ref().and_then(|fault| fault.error_before(&self.random)) {
             return Err(error);
         }
         let answer = next.await;
         if self.happens(self.faults.slow) {
             sleep(self.time(self.faults.slowest)).await;
         }
-        match fault.and_then(InjectedFault::error_after) {
+        match fault.as_ref().and_then(InjectedFault::error_after) {
             Some(error) => Err(error),
             None => answer,
         }
@@ -244,7 +251,9 @@ impl Middleware for FaultStore {
         let fault = shared.sample(&StoreRequest::commit(table, partition_key, operations));
         let inner = Arc::clone(&shared.inner);
         let table = table.clone();
+        let is_rejected = matches!(fault, Some(InjectedFault::Rejected(_)));
         let commit = async move { inner.commit(&table, transaction).await };
-        shared.apply_to_write(fault, commit).await
+        let answer = shared.apply_to_write(fault, commit).await;
+        answer.map_err(|error| if is_rejected { error.at(0) } else { error })
     }
 }

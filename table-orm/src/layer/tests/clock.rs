@@ -160,7 +160,7 @@ async fn writer(service: Service, seed: u64) -> [u32; 3] {
     let (store, random) = (client(&service, seed), Random::seeded(seed));
     let mut outcomes = [0; 3];
     for step in 0..20 {
-        let mut value = i64::try_from(seed % (1 << 30)).unwrap() * 100 + step * 2;
+        let value = i64::try_from(seed % (1 << 30)).unwrap() * 100 + step * 2;
         let mut operations = Vec::new();
         // One row or two. Both writers use the same ones.
         for row in 0..=below(&random, 2) {
@@ -170,8 +170,7 @@ async fn writer(service: Service, seed: u64) -> [u32; 3] {
                 if stale { Some(ETag::new("old")) } else { version(&store, &row_key).await };
             // Each writer deletes a row of its own, so that its deletions are told from others'.
             let may_delete = row == i64::from(seed % 2 == 1);
-            operations.push(any_write(&random, &row_key, value, version, may_delete));
-            value += 1;
+            operations.push(any_write(&random, &row_key, value + row, version, may_delete));
         }
         if random.below(2) == 0 {
             service.advance(below(&random, 40) * MINUTE);

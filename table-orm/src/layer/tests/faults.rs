@@ -3,9 +3,10 @@
 use super::bench::{Bench, Outcome, insert, paused};
 use super::table;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{Faults, Layer, LayerError};
+use crate::layer::{Fault, Faults, Layer, LayerError};
 use crate::model::Metadata;
-use crate::store::{ErrorCode, Store};
+use crate::query::{KeyRange, RowQuery};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Store, StoreRequest};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, advance};
@@ -118,4 +119,84 @@ fn invalid_settings_are_rejected() {
         assert!(matches!(error, Err(LayerError::Time { .. })), "{faults:?}");
     }
     assert!(Faults::mixed(1).around(store()).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_script_gives_the_request_of_that_number_its_fault() {
+    let conflict = Fault::Rejected(ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+    let faults = Faults::seeded(1)
+        .on("commit", 2, conflict.clone())
+        .on("insert", 1, Fault::LostReply)
+        .on("insert", 3, Fault::LostRequest)
+        .on("insert", 4, Fault::ErrorAfter)
+        .on("get", 1, Fault::Rejected(ErrorCode::new("Odd")))
+        .on("insert", 5, Fault::Late);
+    let store = flaky(faults).await;
+    let (table, none) = (table(), Metadata::None);
+    let inserted = async |row: &str| {
+        let written = store.write(&table, "p", insert(row, 1)).await;
+        written.map(drop).map_err(|error| error.status)
+    };
+    assert_eq!(inserted("a").await, Err(0));
+    // While faults are disabled, requests do not count.
+    store.disable();
+    inserted("x").await.unwrap();
+    store.enable();
+    assert_eq!(inserted("b").await, Ok(()));
+    assert_eq!(inserted("c").await, Err(0));
+    assert_eq!(inserted("d").await, Err(500));
+    assert_eq!(inserted("e").await, Err(0));
+    assert_eq!(inserted("f").await, Ok(()));
+    let commit = async |rows: [&str; 2]| {
+        let operations = rows.map(|row| insert(row, 1)).to_vec();
+        store.commit(&table, Batch { partition_key: "p".into(), operations }).await
+    };
+    commit(["g", "h"]).await.unwrap();
+    let error = commit(["i", "j"]).await.unwrap_err();
+    assert_eq!((error.status, error.operation), (412, Some(0)));
+    commit(["k", "l"]).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let get = async |row| store.get(&table, "p", row, None, none).await;
+    assert_eq!(get("a").await.unwrap_err().code.as_str(), "Odd");
+    let mut there = Vec::new();
+    for row in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"] {
+        there.extend(get(row).await.unwrap().map(|_| row));
+    }
+    assert_eq!(there.concat(), "abdefghkl");
+    assert_eq!(store.injected(), 6);
+}
+
+#[tokio::test]
+async fn a_script_that_can_never_apply_is_rejected() {
+    let built = |faults: Faults| {
+        let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
+        faults.around(store).map(drop)
+    };
+    let unknown = built(Faults::seeded(1).on("upsert", 1, Fault::LostReply));
+    assert_eq!(unknown, Err(LayerError::FaultOperation("upsert")));
+    let zeroth = built(Faults::seeded(1).on("commit", 0, Fault::LostReply));
+    assert!(matches!(zeroth, Err(LayerError::Number { given: 0, .. })));
+    // Every name that a request has is known.
+    let (name, batch) = (table(), [insert("r", 1)]);
+    let writes = [
+        Action::Insert("{}".into()),
+        Action::InsertOrReplace("{}".into()),
+        Action::InsertOrMerge("{}".into()),
+        Action::Replace("{}".into(), IfMatch::Any),
+        Action::Merge("{}".into(), IfMatch::Any),
+        Action::Delete(IfMatch::Any),
+    ];
+    let query = RowQuery::new(table(), KeyRange::ALL);
+    let others = [
+        StoreRequest::create_table(&name),
+        StoreRequest::delete_table(&name),
+        StoreRequest::list_tables(),
+        StoreRequest::get(&name, "p"),
+        StoreRequest::query(&query),
+        StoreRequest::commit(&name, "p", &batch),
+    ];
+    let others = others.map(|request| request.operation);
+    for operation in writes.map(|action| action.name()).into_iter().chain(others) {
+        assert_eq!(built(Faults::seeded(1).on(operation, 1, Fault::Late)), Ok(()));
+    }
 }
