@@ -141,16 +141,6 @@ impl<'a> Part<'a> {
         self.field().filter(|field| kind::option(field.ty).is_some())
     }
 
-    /// The number of ASCII digits that its text always starts with.
-    pub fn digits(&self) -> usize {
-        match (self.width(false), self.kind()) {
-            _ if self.is_shard() => 0,
-            (Width::Fixed(digits), _) => digits,
-            (Width::UpTo(_), Kind::Unsigned(_)) => 1,
-            _ => 0,
-        }
-    }
-
     /// Whether the value can be read back from a stored key.
     pub fn is_recoverable(&self) -> bool {
         self.field().is_some() && self.encoder != Encoder::Lower && !self.is_shard()
@@ -160,6 +150,15 @@ impl<'a> Part<'a> {
     pub fn max_len(&self) -> Option<usize> {
         let (max_len, _) = self.field()?.max_len.as_ref()?;
         Some(usize::try_from(*max_len).unwrap_or(usize::MAX))
+    }
+
+    /// The most UTF-16 units that its field's limit leaves it.
+    pub fn max(&self, escaped: bool) -> Option<usize> {
+        let field = self.field()?;
+        match self.width(escaped) {
+            Width::UpTo(units) if field.max_len.is_some() || field.max.is_some() => Some(units),
+            _ => None,
+        }
     }
 
     pub fn width(&self, escaped: bool) -> Width {

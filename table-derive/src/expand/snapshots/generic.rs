@@ -54,15 +54,15 @@ const _: () = {
     {
         const TABLE: &'static str = "measures";
         const PARTITION: &'static str = "{type}";
-        const ROWS: &'static [_orm::RowTemplate] =
-            &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
-        const LONGEST_KEYS: &'static [_orm::Option<usize>] = &[_orm::None, _orm::Some(5)];
+        const PARTITION_KEY: _orm::KeyTemplate<'static> =
+            _orm::key("").parts(&[_orm::part("type", <Cow<'a, str> as _orm::Part>::SHAPE, "")]);
+        const ROWS: &'static [_orm::RowTemplate] = &[_orm::full("row", "{at}", "")
+            .parts(&[_orm::part("at", <u16 as _orm::Part>::SHAPE, "")])];
         const KEYS_FOLLOW_CANONICAL: bool = true;
         const PATCHES_ONE_ROW: bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             const {
-                let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
                 _orm::assert_properties(&[
                     _orm::Declared::One("Type"),
                     _orm::Declared::One("At"),

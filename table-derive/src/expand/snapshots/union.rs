@@ -7,29 +7,32 @@ const _: () = {
             .shares_table(&<directory::Department as _orm::Variant>::MEMBER),
         "`Employee` and `Department` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
+    #[allow(long_running_const_eval)]
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
             .differs(&<directory::Department as _orm::Variant>::MEMBER),
-        "RowKeys of `Employee` and `Department` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
+        "a RowKey can be that of a row of `Employee` and of `Department`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Department\")]`",
     );
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER
             .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
         "`Employee` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
+    #[allow(long_running_const_eval)]
     const _: () = _orm::assert_union(
         <Employee as _orm::Variant>::MEMBER.differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "RowKeys of `Employee` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
+        "a RowKey can be that of a row of `Employee` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`",
     );
     const _: () = _orm::assert_union(
         <directory::Department as _orm::Variant>::MEMBER
             .shares_table(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
         "`Department` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
+    #[allow(long_running_const_eval)]
     const _: () = _orm::assert_union(
         <directory::Department as _orm::Variant>::MEMBER
             .differs(&<Guest<'static, u8> as _orm::Variant>::MEMBER),
-        "RowKeys of `Department` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
+        "a RowKey can be that of a row of `Department` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`",
     );
     #[automatically_derived]
     impl _orm::TableUnion for Office {
