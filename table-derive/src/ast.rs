@@ -22,6 +22,8 @@ pub struct Entity<'a> {
     pub table: Option<LitStr>,
     pub partition: Template,
     pub encode: bool,
+    /// What its rows are marked with.
+    pub kind: Option<LitStr>,
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
@@ -166,6 +168,7 @@ impl<'a> Entity<'a> {
                 Template::parse_or_guess(literal, errors)
             }),
             encode: escape(&mut items, errors),
+            kind: items.text(KIND, errors),
             allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
             rows,
             uniques: Vec::new(),
@@ -318,7 +321,7 @@ impl Unique {
         let key = items.text(KEY, errors);
         let given = key.is_some();
         let literal = key.unwrap_or_else(|| {
-            LitStr::new(&format!("UNQ:{name}:{{{}}}", names.join("}__{")), first.span())
+            LitStr::new(&format!("{GUARD_START}{name}:{{{}}}", names.join("}__{")), first.span())
         });
         let template = Template::parse_or_guess(literal, errors);
         Some(Self { name, at, components, template, given })

@@ -141,13 +141,12 @@ impl<'a> Part<'a> {
         self.field().filter(|field| kind::option(field.ty).is_some())
     }
 
-    /// The number of ASCII digits that its text always starts with.
-    pub fn digits(&self) -> usize {
+    /// Whether its text always starts with an ASCII digit.
+    fn starts_with_digit(&self) -> bool {
         match (self.width(false), self.kind()) {
-            _ if self.is_shard() => 0,
-            (Width::Fixed(digits), _) => digits,
-            (Width::UpTo(_), Kind::Unsigned(_)) => 1,
-            _ => 0,
+            _ if self.is_shard() => false,
+            (Width::Fixed(_), _) | (Width::UpTo(_), Kind::Unsigned(_)) => true,
+            _ => false,
         }
     }
 
@@ -160,6 +159,15 @@ impl<'a> Part<'a> {
     pub fn max_len(&self) -> Option<usize> {
         let (max_len, _) = self.field()?.max_len.as_ref()?;
         Some(usize::try_from(*max_len).unwrap_or(usize::MAX))
+    }
+
+    /// The most UTF-16 units that its field's limit leaves it.
+    pub fn max(&self, escaped: bool) -> Option<usize> {
+        let field = self.field()?;
+        match self.width(escaped) {
+            Width::UpTo(units) if field.max_len.is_some() || field.max.is_some() => Some(units),
+            _ => None,
+        }
     }
 
     pub fn width(&self, escaped: bool) -> Width {
@@ -315,7 +323,7 @@ impl<'a> Key<'a> {
     /// Whether nothing bounds a range of keys without components: they start with no literal and no
     /// digit. Such a range is the whole partition.
     pub fn is_open(&self) -> bool {
-        self.template.start.is_empty() && self.parts.first().is_some_and(|part| part.digits() == 0)
+        self.template.start.is_empty() && !self.parts.first().is_some_and(Part::starts_with_digit)
     }
 
     /// Whether the field's value can be read back from the key.

@@ -17,6 +17,7 @@ pub const FLATTEN: &str = "flatten";
 pub const INCLUDE: &str = "include";
 pub const JSON: &str = "json";
 pub const KEY_ONLY: &str = "key_only";
+pub const KIND: &str = "kind";
 pub const MAX: &str = "max";
 pub const MAX_LEN: &str = "max_len";
 pub const NAME: &str = "name";
@@ -36,7 +37,7 @@ pub type Attribute = (&'static str, &'static [&'static str]);
 
 /// On an entity.
 pub const ON_ENTITY: Attribute =
-    (TABLE, &[NAME, PARTITION, ROW, UNIQUE, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY]);
+    (TABLE, &[NAME, PARTITION, ROW, UNIQUE, KIND, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY]);
 /// After the name of a row.
 pub const ON_ROW: Attribute = (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL]);
 /// After the names in `unique(..)`.
@@ -62,3 +63,9 @@ pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with
 
 /// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
+/// The properties that table-orm marks rows with.
+pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Etag", "Entity_Kind"];
+/// What the RowKeys of guard rows begin with, unless they have a template of their own.
+pub const GUARD_START: &str = "UNQ:";
+/// What the RowKeys of other helper rows begin with.
+pub const HELPER_STARTS: [&str; 3] = ["DUE:", "MOV:", "TKT:"];

@@ -1,7 +1,7 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
-pub use crate::entity::{Field, Query, Row, SeriesOf, Stores};
+pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores, in_partition, in_row};
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::entity::{
     GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
@@ -10,8 +10,8 @@ pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
-    KeyPart, KeyReader, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixOf, RangeOf, Shard,
-    Sorted, SortedLast, TextPart, Width,
+    KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixOf, RangeOf, Shape,
+    Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
 };
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
@@ -47,8 +47,6 @@ pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 pub type KeyResult<T = ()> = Result<T, KeyError>;
 /// The result of writing a row's key: whether the entity has the row.
 pub type RowWritten = KeyResult<bool>;
-/// The result of reading a field from keys.
-pub type FromKeys<T> = KeyResult<Option<T>>;
 /// The result of writing properties.
 pub type Written = Result<(), PropertyError>;
 /// The result of reading properties.
@@ -198,28 +196,39 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
     }
 }
 
-/// The longest key of a template; `None` if it has no bound. Does not compile over 512 UTF-16
-/// units. `known` are the units that the derive can count, `widths` those of the other components.
-#[track_caller]
+/// A component of a key template.
 #[must_use]
-pub const fn longest_key(known: usize, widths: &[Width]) -> Option<usize> {
-    let mut units = known;
-    let mut bounded = true;
-    let mut at = 0;
-    while at < widths.len() {
-        match widths[at] {
-            Width::Fixed(width) | Width::UpTo(width) => units += width,
-            // Checked when a value is written.
-            Width::Unbounded => bounded = false,
-        }
-        at += 1;
-    }
-    assert!(
-        units <= crate::model::MAX_KEY_UNITS,
-        "this template writes keys of more than 512 UTF-16 units; shorten its components or \
-         literals"
-    );
-    if bounded { Some(units) } else { None }
+pub const fn part(name: &'static str, shape: Shape, separator: &'static str) -> TemplatePart {
+    TemplatePart::new(name, shape, separator)
+}
+
+/// A key template without components.
+#[must_use]
+pub const fn key(start: &str) -> KeyTemplate<'_> {
+    KeyTemplate::literal(start)
+}
+
+/// A full row without components.
+#[must_use]
+pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> RowTemplate {
+    RowTemplate::full(name, key, start)
+}
+
+/// A partial row without components.
+#[must_use]
+pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> RowTemplate {
+    RowTemplate::partial(name, key, start)
+}
+
+/// A guard row without components.
+#[must_use]
+pub const fn guard(name: &'static str, key: &'static str, start: &'static str) -> GuardTemplate {
+    GuardTemplate::new(name, key, start)
+}
+
+/// Does not compile where only the types of components show that a template is wrong.
+pub const fn assert_templates<E: TableEntity>() {
+    let _ = (E::PARTITION_KEY, E::ROWS, E::GUARDS);
 }
 
 /// The names of properties to select: the names, then the empty texts, because an array has one
@@ -245,16 +254,6 @@ pub const fn selected(names: &'static [&'static str]) -> &'static [&'static str]
         stored += 1;
     }
     names.split_at(stored).0
-}
-
-/// Does not compile when a component with another directly behind it does not have a fixed width.
-#[track_caller]
-pub const fn assert_fixed_width(width: Width) {
-    assert!(
-        width.is_fixed(),
-        "two components need a literal between them unless the first is of fixed width; write a \
-         separator such as `__` between them"
-    );
 }
 
 /// What generated code does with an entity type in a union. Generated code always names it as

@@ -6,6 +6,7 @@ mod bulk;
 mod derive;
 pub mod derive_lints;
 mod golden;
+mod isolation;
 mod load;
 mod merge;
 mod other_client;

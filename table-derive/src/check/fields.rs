@@ -3,7 +3,7 @@
 use crate::ast::{Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
-use crate::symbol::SYSTEM_PROPERTIES;
+use crate::symbol::{RESERVED_PROPERTIES, SYSTEM_PROPERTIES};
 use std::collections::BTreeMap;
 use syn::Type;
 
@@ -185,13 +185,17 @@ fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: 
     }
 }
 
-/// The service writes these itself.
+/// The service writes some itself, and others say whose row it is.
 /// Refuses `timestamp: DateTime` without a rename.
 fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
-    if SYSTEM_PROPERTIES.contains(&property.as_str()) && *role != Role::Flatten {
-        mistake!(errors, property_at => "`{property}` is a property that the service writes itself",
-            help: "store the field under another name: `#[table(rename = \"..\")]`");
-    }
+    let writer = match property.as_str() {
+        _ if *role == Role::Flatten => return,
+        name if SYSTEM_PROPERTIES.contains(&name) => "the service writes itself",
+        name if RESERVED_PROPERTIES.contains(&name) => "table-orm marks rows with",
+        _ => return,
+    };
+    mistake!(errors, property_at => "`{property}` is a property that {writer}",
+        help: "store the field under another name: `#[table(rename = \"..\")]`");
 }
 
 /// The names of a field's properties. A series is numbered as the runtime does; a `Vec` takes three

@@ -25,6 +25,8 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     table::rows(entity, errors);
     rows::uniques(entity, errors);
     rows::guard_keys(entity, errors);
+    rows::reserved(entity, errors);
+    rows::kind(entity, errors);
     rows::copies(entity, errors);
     keys::component_names(entity, errors);
     keys::component_fields(entity, errors);

@@ -4,7 +4,7 @@ use crate::ast::{Copy, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
-use crate::symbol::CANONICAL;
+use crate::symbol::{CANONICAL, GUARD_START, HELPER_STARTS};
 use crate::template::Template;
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -106,6 +106,28 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
         None => "put a full row without a condition first, or mark one as `canonical`".to_owned(),
     };
     mistake!(errors, name => "row `{name}` {why}, so it cannot be the canonical row", help = help);
+}
+
+/// Helper rows belong to no entity, so no entity's rows look like them.
+/// Refuses `row = "DUE:{day}"`.
+pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
+    let rows = entity.rows.iter().map(|row| (&row.template, true));
+    let guards = entity.uniques.iter().map(|unique| (&unique.template, false));
+    for (template, is_row) in rows.chain(guards) {
+        let starts = HELPER_STARTS.into_iter().chain(is_row.then_some(GUARD_START));
+        for start in starts.filter(|start| template.start.starts_with(start)) {
+            mistake!(errors, template.literal => "RowKeys that begin with `{start}` are those of helper rows",
+                help: "start the template with another literal");
+        }
+    }
+}
+
+/// Rows are marked with some text.
+/// Refuses `kind = ""`.
+pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
+    if let Some(kind) = entity.kind.as_ref().filter(|kind| kind.value().is_empty()) {
+        mistake!(errors, kind => "the kind is empty", help: "write a text that no other type has, such as the type's name");
+    }
 }
 
 /// A range of one row's keys never contains another row's.

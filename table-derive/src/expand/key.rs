@@ -1,23 +1,19 @@
-//! Keys: written from an entity, and read back into its `key_only` fields.
+//! Keys, written from an entity.
 
 use crate::ast::Field;
-use crate::expand::property::slot;
 use crate::expand::scope::{hygienic, located};
-use crate::model::{Key, Model, Part, Source, Width};
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use crate::model::{Key, Model, Part, Source};
+use proc_macro2::{Literal, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::Path;
-use syn::ext::IdentExt;
 
 /// What happens to text that keys cannot hold.
 pub fn escape(model: &Model<'_>) -> TokenStream {
     if model.entity.encode { quote!(_orm::Escape::Encode) } else { quote!(_orm::Escape::Reject) }
 }
 
-/// The statements that write a key, after the literal that it starts with.
+/// The statements that write a key behind the literal that it starts with.
 fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
-    let start = &key.template.start;
-    let start = (!start.is_empty()).then(|| hygienic!(key.literal(#start);));
     let when = when.map(|path| {
         quote_spanned! {located(path)=>
             if !#path(self) {
@@ -26,7 +22,7 @@ fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
         }
     });
     let parts = key.parts.iter().map(write_part);
-    quote!(#when #start #(#parts)*)
+    quote!(#when #(#parts)*)
 }
 
 /// The statements that write one component.
@@ -88,104 +84,13 @@ fn by_row(bodies: &[TokenStream]) -> Option<TokenStream> {
     })
 }
 
-/// The width of a component, which only its type knows.
-pub fn width(part: &Part<'_>) -> TokenStream {
-    let part = part.tokens();
-    quote!(#part::WIDTH)
-}
-
-/// The components whose width only their types know.
-pub fn of_unknown_width<'k, 'a>(
-    model: &Model<'_>,
-    key: &'k Key<'a>,
-) -> impl Iterator<Item = &'k Part<'a>> {
-    let encode = model.entity.encode;
-    key.parts.iter().filter(move |part| part.width(encode) == Width::Unknown)
-}
-
-/// The length of each template's longest key, and the constants that compute it. The span of each is
-/// its template, where an error is shown.
-pub fn longest_keys(model: &Model<'_>, generic: bool) -> (TokenStream, Vec<TokenStream>) {
-    let encode = model.entity.encode;
-    let mut constants = TokenStream::new();
-    let mut longest = Vec::new();
-    for (index, key) in model.keys().enumerate() {
-        let known = Literal::usize_unsuffixed(key.known_units(encode));
-        let widths: Vec<_> = of_unknown_width(model, key).map(width).collect();
-        longest.push(if key.parts.iter().any(|part| part.width(encode) == Width::Unbounded) {
-            quote!(_orm::None)
-        } else if widths.is_empty() {
-            quote!(_orm::Some(#known))
-        } else if generic {
-            quote!(_orm::longest_key(#known, &[#(#widths),*]))
-        } else {
-            let name = format_ident!("__KEY_{index}");
-            constants.extend(quote_spanned! {key.template.literal.span()=>
-                const #name: _orm::Option<_orm::usize> = _orm::longest_key(#known, &[#(#widths),*]);
-            });
-            quote!(#name)
-        });
-    }
-    (constants, longest)
-}
-
-/// The statement that reads the `key_only` fields from a row's two keys.
-pub fn read_keys(model: &Model<'_>) -> Option<TokenStream> {
-    let fields = model.entity.fields.iter().enumerate();
-    let wanted: Vec<_> = fields.filter(|(_, field)| field.key_only.is_some()).collect();
-    if wanted.is_empty() {
-        return None;
-    }
-    let (in_partition, in_rows): (Vec<_>, Vec<_>) =
-        wanted.iter().copied().partition(|(_, field)| model.partition.recovers(field));
-    let slots: Vec<_> = wanted.iter().map(|(index, _)| slot(*index)).collect();
-    let partition = read_key(model, &model.partition, &in_partition, &hygienic!(partition_key));
-    let rows = read_row_key(model, &in_rows);
-    Some(hygienic! {
-        let (#(#slots,)*) = _orm::Members::read_keys(&m, |partition_key, row_key| {
-            #partition
-            #rows
-            _orm::Ok((#(#slots,)*))
-        })?;
-    })
-}
-
-/// The statement that reads those fields from the RowKey, by the number of the row.
-fn read_row_key(model: &Model<'_>, wanted: &[(usize, &Field<'_>)]) -> Option<TokenStream> {
-    let slots: Vec<_> = wanted.iter().map(|(index, _)| slot(*index)).collect();
-    let read = |key| {
-        let read = read_key(model, key, wanted, &hygienic!(row_key));
-        hygienic!({ #read (#(#slots,)*) })
-    };
-    let rows: Vec<_> = model.rows.iter().map(read).collect();
-    let value = by_row(&rows).or_else(|| rows.first().cloned())?;
-    (!wanted.is_empty()).then(|| hygienic!(let (#(#slots,)*) = #value;))
-}
-
-/// The statements that read those fields from one key. They read the key to its end, so a row of
-/// another template that starts with the same literal is not taken for one of this template.
-fn read_key(
-    model: &Model<'_>,
-    key: &Key<'_>,
-    wanted: &[(usize, &Field<'_>)],
-    text: &TokenStream,
-) -> Option<TokenStream> {
-    let wanted_slot = |part: &Part<'_>| -> Option<Ident> {
-        let field = part.field().filter(|_| part.is_recoverable())?;
-        wanted.iter().find(|(_, own)| own.name == field.name).map(|(index, _)| slot(*index))
-    };
-    key.parts.iter().find_map(wanted_slot)?;
-    let entity = model.entity.input.ident.unraw().to_string();
-    let (escape, start) = (escape(model), &key.template.start);
+/// The components of a template as data. The span is the template, where an error is shown.
+pub fn parts(key: &Key<'_>, encode: bool) -> Option<TokenStream> {
     let parts = key.parts.iter().map(|part| {
-        let (part_of, name, separator) = (part.tokens(), &part.name, part.separator);
-        let to = wanted_slot(part).map(|slot| hygienic!(let #slot =));
-        hygienic!(#to #part_of::read(&mut key, #name, #separator)?;)
+        let (part_of, Part { name, separator, .. }) = (part.tokens(), part);
+        let max = part.max(encode).map(Literal::usize_unsuffixed).map(|max| quote!(.max(#max)));
+        quote!(_orm::part(#name, #part_of::SHAPE, #separator)#max)
     });
-    Some(hygienic! {
-        let mut key = _orm::KeyReader::new(#entity, #escape, #text);
-        _orm::KeyReader::literal(&mut key, #start)?;
-        #(#parts)*
-        key.finish()?;
-    })
+    let parts = quote!(&[#(#parts),*]);
+    (!key.parts.is_empty()).then(|| quote_spanned!(key.template.literal.span()=> .parts(#parts)))
 }

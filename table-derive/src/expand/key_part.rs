@@ -59,10 +59,12 @@ fn code_key_part(codes: &[Code<'_>]) -> TokenStream {
     let fixed = codes.iter().all(|code| code.code.is_ascii() && units(code) == longest);
     let longest = Literal::usize_unsuffixed(longest);
     let width = if fixed { quote!(Fixed(#longest)) } else { quote!(UpTo(#longest)) };
+    let texts = codes.iter().map(|code| &code.code);
     let arms =
         codes.iter().map(|Code { variant, code, .. }| quote!(#code => _orm::Ok(Self::#variant),));
     quote! {
         const WIDTH: _orm::Width = _orm::Width::#width;
+        const SHAPE: _orm::Shape = _orm::Shape::OneOf(&[#(#texts),*]);
         const PREFIX_FREE: _orm::bool = true;
         fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {
             key.literal(__code(self));
@@ -149,6 +151,7 @@ fn key_part_body(inner: &Type, member: &Member) -> TokenStream {
     let of = quote!(<#inner as _orm::KeyPart<__X>>);
     quote! {
         const WIDTH: _orm::Width = #of::WIDTH;
+        const SHAPE: _orm::Shape = #of::SHAPE;
         const REVERSED: _orm::bool = #of::REVERSED;
         const PREFIX_FREE: _orm::bool = #of::PREFIX_FREE;
         fn encode(&self, key: &mut _orm::KeyText) -> _orm::Result<(), _orm::KeyFault> {

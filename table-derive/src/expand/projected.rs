@@ -4,7 +4,6 @@
 use crate::ast::{Entity, Field, Role};
 use crate::expand::property::read_type;
 use crate::expand::types::Types;
-use crate::kind;
 use crate::model::{Key, Model};
 use crate::names;
 use proc_macro2::{Literal, TokenStream};
@@ -16,9 +15,9 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
             return series(field, types);
         }
         let property = if field.is_stored() { &*field.property } else { "" };
-        let from_keys = from_keys(model, field);
+        let keys = keys(model, field);
         let (id, ty) = (id(field), read_type(field));
-        let body = quote!(const PROPERTY: &'static _orm::str = #property; #from_keys);
+        let body = quote!(const PROPERTY: &'static _orm::str = #property; #keys);
         types.implement(quote!(_orm::Field<#id, #ty>), body)
     });
     let stores = stores(model, types);
@@ -67,56 +66,40 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     rows.collect()
 }
 
-/// `Field::from_keys`, where rows do not store the field but their keys hold it.
-fn from_keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
-    let ty = read_type(field);
-    let value = from_partition(model, field).or_else(|| from_rows(model, field))?;
-    Some(quote! {
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<#ty> {
-            #value
-        }
-    })
-}
-
-/// The value from the PartitionKey, if a row needs it.
-fn from_partition(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
-    let (start, read) = (&model.partition.template.start, read(&model.partition, field)?);
-    let needed = model.entity.rows.iter().any(|row| !row.has_property(field));
-    needed.then(|| quote!(keys.partition::<Self, _>(#start, #read)))
-}
-
-/// The value from the RowKey of the first row that does not store it and whose key holds it.
-fn from_rows(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
-    if model.partition.recovers(field) {
-        return None;
-    }
+/// `Field::KEYS`, where rows do not store the field but their keys hold it: the PartitionKey, or the
+/// RowKeys of those rows.
+fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
-    let rows = without.filter_map(|(row, (_, key))| {
-        let (row, start) = (Literal::usize_unsuffixed(row), &key.template.start);
-        let read = read(key, field)?;
-        Some(quote!(keys.row::<Self, _>(#row, #start, #read)))
-    });
-    let rows: Vec<_> = rows.collect();
-    let (last, others) = rows.split_last()?;
-    Some(quote! {
-        #(if let value @ _orm::Some(_) = #others? {
-            return _orm::Ok(value);
-        })*
-        #last
-    })
+    let readers: Vec<_> = match component(&model.partition, field) {
+        Some((at, of)) => {
+            let needed = without.count() > 0;
+            needed.then(|| quote!(_orm::in_partition::<Self, _, #of, #at>)).into_iter().collect()
+        }
+        None => without
+            .filter_map(|(row, (_, key))| {
+                let (at, of) = component(key, field)?;
+                let row = Literal::usize_unsuffixed(row);
+                Some(quote!(_orm::in_row::<Self, _, #of, #row, #at>))
+            })
+            .collect(),
+    };
+    let ty = read_type(field);
+    let value = match &readers[..] {
+        [] => return None,
+        [reader] => quote!(#reader),
+        [others @ .., last] => quote!(|keys| {
+            #(if let value @ _orm::Some(_) = #others(keys)? {
+                return _orm::Ok(value);
+            })*
+            #last(keys)
+        }),
+    };
+    Some(quote!(const KEYS: _orm::FromKeys<#ty> = #value;))
 }
 
-/// A closure that reads the field from a key, if the key holds it.
-fn read(key: &Key<'_>, field: &Field<'_>) -> Option<TokenStream> {
+/// The component of a key that holds a field: its index, and its type and encoder.
+fn component(key: &Key<'_>, field: &Field<'_>) -> Option<(Literal, TokenStream)> {
     let at = key.position(field)?;
-    let mut parts = key.parts[..=at].iter().map(|part| {
-        let (part_of, name, separator) = (part.tokens(), &part.name, part.separator);
-        quote!(#part_of::read(key, #name, #separator))
-    });
-    let read = parts.next_back()?;
-    let whole = match field.role {
-        Role::Json => Some(quote!(.map(_orm::Json))),
-        _ => kind::option(field.ty).map(|_| quote!(.map(_orm::Some))),
-    };
-    Some(quote!(|key| { #(#parts?;)* #read #whole }))
+    let (ty, encoder) = (key.parts[at].value_type(), key.parts[at].encoder.tokens());
+    Some((Literal::usize_unsuffixed(at), quote!(#ty, #encoder)))
 }

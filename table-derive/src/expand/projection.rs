@@ -160,7 +160,7 @@ fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
         impl<E: _orm::Field<#id, T>, T> #has<T> for E {
             const PROPERTY: &'static _orm::str = <E as _orm::Field<#id, T>>::PROPERTY;
             fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read {
-                m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::from_keys)
+                m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::KEYS)
             }
         }
     }

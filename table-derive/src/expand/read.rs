@@ -1,12 +1,12 @@
 //! `ReadRow` for an entity: its fields, read from a row's properties and keys.
 
 use crate::ast::{Field, Role};
-use crate::expand::key::read_keys;
 use crate::expand::property::{self, group_call, groups, read_type, slot, version};
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
 use crate::kind;
 use crate::model::Model;
+use crate::names::field_id;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -55,7 +55,6 @@ fn read_row(model: &Model<'_>) -> TokenStream {
         hygienic!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
     });
     let other = other(fields);
-    let keys = read_keys(model);
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, value) = (field.ident, finish(model, index, field));
         hygienic!(#ident: #value)
@@ -68,7 +67,6 @@ fn read_row(model: &Model<'_>) -> TokenStream {
                 #other
             }
         }
-        #keys
         _orm::Ok(Self { #(#values),* })
     }
 }
@@ -106,7 +104,11 @@ fn other(fields: &[Field<'_>]) -> TokenStream {
 fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
     let (slot, property) = (slot(index), &field.property);
     match field.role {
-        _ if field.key_only.is_some() => hygienic!(#slot),
+        _ if field.key_only.is_some() => {
+            let (id, name, ty) = (field_id(&field.name), &field.name, read_type(field));
+            let id = Literal::u64_unsuffixed(id);
+            hygienic!(_orm::Members::key_value(&m, row, #name, <Self as _orm::Field<#id, #ty>>::KEYS)?)
+        }
         Role::Property | Role::Json => property::finish(&hygienic!(#property), &slot, field),
         Role::Series | Role::Flatten => {
             let group = group_call(field, hygienic!(finish(#slot, #property)));

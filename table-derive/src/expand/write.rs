@@ -1,13 +1,11 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
 use crate::ast::{Field, Role};
-use crate::expand::key::{
-    longest_keys, of_unknown_width, width, write_partition_key, write_row_key,
-};
+use crate::expand::key::{parts, write_partition_key, write_row_key};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
-use crate::model::{Key, Model, Part};
+use crate::model::{Model, Width};
 use crate::names;
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
@@ -15,17 +13,18 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (constants, longest_keys) = longest_keys(model, types.is_generic());
-    let assertions = assertions(model);
+    let assertions = assertions(model, types);
     // Assertions about a type parameter run where a key of that type is written.
-    let (outside, inside) =
-        if types.is_generic() { (vec![], Some(deferred(&assertions))) } else { (assertions, None) };
-    let body = table_entity(model, types, &longest_keys, inside);
-    let table_entity = types.implement(quote!(_orm::TableEntity), body);
+    let (outside, inside) = if types.is_generic() {
+        (vec![], (!assertions.is_empty()).then(|| quote!(const { #(#assertions)* })))
+    } else {
+        (assertions, None)
+    };
+    let table_entity =
+        types.implement(quote!(_orm::TableEntity), table_entity(model, types, inside));
     let full_rows = full_rows(model, types);
     quote! {
         #(const _: () = #outside)*
-        #constants
         #[automatically_derived]
         #[diagnostic::do_not_recommend]
         #table_entity
@@ -37,21 +36,24 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 fn table_entity(
     model: &Model<'_>,
     types: &Types<'_>,
-    longest_keys: &[TokenStream],
     assertions: Option<TokenStream>,
 ) -> TokenStream {
     let (table, partition) = (&model.entity.table, &model.partition.template.text);
-    let (escape, rows, guards) = (escape(model), row_templates(model), guards(model));
+    let (start, encode) = (&model.partition.template.start, model.entity.encode);
+    let parts = parts(&model.partition, encode);
+    let (escape, kind) = (escape(model), kind(model));
+    let (rows, guards) = (row_templates(model), guards(model));
     let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
     let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
         const PARTITION: &'static _orm::str = #partition;
+        const PARTITION_KEY: _orm::KeyTemplate<'static> = _orm::key(#start)#parts;
         #escape
+        #kind
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
         #guards
-        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] = &[#(#longest_keys),*];
         #flags
         type Canonical = #canonical;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
@@ -79,30 +81,30 @@ fn escape(model: &Model<'_>) -> Option<TokenStream> {
     model.entity.encode.then_some(encode)
 }
 
+/// The constant with what rows are marked with.
+fn kind(model: &Model<'_>) -> Option<TokenStream> {
+    let kind = model.entity.kind.as_ref()?;
+    Some(quote!(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);))
+}
+
 /// The values of `ROWS`.
 fn row_templates(model: &Model<'_>) -> Vec<TokenStream> {
     let rows = model.rows().map(|(row, key)| {
         let make = if row.is_full() { quote!(full) } else { quote!(partial) };
         let name = row.name.unraw().to_string();
-        let (text, start, digits) = (&key.template.text, &key.template.start, digits(key));
-        quote!(_orm::RowTemplate::#make(#name, #text, #start) #digits)
+        let (text, start) = (&key.template.text, &key.template.start);
+        let parts = parts(key, model.entity.encode);
+        quote!(_orm::#make(#name, #text, #start)#parts)
     });
     rows.collect()
 }
 
-/// The digits that keys without a literal start with: they differ from other types' keys by them.
-fn digits(key: &Key<'_>) -> Option<TokenStream> {
-    let first = key.parts.first().filter(|_| key.template.start.is_empty());
-    let digits = first.map(Part::digits).filter(|digits| *digits > 0)?;
-    let digits = Literal::usize_unsuffixed(digits);
-    Some(quote!(.digits(#digits)))
-}
-
 /// The constant with the guard rows.
 fn guards(model: &Model<'_>) -> Option<TokenStream> {
-    let guards = model.entity.uniques.iter().map(|unique| {
-        let (name, key, start) = (&unique.name, &unique.template.text, &unique.template.start);
-        quote!(_orm::GuardTemplate::new(#name, #key, #start))
+    let guards = model.entity.uniques.iter().zip(&model.guards).map(|(unique, key)| {
+        let (name, text, start) = (&unique.name, &key.template.text, &key.template.start);
+        let parts = parts(key, model.entity.encode);
+        quote!(_orm::guard(#name, #text, #start)#parts)
     });
     (!model.entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];))
@@ -173,33 +175,17 @@ fn set_version(fields: &[Field<'_>]) -> Option<TokenStream> {
     })
 }
 
-/// What only the types of components and fields know, asserted at the template or field.
-fn assertions(model: &Model<'_>) -> Vec<TokenStream> {
-    let mut assertions = Vec::new();
-    for key in model.keys() {
-        let span = key.template.literal.span();
-        for part in of_unknown_width(model, key) {
-            if part.separator.is_empty() && !part.last {
-                let width = width(part);
-                assertions.push(quote_spanned!(span=> _orm::assert_fixed_width(#width);));
-            }
-        }
+/// What only the types of components and fields know.
+fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
+    let (mut assertions, ty) = (Vec::new(), &types.ty);
+    if model.parts().any(|part| part.width(model.entity.encode) == Width::Unknown) {
+        assertions.push(quote!(_orm::assert_templates::<#ty>();));
     }
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = property::declared(&model.entity.fields);
         assertions.push(quote_spanned!(open.ty.span()=> _orm::assert_properties(#declared);));
     }
     assertions
-}
-
-/// The assertions as a block that runs for each type the entity is used with.
-fn deferred(assertions: &[TokenStream]) -> TokenStream {
-    quote! {
-        const {
-            let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
-            #(#assertions)*
-        }
-    }
 }
 
 /// `FromRow` of each row that stores the whole entity.

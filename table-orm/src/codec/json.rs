@@ -58,6 +58,11 @@ impl<'de> Json<'de> {
         }
     }
 
+    /// Reads a string or `null`. An error leaves it unread.
+    pub fn optional_text(&mut self) -> serde_json::Result<Option<Cow<'de, str>>> {
+        self.value(PhantomData::<Option<Text<'de>>>).map(|text| text.map(|Text(text)| text))
+    }
+
     /// Reads a short string without escapes, between the texts `start` and `end`, which include its
     /// quotes.
     #[inline(always)]

@@ -4,7 +4,9 @@ use super::json::Json;
 use super::name_cache::{CachedName, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
 use crate::key::{KeyError, StoredKeys};
-use crate::model::{DateTime, ETAG_MEMBER, ETag, PARTITION_KEY, ROW_KEY, TIMESTAMP};
+use crate::model::{
+    DateTime, ETAG_MEMBER, ETag, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY, TIMESTAMP,
+};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, Visitor};
 use std::borrow::Cow;
@@ -20,12 +22,24 @@ pub(crate) struct RowContext<'de> {
     pub(crate) timestamp: Cow<'de, str>,
     /// The version as the store states it; empty in rows without metadata.
     pub(crate) stated_etag: Cow<'de, str>,
+    /// Where the entity is now, in a row that was moved.
+    pub(crate) moved_to: Option<Cow<'de, str>>,
+    /// The kind of the row's type; empty where rows are not marked.
+    pub(crate) kind: Cow<'de, str>,
 }
 
 impl RowContext<'_> {
     pub(crate) const fn new(entity: &'static str) -> Self {
         const NONE: Cow<'static, str> = Cow::Borrowed("");
-        Self { entity, partition_key: NONE, row_key: NONE, timestamp: NONE, stated_etag: NONE }
+        Self {
+            entity,
+            partition_key: NONE,
+            row_key: NONE,
+            timestamp: NONE,
+            stated_etag: NONE,
+            moved_to: None,
+            kind: NONE,
+        }
     }
 
     /// The row's version: as stated, or derived from the timestamp.
@@ -129,7 +143,7 @@ impl<'c, 'de> Members<'c, 'de> {
         }
     }
 
-    /// Reads a member that no field has: keeps the keys, timestamp and ETag, skips the rest.
+    /// Reads a member that no field has: keeps the keys, timestamp, ETag and marks, skips the rest.
     ///
     /// # Errors
     /// When the row is not JSON.
@@ -139,10 +153,27 @@ impl<'c, 'de> Members<'c, 'de> {
             ROW_KEY => &mut self.context.row_key,
             TIMESTAMP => &mut self.context.timestamp,
             ETAG_MEMBER => &mut self.context.stated_etag,
+            MOVED_TO => {
+                self.context.moved_to = self.mark()?;
+                return Ok(());
+            }
+            KIND => {
+                self.context.kind = self.mark()?.unwrap_or_default();
+                return Ok(());
+            }
             _ => return self.json.ignore(),
         };
         *slot = self.json.text()?;
         Ok(())
+    }
+
+    /// Reads a mark: its text, or empty text for a value of another type; `None` for `null`.
+    #[cold]
+    fn mark(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        match self.json.optional_text() {
+            Ok(text) => Ok(text),
+            Err(_) => self.json.ignore().map(|()| Some(Cow::Borrowed(""))),
+        }
     }
 
     /// The row's PartitionKey, once it was read.
@@ -169,15 +200,18 @@ impl<'c, 'de> Members<'c, 'de> {
         self.context.timestamp.parse().ok()
     }
 
-    /// Reads a value from the row's PartitionKey and RowKey, once they were read.
+    /// Reads a field from the row's keys, once they were read.
     ///
     /// # Errors
     /// When they are not keys of the entity.
+    #[doc(hidden)]
     pub fn read_keys<T>(
         &self,
-        read: impl FnOnce(&str, &str) -> Result<T, KeyError>,
-    ) -> Result<T, RowFault> {
-        read(&self.context.partition_key, &self.context.row_key).map_err(key_fault)
+        row: usize,
+        from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+    ) -> Result<Option<T>, RowFault> {
+        let RowContext { partition_key, row_key, .. } = &*self.context;
+        from_keys(StoredKeys { row, partition_key, row_key }).map_err(key_fault)
     }
 
     /// Fills an empty slot with the field's value in the keys, once they were read.
@@ -192,10 +226,24 @@ impl<'c, 'de> Members<'c, 'de> {
         from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
     ) -> Result<(), RowFault> {
         if slot.is_none() {
-            let RowContext { partition_key, row_key, .. } = &*self.context;
-            *slot = from_keys(StoredKeys { row, partition_key, row_key }).map_err(key_fault)?;
+            *slot = self.read_keys(row, from_keys)?;
         }
         Ok(())
+    }
+
+    /// Reads a field that only the row's keys hold, once they were read.
+    ///
+    /// # Errors
+    /// When they are not keys of the entity.
+    #[doc(hidden)]
+    pub fn key_value<T>(
+        &self,
+        row: usize,
+        name: &str,
+        from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+    ) -> Result<T, RowFault> {
+        let value = self.read_keys(row, from_keys)?;
+        value.ok_or_else(|| RowFault::new(name, PropertyFault::Missing))
     }
 }
 

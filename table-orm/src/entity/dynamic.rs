@@ -55,7 +55,7 @@ impl ReadRow for DynamicEntity {
         type Open = BTreeMap<String, Edm>;
         let mut slots = <Open as Properties>::Slots::default();
         while let Some(name) = members.next_name()? {
-            if !Open::read(&mut slots, "", &name, &mut members)? {
+            if !slots.read(&name, &mut members)? {
                 members.other(&name)?;
             }
         }

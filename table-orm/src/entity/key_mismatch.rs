@@ -3,7 +3,8 @@
 //! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to
 //! be written back never comes from such a row, so that no write goes to a row that was not read.
 
-use super::read::read_row_in_context;
+use super::own_rows::{Moved, OwnRowError, OwnRows};
+use super::read::read_own;
 use super::rows::{partition_key, row_key};
 use crate::codec::RowContext;
 use crate::entity::{Row, TableEntity};
@@ -64,28 +65,33 @@ pub(crate) enum ReadBackError {
     Property(PropertyError),
     /// The row is under another key than its properties make.
     KeyMismatch(Box<KeyMismatch>),
+    /// The row was moved to another key.
+    Moved(Box<Moved>),
 }
 
-impl From<PropertyError> for ReadBackError {
-    fn from(error: PropertyError) -> Self {
-        Self::Property(error)
+impl From<OwnRowError> for ReadBackError {
+    fn from(error: OwnRowError) -> Self {
+        match error {
+            OwnRowError::Property(error) => Self::Property(error),
+            OwnRowError::Moved(error) => Self::Moved(error),
+        }
     }
 }
 
-/// Reads an entity, and its version, from the row that was written from its key template `row`.
-pub(crate) fn read_entity<E: TableEntity>(
-    row: usize,
+/// Reads an entity, and its version, from a row of kind `R`; `None` for a row of another type.
+pub(crate) fn read_entity<R: Row<Entity = E>, E: TableEntity>(
     json: &[u8],
     stated: Option<&ETag>,
-) -> Result<(E, ETag), ReadBackError> {
-    let (entity, stored) = read_row_in_context::<E>(row, json, stated)?;
+) -> Result<Option<(E, ETag)>, ReadBackError> {
+    let (own, row) = (const { OwnRows::of::<R>() }, R::INDEX);
+    let Some((entity, stored)) = read_own::<E>(&own, json, stated)? else { return Ok(None) };
     let no_key = |error| ReadBackError::Property(makes_no_key(&stored, &error));
     let made_partition_key = partition_key(&entity).map_err(no_key)?;
     let made_row_key = row_key(&entity, row).map_err(no_key)?;
     if made_partition_key == stored.partition_key
         && made_row_key.as_deref() == Some(&*stored.row_key)
     {
-        return Ok((entity, stored.etag()));
+        return Ok(Some((entity, stored.etag())));
     }
     let is_canonical = row == <E::Canonical as Row>::INDEX;
     let template = E::ROWS.get(row).filter(|_| !is_canonical);

@@ -20,11 +20,11 @@ pub struct Loaded<E> {
 }
 
 impl<E: TableEntity> Loaded<E> {
-    /// Reads a canonical row, and checks that it is under the entity's key.
-    pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Self, ReadBackError> {
-        let row = <E::Canonical as Row>::INDEX;
-        let (entity, etag) = read_entity::<E>(row, &stored, etag.as_ref())?;
-        Ok(Self { entity, stored, etag })
+    /// Reads a canonical row, and checks that it is under the entity's key. `None` for a row of
+    /// another type.
+    pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Option<Self>, ReadBackError> {
+        let read = read_entity::<E::Canonical, E>(&stored, etag.as_ref())?;
+        Ok(read.map(|(entity, etag)| Self { entity, stored, etag }))
     }
 
     /// The canonical row as it was stored.

@@ -3,6 +3,7 @@
 mod dynamic;
 mod key_mismatch;
 mod loaded;
+mod own_rows;
 mod projection;
 mod query;
 mod read;
@@ -18,8 +19,9 @@ pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
 pub use key_mismatch::KeyMismatch;
 pub use loaded::{AsLoaded, Loaded};
+pub use own_rows::Moved;
 #[doc(hidden)]
-pub use projection::{Field, SeriesOf, Stores};
+pub use projection::{Field, FromKeys, SeriesOf, Stores, in_partition, in_row};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
@@ -28,13 +30,16 @@ pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use key_mismatch::{ReadBackError, read_entity};
+pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use query::{canonical_rows, keys_of};
-pub(crate) use read::{read_etag, read_page, read_row, read_row_in_context, split_page};
-pub(crate) use rows::{body, partition_key, row_key};
+pub(crate) use read::{
+    PageRows, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
+};
+pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-pub(crate) use template::{canonical, name_of, rows_of, template_of};
+pub(crate) use template::{canonical, name_of, rows_of};
 
-use crate::key::{Escape, KeyError, KeyText};
+use crate::key::{Escape, KeyError, KeyTemplate, KeyText};
 use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
 
@@ -51,17 +56,17 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const TABLE: &'static str;
     /// The PartitionKey's template.
     const PARTITION: &'static str;
+    /// The PartitionKey's template as data.
+    const PARTITION_KEY: KeyTemplate<'static>;
     /// What happens to text that keys cannot hold.
     const ESCAPE: Escape = Escape::Reject;
+    /// The text that every row has in the property `Entity_Kind`, if the type has a `kind`. Rows
+    /// without it are not the type's.
+    const KIND: Option<&'static str> = None;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
     /// The guard rows of its `unique(..)`s.
     const GUARDS: &'static [GuardTemplate] = &[];
-    /// The most UTF-16 units of the PartitionKey, then of each RowKey in the order of
-    /// [`ROWS`](Self::ROWS) and [`GUARDS`](Self::GUARDS): at most 512 (1 KiB, the service's limit),
-    /// or the entity does not compile. `None` where a component is text without `max_len`, or
-    /// escaped, whose keys are checked as they are written.
-    const LONGEST_KEYS: &'static [Option<usize>];
     /// Whether the canonical row's key and every other row key determine each other. Then a blind
     /// write (`upsert`, `force_replace`, `force_delete`) is one request: it touches no other
     /// entity's rows and leaves no old row behind. Else it reads first. Always `false` with a
@@ -75,13 +80,13 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;
 
-    /// Appends the entity's PartitionKey.
+    /// Appends the entity's PartitionKey, behind the literal that it starts with.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
-    /// Appends the RowKey of that row and returns `true`, or returns `false` when the entity does
+    /// Appends the RowKey of that row, behind the literal that it starts with, and returns `true`, or returns `false` when the entity does
     /// not have this sparse row. The indices of guards follow those of rows.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Stored rows back into values: one row, or a page of them.
 
+use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
 use super::row_head::RowHead;
 use crate::codec::{Json, Members, NameCache, RowContext};
 use crate::entity::Row;
@@ -119,21 +120,73 @@ fn with_keys(error: PropertyError, json: &[u8]) -> PropertyError {
     }
 }
 
-/// Reads every row of a page's `value` array.
-pub(crate) fn read_page<T: ReadRow>(row: usize, json: &[u8]) -> Result<Vec<T>, PropertyError> {
+/// The rows of a page that a call may use.
+#[derive(Debug)]
+pub(crate) struct PageRows<T> {
+    /// Those that were read.
+    pub rows: Vec<T>,
+    /// The indices of the others, in order: rows of other types, and own ones that cannot be read,
+    /// with the reason.
+    pub left_out: Vec<(usize, Option<PropertyError>)>,
+}
+
+/// Reads every own row of a page's `value` array.
+pub(crate) fn read_page<T: ReadRow>(
+    own: &OwnRows,
+    json: &[u8],
+) -> Result<PageRows<T>, PropertyError> {
     let mut context = RowContext::new(T::NAME);
     let mut names = Some(NameCache::default());
-    let mut rows = Vec::new();
+    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new() };
     let read = read_value(json, |json| {
         json.array(|json| {
             context = RowContext::new(T::NAME);
-            let members = Members::new(json, &mut context, &mut names);
-            rows.push(T::read_row(row, members)?);
+            let start = json.rest;
+            let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
+            let error = match read {
+                Ok(row) if own.take(&context) => {
+                    page.rows.push(row);
+                    return Ok(());
+                }
+                Ok(_) => None,
+                Err(fault) => {
+                    json.rest = start;
+                    context = RowContext::new(T::NAME);
+                    // Text that is not JSON fails again.
+                    Members::new(json, &mut context, &mut names).skip()?;
+                    own.take(&context).then(|| context.error(fault))
+                }
+            };
+            page.left_out.push((page.rows.len() + page.left_out.len(), error));
             Ok(())
         })
     });
     read.map_err(|fault| context.error(fault))?;
-    Ok(rows)
+    Ok(page)
+}
+
+/// Reads the row of a key; `None` for a row of another type.
+pub(crate) fn read_own<'a, T: ReadRow>(
+    own: &OwnRows,
+    json: &'a [u8],
+    stated: Option<&ETag>,
+) -> Result<Option<(T, RowContext<'a>)>, OwnRowError> {
+    let read = read_row_in_context::<T>(own.index, json, stated);
+    let ownership = match &read {
+        Ok((_, context)) => own.judge(context),
+        Err(_) => match read_row_in_context::<RowHead>(own.index, json, None) {
+            Ok((_, head)) => own.judge(&head),
+            Err(_) => Ownership::Own,
+        },
+    };
+    match ownership {
+        Ownership::Own => Ok(Some(read?)),
+        Ownership::Foreign => Ok(None),
+        Ownership::Moved(to) => {
+            let RowHead { partition_key, row_key } = read_row(own.index, json)?;
+            Err(OwnRowError::Moved(Box::new(Moved { entity: T::NAME, partition_key, row_key, to })))
+        }
+    }
 }
 
 /// The JSON objects of a page's `value` array, unread.

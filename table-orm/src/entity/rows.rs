@@ -1,9 +1,10 @@
 //! An entity as the rows that store it.
 
+use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
-use crate::key::{KeyError, KeyText};
-use crate::model::order;
+use crate::key::{KeyError, KeyFault, KeyText};
+use crate::model::{KIND, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
 
@@ -58,6 +59,7 @@ impl EntityRows {
                 (copy, _) => {
                     let mut out = PropertiesWriter::new(E::NAME);
                     entity.encode_properties(index, &mut out)?;
+                    mark::<E>(&mut out)?;
                     let body = body(&partition_key, &row_key, &out)?;
                     if copy == CopyKind::Full {
                         full = Some(out);
@@ -82,6 +84,7 @@ impl EntityRows {
             let canonical = canonical.map(|row| row.row_key.clone()).unwrap_or_default();
             let mut reference = PropertiesWriter::new(E::NAME);
             reference.property(GuardTemplate::REFERENCE, &canonical)?;
+            mark::<E>(&mut reference)?;
             let body = body(&self.partition_key, &row_key, &reference)?;
             self.rows.push(EntityRow { index, row_key, body });
         }
@@ -110,6 +113,7 @@ impl EntityRows {
 /// The PartitionKey of an entity.
 pub(crate) fn partition_key<E: TableEntity>(entity: &E) -> Result<String, KeyError> {
     let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    key.literal(E::PARTITION_KEY.start);
     entity.encode_partition_key(&mut key)?;
     key.finish()
 }
@@ -120,10 +124,23 @@ pub(crate) fn row_key<E: TableEntity>(
     index: usize,
 ) -> Result<Option<String>, KeyError> {
     let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    let start = template_at::<E>(index).map_or("", |template| template.start);
+    key.literal(start);
     if !entity.encode_row_key(index, &mut key)? {
         return Ok(None);
     }
-    key.finish().map(Some)
+    let (entity, value) = (E::NAME, key.finish()?);
+    match reserved_start(&value).filter(|reserved| !start.starts_with(reserved)) {
+        Some(reserved) => {
+            Err(KeyError { entity, component: "", value, fault: KeyFault::Reserved(reserved) })
+        }
+        None => Ok(Some(value)),
+    }
+}
+
+/// Writes the property that tells the rows of a type with a `kind`.
+pub(crate) fn mark<E: TableEntity>(out: &mut PropertiesWriter) -> Result<(), PropertyError> {
+    E::KIND.map_or(Ok(()), |kind| out.property(KIND, &kind.to_owned()))
 }
 
 /// A row's JSON object: its keys, then its properties.

@@ -1,9 +1,10 @@
-//! Pages from which unreadable rows are left out.
+//! Pages from which rows are left out: those of other types, silently, and unreadable ones.
 //!
-//! Invariants: a page without unreadable rows costs nothing extra. On another page each row is read
-//! by itself, so that its error names its own key. Each row left out is reported.
+//! Invariants: a page without such rows costs nothing extra. The error of an unreadable row names its
+//! own key. Each unreadable row left out is reported.
 
-use super::read::{ReadRow, read_page, read_row, split_page};
+use super::own_rows::OwnRows;
+use super::read::{PageRows, ReadRow, read_page};
 use crate::property::PropertyError;
 use std::fmt;
 use std::sync::Arc;
@@ -39,21 +40,48 @@ impl fmt::Debug for SkipUnreadable {
     }
 }
 
-/// Reads the first `most` readable rows of a page's `value` array. Rows behind them are not
-/// reported.
+impl<T> PageRows<T> {
+    /// The indices of the rows that were not read.
+    pub fn unread(&self) -> Vec<usize> {
+        self.left_out.iter().map(|(index, _)| *index).collect()
+    }
+
+    /// The first `most` rows that were read, of the first `stored` rows of the page. Reports the
+    /// unreadable ones before them.
+    pub fn first(
+        mut self,
+        stored: usize,
+        most: usize,
+        skip: Option<&SkipUnreadable>,
+    ) -> Result<Vec<T>, PropertyError> {
+        let (mut end, mut left_out) = (most, 0);
+        for (index, error) in self.left_out {
+            if index >= end.min(stored) {
+                break;
+            }
+            // Each row left out before the end moves the end by one.
+            end = end.saturating_add(1);
+            left_out += 1;
+            if let Some(error) = error {
+                SkipUnreadable::take(skip, Err::<T, _>(error))?;
+            }
+        }
+        self.rows.truncate(end.min(stored) - left_out);
+        Ok(self.rows)
+    }
+}
+
+/// Reads the first `most` own rows of a page's `value` array, without unreadable ones that may be left
+/// out. Rows behind them are not reported. Returns whether these are all of the page's rows, too.
 pub(crate) fn read_rows<T: ReadRow>(
-    row: usize,
+    own: &OwnRows,
     json: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
-) -> Result<Vec<T>, PropertyError> {
-    if let Ok(mut rows) = read_page(row, json) {
-        rows.truncate(most);
-        return Ok(rows);
-    }
-    let rows = split_page(json)?.into_iter();
-    let taken = rows.map(|json| SkipUnreadable::take(skip, read_row(row, json.get().as_bytes())));
-    taken.filter_map(Result::transpose).take(most).collect()
+) -> Result<(Vec<T>, bool), PropertyError> {
+    let page = read_page(own, json)?;
+    let whole = page.left_out.is_empty();
+    Ok((page.first(usize::MAX, most, skip)?, whole))
 }
 
 #[cfg(test)]
@@ -72,21 +100,25 @@ mod tests {
         let skipped = Arc::new(Mutex::new(Vec::new()));
         let keys = Arc::clone(&skipped);
         let skip = SkipUnreadable::new(move |error| keys.lock().unwrap().push(error.clone()));
-        let rows = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), usize::MAX).unwrap();
+        let rows =
+            read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), Some(&skip), usize::MAX)
+                .unwrap()
+                .0;
         assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["1", "3"]);
-        let rejected =
-            read_rows::<DynamicEntity>(0, PAGE.as_bytes(), None, usize::MAX).unwrap_err();
+        let rejected = read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), None, usize::MAX)
+            .unwrap_err();
         assert_eq!((&*rejected.partition_key, &*rejected.row_key), ("p", "2"));
         assert_eq!(*skipped.lock().unwrap(), [rejected]);
         skipped.lock().unwrap().clear();
-        let first = read_rows::<DynamicEntity>(0, PAGE.as_bytes(), Some(&skip), 1).unwrap();
+        let first =
+            read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), Some(&skip), 1).unwrap().0;
         assert_eq!((first.len(), skipped.lock().unwrap().len()), (1, 0));
     }
 
     #[test]
     fn a_malformed_page_is_an_error_even_when_rows_may_be_left_out() {
         let skip = SkipUnreadable::new(|error| panic!("{error}"));
-        let read = read_rows::<DynamicEntity>(0, b"{\"value\":[{]}", Some(&skip), 1);
+        let read = read_rows::<DynamicEntity>(&OwnRows::ANY, b"{\"value\":[{]}", Some(&skip), 1);
         assert!(read.is_err());
     }
 }

@@ -1,12 +1,12 @@
-//! The templates of an entity's rows, and which RowKeys each of them writes, judged by its
-//! literals.
+//! The templates of an entity's rows, and which RowKeys each of them writes.
 //!
 //! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
 //! holds it.
 
 use super::{Row, TableEntity};
+use crate::key::{Escape, KeyTemplate, TemplatePart};
+use crate::model::reserved_start;
 use crate::query::Span;
-use std::borrow::Cow;
 use std::ops::Bound;
 
 /// How much of the entity a row stores.
@@ -19,40 +19,92 @@ pub enum CopyKind {
 }
 
 /// One of the rows an entity is stored in, as its `#[row(..)]` attribute declares it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct RowTemplate {
     /// The row's name, such as `by_bib`.
     pub name: &'static str,
     /// The RowKey's template, such as `BIB:{bib:05}__{name}`.
     pub key: &'static str,
-    /// The literal that every such RowKey starts with, such as `BIB:`; no other row's key starts
-    /// with it.
+    /// The literal that every such RowKey starts with, such as `BIB:`; no other row of the entity
+    /// has a key that starts with it.
     pub start: &'static str,
     /// How much it stores.
     pub copy: CopyKind,
-    /// How many ASCII digits follow an empty start: they distinguish its keys from those of other
-    /// types in the same partition.
-    pub digits: usize,
+    /// The components of the RowKey.
+    pub parts: &'static [TemplatePart],
 }
 
 impl RowTemplate {
-    /// A row with every property.
+    /// A row with every property, whose key has no components.
     #[must_use]
     pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Full, digits: 0 }
+        Self { name, key, start, copy: CopyKind::Full, parts: &[] }
     }
 
-    /// A row with some of the properties.
+    /// A row with some of the properties, whose key has no components.
     #[must_use]
     pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Partial, digits: 0 }
+        Self { copy: CopyKind::Partial, ..Self::full(name, key, start) }
+    }
+
+    /// The same row, whose key has these components behind its start. Does not compile where keys have
+    /// more than 512 UTF-16 units, or a component has no end.
+    #[must_use]
+    #[track_caller]
+    pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
+        self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
+        self
+    }
+
+    /// Whether the template has no placeholder, and so writes only one key: its start.
+    #[must_use]
+    pub const fn is_literal(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The RowKey's template as data.
+    #[must_use]
+    pub const fn template(&self) -> KeyTemplate<'static> {
+        KeyTemplate { start: self.start, parts: self.parts }
+    }
+
+    /// Whether a stored RowKey reads to its end as this template, each component in its shape.
+    /// RowKeys of helper rows, which begin with `DUE:`, `MOV:`, `TKT:` or `UNQ:`, do not, unless the
+    /// template begins so.
+    ///
+    /// ```
+    /// use table_orm::entity::RowTemplate;
+    /// use table_orm::key::{Escape::Reject, Shape, TemplatePart};
+    /// const ID: TemplatePart = TemplatePart::new("id", Shape::Digits(5), "");
+    /// const DOCUMENT: RowTemplate = RowTemplate::full("row", "DOC:{id:05}", "DOC:").parts(&[ID]);
+    /// assert!(DOCUMENT.takes("DOC:00001", Reject));
+    /// assert!(!DOCUMENT.takes("DOC:00001__REV:001", Reject));
+    /// ```
+    #[must_use]
+    pub fn takes(&self, row_key: &str, escape: Escape) -> bool {
+        self.template().takes(row_key, escape)
+            && reserved_start(row_key).is_none_or(|start| self.start.starts_with(start))
+    }
+
+    /// The smallest range by the template's start that holds every RowKey it writes. Without a literal
+    /// there, the first component may be one that starts with a digit.
+    pub(crate) fn span(&self) -> Span {
+        let digit = self.parts.first().is_some_and(|part| part.shape.starts_with_digit());
+        if self.is_literal() {
+            Span::Exact(self.start.to_owned())
+        } else if self.start.is_empty() && digit {
+            // `:` is the character after `9`.
+            Span::Between(Bound::Included("0".to_owned()), Bound::Excluded(":".to_owned()))
+        } else {
+            Span::prefix(self.start)
+        }
     }
 }
 
 /// The guard row of a `unique(..)`: while it exists, no other entity of the partition can have the
 /// same values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct GuardTemplate {
     /// What is unique: fields and components, joined by `_`.
@@ -62,6 +114,8 @@ pub struct GuardTemplate {
     /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts
     /// so.
     pub start: &'static str,
+    /// The components of the RowKey.
+    pub parts: &'static [TemplatePart],
 }
 
 impl GuardTemplate {
@@ -71,141 +125,21 @@ impl GuardTemplate {
     /// A guard of those values.
     #[must_use]
     pub const fn new(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start }
+        Self { name, key, start, parts: &[] }
     }
-}
 
-impl RowTemplate {
-    /// The same template, whose keys have that many digits behind [`start`](Self::start).
+    /// The same guard, whose key has these components behind its start. Does not compile where keys
+    /// have more than 512 UTF-16 units, or a component has no end.
     #[must_use]
-    pub const fn digits(mut self, digits: usize) -> Self {
-        self.digits = digits;
+    #[track_caller]
+    pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
+        self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
         self
     }
 
-    /// Whether the template has no placeholder, and so writes only one key: its start.
-    #[must_use]
-    pub const fn is_literal(&self) -> bool {
-        let key = self.key.as_bytes();
-        let mut at = 0;
-        while at < key.len() {
-            if key[at] == b'{' {
-                if at + 1 == key.len() || key[at + 1] != b'{' {
-                    return false;
-                }
-                at += 1;
-            }
-            at += 1;
-        }
-        true
-    }
-
-    /// Whether a stored RowKey matches this template: its literals, and the digits behind the
-    /// first.
-    ///
-    /// ```
-    /// use table_orm::entity::RowTemplate;
-    /// let employee = RowTemplate::full("row", "{number:05}", "").digits(5);
-    /// let department = RowTemplate::full("row", "Department", "Department");
-    /// assert!(employee.takes("00001") && !employee.takes("Department"));
-    /// assert!(department.takes("Department") && !department.takes("Departments"));
-    /// let order = RowTemplate::full("row", "{order}__HEAD", "");
-    /// assert!(order.takes("7__HEAD") && !order.takes("7__LINE"));
-    /// ```
-    #[must_use]
-    pub fn takes(&self, row_key: &str) -> bool {
-        match row_key.strip_prefix(self.start) {
-            Some(rest) if self.is_literal() => rest.is_empty(),
-            Some(rest) => {
-                let digits = rest.bytes().take(self.digits);
-                rest.len() >= self.digits
-                    && { digits }.all(|byte| byte.is_ascii_digit())
-                    && self.takes_behind_start(rest)
-            }
-            None => false,
-        }
-    }
-
-    /// Whether `rest` has the literals behind the first one in their order, the last at its end.
-    fn takes_behind_start(&self, mut rest: &str) -> bool {
-        let (_, mut template) = literal(self.key);
-        while let Some(behind) = template {
-            let (text, next) = literal(behind);
-            match next {
-                None => return rest.ends_with(&*text),
-                Some(_) => match rest.split_once(&*text) {
-                    Some((_, behind)) => rest = behind,
-                    None => return false,
-                },
-            }
-            template = next;
-        }
-        true
-    }
-
-    /// Whether the ranges that queries of the two templates read overlap. A range bounds only the
-    /// first digit: `2024:00001` lies between `00001` and `99999`.
-    #[must_use]
-    pub const fn overlaps(&self, other: &Self) -> bool {
-        let (shorter, longer) =
-            if self.start.len() <= other.start.len() { (self, other) } else { (other, self) };
-        let (start, beyond) = (shorter.start.as_bytes(), longer.start.as_bytes());
-        let mut at = 0;
-        while at < start.len() {
-            if start[at] != beyond[at] {
-                return false;
-            }
-            at += 1;
-        }
-        if shorter.is_literal() {
-            start.len() == beyond.len() && longer.digits == 0
-        } else if shorter.digits == 0 {
-            true
-        } else if at < beyond.len() {
-            beyond[at].is_ascii_digit()
-        } else {
-            !longer.is_literal()
-        }
-    }
-
-    /// The smallest range by the template's start that holds every RowKey it writes.
-    pub(crate) fn span(&self) -> Span {
-        if self.is_literal() {
-            Span::Exact(self.start.to_owned())
-        } else if self.digits > 0 {
-            let bound = |next: char| format!("{}{next}", self.start);
-            // `:` is the character after `9`.
-            Span::Between(Bound::Included(bound('0')), Bound::Excluded(bound(':')))
-        } else {
-            Span::prefix(self.start)
-        }
-    }
-}
-
-/// The literal at the start of a template, and the rest behind its first placeholder.
-fn literal(template: &str) -> (Cow<'_, str>, Option<&str>) {
-    let mut from = 0;
-    let end = loop {
-        match template[from..].find('{') {
-            None => break None,
-            Some(at) if template[from + at..].starts_with("{{") => from += at + 2,
-            Some(at) => break Some(from + at),
-        }
-    };
-    let text = &template[..end.unwrap_or(template.len())];
-    let text = if text.contains(['{', '}']) {
-        Cow::Owned(text.replace("{{", "{").replace("}}", "}"))
-    } else {
-        Cow::Borrowed(text)
-    };
-    let behind = end.and_then(|at| template[at..].split_once('}'));
-    (text, behind.map(|(_, behind)| behind))
-}
-
-impl GuardTemplate {
     /// The guard as a row template.
     pub(crate) const fn row(&self) -> RowTemplate {
-        RowTemplate::partial(self.name, self.key, self.start)
+        RowTemplate { parts: self.parts, ..RowTemplate::partial(self.name, self.key, self.start) }
     }
 }
 
@@ -216,109 +150,21 @@ pub(crate) const fn canonical<E: TableEntity>() -> usize {
 
 /// The templates of an entity type, in the order of
 /// [`EntityRow::index`](crate::entity::EntityRow::index).
-fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
+pub(super) fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
     E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
 }
 
-/// The index and name of the template that writes such a RowKey; `None` for a row of another type
-/// in the same partition.
-pub(crate) fn template_of<E: TableEntity>(row_key: &str) -> Option<(usize, &'static str)> {
-    templates::<E>()
-        .enumerate()
-        .filter(|(_, template)| template.takes(row_key))
-        .max_by_key(|(_, template)| template.start.len())
-        .map(|(index, template)| (index, template.name))
+/// The template at an index.
+pub(super) fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
+    templates::<E>().nth(index)
 }
 
 /// The name of the template at an index.
 pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
-    templates::<E>().nth(index).map_or("", |template| template.name)
+    template_at::<E>(index).map_or("", |template| template.name)
 }
 
 /// The smallest range of RowKeys that holds every row of the entity type.
 pub(crate) fn rows_of<E: TableEntity>() -> Span {
     templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn full(key: &'static str, start: &'static str) -> RowTemplate {
-        RowTemplate::full("row", key, start)
-    }
-
-    #[test]
-    fn templates_overlap_where_a_query_of_one_reads_keys_of_the_other() {
-        // Each with a key that it writes.
-        let number = (full("{n:05}", "").digits(5), "20240");
-        let short = (full("{n:03}-{x}", "").digits(3), "202-a");
-        let dated = (full("2024:{n:05}", "2024:"), "2024:00007");
-        let ordinal = (full("1st:{x}", "1st:"), "1st:a");
-        let year = (full("2024", "2024"), "2024");
-        let nothing = (full("", ""), "");
-        let by_name = (full("{name}", ""), "Ann");
-        let department = (full("Department", "Department"), "Department");
-        let a = (full("A:{x}", "A:"), "A:x");
-        let ab = (full("A:B{x}", "A:B"), "A:Bx");
-        let a_number = (full("A:{n:02}", "A:").digits(2), "A:07");
-        let a_alone = (full("A:", "A:"), "A:");
-        let cases = [
-            (number, short, true),
-            (number, dated, true),
-            (number, ordinal, true),
-            (number, year, true),
-            (number, by_name, true),
-            (number, department, false),
-            (number, nothing, false),
-            (number, a, false),
-            (dated, year, false),
-            (dated, ordinal, false),
-            (by_name, department, true),
-            (department, department, true),
-            (a, ab, true),
-            (a, a_number, true),
-            (a, a_alone, true),
-            (ab, a_number, false),
-            (ab, a_alone, false),
-            (a_number, a_alone, false),
-        ];
-        for ((left, left_key), (right, right_key), expected) in cases {
-            assert!(left.takes(left_key) && right.takes(right_key), "{left_key} {right_key}");
-            assert_eq!(left.overlaps(&right), expected, "{left:?} {right:?}");
-            assert_eq!(right.overlaps(&left), expected, "{right:?} {left:?}");
-            let read = left.span().contains(right_key) || right.span().contains(left_key);
-            assert!(expected || !read, "{left:?} {right:?}");
-        }
-    }
-
-    #[test]
-    fn doubled_braces_are_not_a_placeholder() {
-        assert!(full("{{x}}", "{x}").is_literal());
-        assert!(!full("{{{x}", "{").is_literal());
-        assert!(full("{{x}}", "{x}").takes("{x}"));
-    }
-
-    #[test]
-    fn the_literals_between_placeholders_distinguish_keys() {
-        let line = full("{order}__LINE{line:03}", "");
-        assert!(line.takes("a__LINE001") && line.takes("__LINE"));
-        assert!(!line.takes("a__HEAD") && !line.takes("a"));
-        let braces = full("{{{x}}}__{y}", "{");
-        assert!(braces.takes("{a}__b") && braces.takes("{}__}__"));
-        assert!(!braces.takes("{a__b") && !braces.takes("a}__b"));
-        let end = full("A:{x}:{y}:Z", "A:");
-        assert!(end.takes("A:1:2:Z") && end.takes("A:Z:Z:Z:Z"));
-        // The literals may not overlap.
-        assert!(!end.takes("A:1:Z") && !end.takes("A:1:2:Z ") && !end.takes("A::Z"));
-    }
-
-    #[test]
-    fn a_span_holds_what_the_template_takes() {
-        let number = full("{n:05}", "").digits(5).span();
-        assert!(number.contains("00000") && number.contains("99999"));
-        assert!(!number.contains("Department") && !number.contains("-"));
-        assert_eq!(full("A:{x}", "A:").span(), Span::prefix("A:"));
-        assert_eq!(full("{x}", "").span(), Span::All);
-    }
 }

@@ -1,7 +1,9 @@
 //! Entities of several types in one partition, read into one enum.
 
+use super::own_rows::OwnRows;
 use super::{GuardTemplate, RowTemplate, TableEntity};
-use crate::entity::{Row, template_of};
+use crate::entity::Row;
+use crate::key::KeyTemplate;
 use crate::model::Metadata;
 use crate::property::PropertyError;
 
@@ -52,8 +54,10 @@ pub struct UnionMember {
     pub canonical: usize,
     /// The metadata that its properties need.
     pub metadata: Metadata,
-    /// The index and name of the template of a RowKey.
-    kind: fn(&str) -> Option<(usize, &'static str)>,
+    /// The kind that its rows are marked with.
+    pub kind: Option<&'static str>,
+    /// Its canonical rows.
+    pub(crate) own: OwnRows,
 }
 
 impl UnionMember {
@@ -61,9 +65,9 @@ impl UnionMember {
     #[must_use]
     pub const fn of<E: TableEntity>() -> Self {
         let canonical = <E::Canonical as Row>::INDEX;
-        let (entity, table, kind) = (E::NAME, E::TABLE, template_of::<E>);
-        let (rows, guards, metadata) = (E::ROWS, E::GUARDS, E::METADATA);
-        Self { entity, table, rows, guards, canonical, metadata, kind }
+        let (entity, table, own) = (E::NAME, E::TABLE, OwnRows::canonical::<E>());
+        let (rows, guards, metadata, kind) = (E::ROWS, E::GUARDS, E::METADATA, E::KIND);
+        Self { entity, table, rows, guards, canonical, metadata, kind, own }
     }
 
     /// Whether both are stored in one table. The fallback for an entity with a compile error has no
@@ -75,14 +79,20 @@ impl UnionMember {
             || self.table.eq_ignore_ascii_case(other.table)
     }
 
-    /// Whether no query of one reads a row of the other.
+    /// Whether no row can be taken for one of either type: no RowKey reads as a template of both, or
+    /// their rows are marked with different kinds.
     #[must_use]
     pub const fn differs(&self, other: &Self) -> bool {
+        if let (Some(kind), Some(other)) = (self.kind, other.kind)
+            && !is_same(kind, other)
+        {
+            return true;
+        }
         let mut left = 0;
         while left < self.rows.len() + self.guards.len() {
             let mut right = 0;
             while right < other.rows.len() + other.guards.len() {
-                if self.template(left).overlaps(&other.template(right)) {
+                if self.template(left).meets(&other.template(right)) {
                     return false;
                 }
                 right += 1;
@@ -92,18 +102,91 @@ impl UnionMember {
         true
     }
 
-    /// The template at an index: rows, then guards.
-    const fn template(&self, index: usize) -> RowTemplate {
+    /// The key template at an index: rows, then guards.
+    const fn template(&self, index: usize) -> KeyTemplate<'static> {
         if index < self.rows.len() {
-            self.rows[index]
+            self.rows[index].template()
         } else {
-            self.guards[index - self.rows.len()].row()
+            self.guards[index - self.rows.len()].row().template()
         }
     }
+}
 
-    /// Whether its canonical row has such a RowKey.
-    #[must_use]
-    pub fn has_canonical(&self, row_key: &str) -> bool {
-        (self.kind)(row_key).is_some_and(|(index, _)| index == self.canonical)
+/// Checks as the app compiles that these entity types share a table, and that no row can be taken for one
+/// of two of them.
+///
+/// A row belongs to a type when its RowKey reads to its end as one of the type's templates. Two types whose
+/// keys can be the same text do not compile here. Give their rows different literals or fixed widths, or
+/// mark both types with a [`kind`](macro@crate::TableEntity). `#[derive(TableUnion)]` checks the same of its
+/// variants.
+///
+/// ```
+/// use table_orm::{TableEntity, shares_table};
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "documents", partition = "{folder}", row = "DOC:{id:05}")]
+/// struct Document { folder: String, id: u32 }
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "documents", partition = "{folder}", row = "DOC:{id:05}__REV:{revision:03}")]
+/// struct Revision { folder: String, id: u32, revision: u16 }
+///
+/// shares_table!(Document, Revision);
+/// ```
+///
+/// With text in place of the number, `DOC:a__REV:001` could be either:
+///
+/// ```compile_fail
+/// # use table_orm::{TableEntity, shares_table};
+/// #[derive(TableEntity)]
+/// #[table(name = "documents", partition = "{folder}", row = "DOC:{name}")]
+/// struct Document { folder: String, name: String }
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "documents", partition = "{folder}", row = "DOC:{name}__REV:{revision:03}")]
+/// struct Revision { folder: String, name: String, revision: u16 }
+///
+/// shares_table!(Document, Revision);
+/// ```
+#[macro_export]
+macro_rules! shares_table {
+    (@pairs $last:ty,) => {};
+    (@pairs $first:ty, $($other:ty,)+) => {
+        $(
+            const _: () = $crate::__private::assert_union(
+                <$first as $crate::__private::Variant>::MEMBER
+                    .shares_table(&<$other as $crate::__private::Variant>::MEMBER),
+                ::core::concat!(
+                    "`", ::core::stringify!($first), "` and `", ::core::stringify!($other),
+                    "` are stored in different tables: give both the same \
+                     `#[table(name = \"..\")]`"
+                ),
+            );
+            #[allow(long_running_const_eval)]
+            const _: () = $crate::__private::assert_union(
+                <$first as $crate::__private::Variant>::MEMBER
+                    .differs(&<$other as $crate::__private::Variant>::MEMBER),
+                ::core::concat!(
+                    "a RowKey can be that of a row of `", ::core::stringify!($first),
+                    "` and of `", ::core::stringify!($other),
+                    "`, so one would be taken for the other: start the rows of each with a \
+                     different literal, such as `A:`, or mark both types with a kind of their own, \
+                     such as `#[table(kind = \"", ::core::stringify!($other), "\")]`"
+                ),
+            );
+        )+
+        $crate::shares_table!(@pairs $($other,)+);
+    };
+    ($($entity:ty),+ $(,)?) => {
+        $crate::shares_table!(@pairs $($entity,)+);
+    };
+}
+
+const fn is_same(left: &str, right: &str) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let mut at = 0;
+    while at < left.len() && at < right.len() && left[at] == right[at] {
+        at += 1;
     }
+    at == left.len() && at == right.len()
 }

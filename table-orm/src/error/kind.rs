@@ -86,6 +86,7 @@ impl Error {
             | Self::Ambiguous(_)
             | Self::Rejected(_)
             | Self::KeyMismatch(_)
+            | Self::Moved(_)
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,
         }

@@ -21,7 +21,7 @@ pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use transaction::TransactionError;
 
-use crate::entity::{GuardTemplate, Invalid, KeyMismatch, ReadBackError};
+use crate::entity::{GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError};
 use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::model::TableNameError;
@@ -146,6 +146,10 @@ pub enum Error {
     /// [`Tables::table`](crate::Tables::table).
     #[error(transparent)]
     KeyMismatch(Box<KeyMismatch>),
+    /// A later version of the app gave the entity another key, and left a mark under this one. Lists
+    /// leave such a row out. Deploy the version that moved it.
+    #[error(transparent)]
+    Moved(Box<Moved>),
     /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
@@ -177,7 +181,14 @@ impl From<ReadBackError> for Error {
         match error {
             ReadBackError::Property(error) => Self::Property(error),
             ReadBackError::KeyMismatch(error) => Self::KeyMismatch(error),
+            ReadBackError::Moved(error) => Self::Moved(error),
         }
+    }
+}
+
+impl From<OwnRowError> for Error {
+    fn from(error: OwnRowError) -> Self {
+        ReadBackError::from(error).into()
     }
 }
 
@@ -298,7 +309,8 @@ impl Error {
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
             | Self::IncompleteEntity(_)
-            | Self::KeyMismatch(_) => true,
+            | Self::KeyMismatch(_)
+            | Self::Moved(_) => true,
             Self::Rejected(rejection) => {
                 rejection.cause.status == 400 && rejection.cause.code != ErrorCode::NO_ERROR_CODE
             }

@@ -33,3 +33,19 @@ pub(crate) fn check_key(key: &str) -> Result<(), KeyFault> {
         None => check_length(key),
     }
 }
+
+/// Text without its escapes: `~` and two hexadecimal digits for each byte.
+pub(super) fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'~' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            let value = digit()? * 16 + digit()?;
+            bytes.push(u8::try_from(value).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

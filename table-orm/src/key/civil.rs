@@ -1,6 +1,6 @@
 //! Dates and times of day of the optional date-time crates: the text of the equivalent `time` type.
 
-use super::{Descending, KeyFault, KeyPart, KeyText, Plain, Sorted, SortedLast, Width};
+use super::{Descending, KeyFault, KeyPart, KeyText, Plain, Shape, Sorted, SortedLast, Width};
 use time::{Date, Time};
 
 /// A type of another crate with the same values as type `T` of `time`.
@@ -16,6 +16,7 @@ macro_rules! civil {
             #[cfg(feature = $feature)]
             impl KeyPart<$encoder> for $type {
                 const WIDTH: Width = <$time as KeyPart<$encoder>>::WIDTH;
+                const SHAPE: Shape = <$time as KeyPart<$encoder>>::SHAPE;
                 const REVERSED: bool = <$time as KeyPart<$encoder>>::REVERSED;
 
                 fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {

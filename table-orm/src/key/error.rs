@@ -32,6 +32,12 @@ pub enum KeyFault {
     /// The range starts after it ends.
     #[error("is a range that starts after it ends; swap its bounds")]
     InvertedRange,
+    /// The RowKey begins as those of helper rows do, which belong to no entity type.
+    #[error(
+        "begins with `{0}`, as the RowKeys of helper rows do; change the value, or start the \
+         template with a literal"
+    )]
+    Reserved(&'static str),
     /// The component's type does not write the stored text.
     #[error("is not text that the template writes here; another template or program wrote the row")]
     Malformed,

@@ -8,7 +8,7 @@
 
 use super::{
     Ascending, Descending, Escape, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain,
-    Sorted, SortedLast, Width,
+    Shape, Sorted, SortedLast, Width,
 };
 use crate::model::DateTime;
 use std::ops::RangeInclusive;
@@ -26,6 +26,7 @@ macro_rules! ascending_as_plain {
         $($cfg)*
         impl KeyPart<Ascending> for $type {
             const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
+            const SHAPE: Shape = <Self as KeyPart<Plain>>::SHAPE;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 <Self as KeyPart<Plain>>::encode(self, key)
@@ -49,6 +50,7 @@ macro_rules! ascending_as_plain {
 
 impl KeyPart<Plain> for DateTime {
     const WIDTH: Width = Width::Fixed(Self::TEXT_LEN);
+    const SHAPE: Shape = Shape::Pattern("0000-00-00T00:00:00.0000000Z");
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         key.push_plain(str::from_utf8(&self.text()).unwrap_or_default());
@@ -62,6 +64,7 @@ impl KeyPart<Plain> for DateTime {
 
 impl KeyPart<Descending> for DateTime {
     const WIDTH: Width = Width::Fixed(TICK_DIGITS);
+    const SHAPE: Shape = Shape::Digits(TICK_DIGITS);
     const REVERSED: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -92,6 +95,7 @@ macro_rules! instants {
         $($cfg)*
         impl KeyPart<$encoder> for $type {
             const WIDTH: Width = <DateTime as KeyPart<$encoder>>::WIDTH;
+            const SHAPE: Shape = <DateTime as KeyPart<$encoder>>::SHAPE;
             const REVERSED: bool = <DateTime as KeyPart<$encoder>>::REVERSED;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -132,6 +136,7 @@ const YEARS: RangeInclusive<i32> = 1601..=9999;
 /// `2011-11-06`.
 impl KeyPart<Plain> for Date {
     const WIDTH: Width = Width::Fixed(10);
+    const SHAPE: Shape = Shape::Pattern("0000-00-00");
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         if !YEARS.contains(&self.year()) {
@@ -167,6 +172,7 @@ fn year_month_day(text: &str) -> Result<(u16, u8, u8), KeyError> {
 /// The days from it to the end of 9999, in 7 digits.
 impl KeyPart<Descending> for Date {
     const WIDTH: Width = Width::Fixed(DAY_DIGITS);
+    const SHAPE: Shape = Shape::Digits(DAY_DIGITS);
     const REVERSED: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -195,6 +201,7 @@ impl Sorted<Descending> for Date {}
 /// `09:10:00.0000000`, rounded down to 100 ns.
 impl KeyPart<Plain> for Time {
     const WIDTH: Width = Width::Fixed(16);
+    const SHAPE: Shape = Shape::Pattern("00:00:00.0000000");
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         let (hour, minute, second, nanosecond) = self.as_hms_nano();
@@ -216,6 +223,7 @@ impl KeyPart<Plain> for Time {
 /// Hyphenated, lower case.
 impl KeyPart<Plain> for Uuid {
     const WIDTH: Width = Width::Fixed(36);
+    const SHAPE: Shape = Shape::Pattern("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx");
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         key.push_plain(self.hyphenated().encode_lower(&mut Self::encode_buffer()));
@@ -251,6 +259,7 @@ impl Sorted<Descending> for Uuid {}
 #[cfg(feature = "ulid")]
 impl KeyPart<Plain> for ulid::Ulid {
     const WIDTH: Width = Width::Fixed(26);
+    const SHAPE: Shape = Shape::Pattern("7AAAAAAAAAAAAAAAAAAAAAAAAA");
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         key.push_plain(&self.to_string());

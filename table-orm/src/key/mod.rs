@@ -16,12 +16,15 @@ mod argument;
 mod chars;
 #[cfg(any(feature = "chrono", feature = "jiff"))]
 mod civil;
+mod distinct;
 mod error;
 mod instant;
 mod number;
 mod part;
 mod reader;
+mod shape;
 mod shard;
+mod template;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -35,14 +38,16 @@ pub use chars::is_forbidden;
 pub use error::{KeyError, KeyFault};
 pub use part::{
     Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, Sorted,
-    SortedLast, TextPart, Width,
+    SortedLast, TextPart,
 };
 pub use reader::KeyReader;
 #[doc(hidden)]
 pub use reader::StoredKeys;
+pub use shape::{Shape, Width};
 pub use shard::Shard;
 #[doc(hidden)]
 pub use shard::Sharded;
+pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 
 pub(crate) use shard::fnv;

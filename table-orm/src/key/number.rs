@@ -7,7 +7,7 @@
 
 use super::{
     Ascending, Biased, Descending, DescendingPadded, KeyFault, KeyPart, KeyText, Padded, Plain,
-    Sorted, SortedLast, Width,
+    Shape, Sorted, SortedLast, Width,
 };
 
 /// Digits of the largest `u64`.
@@ -62,6 +62,7 @@ macro_rules! unsigned {
     ($($type:ident: $digits:literal, $most:expr;)*) => {$(
         impl KeyPart<Plain> for $type {
             const WIDTH: Width = Width::UpTo($digits);
+            const SHAPE: Shape = Shape::Number($digits);
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 let value = *self as u64;
@@ -78,6 +79,7 @@ macro_rules! unsigned {
 
         impl<const N: usize> KeyPart<Padded<N>> for $type {
             const WIDTH: Width = Width::Fixed(N);
+            const SHAPE: Shape = Shape::Digits(N);
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 write(key, *self as u64, N)
@@ -90,6 +92,7 @@ macro_rules! unsigned {
 
         impl<const N: usize> KeyPart<DescendingPadded<N>> for $type {
             const WIDTH: Width = Width::Fixed(N);
+            const SHAPE: Shape = Shape::Digits(N);
             const REVERSED: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -107,6 +110,7 @@ macro_rules! unsigned {
 
         impl KeyPart<Ascending> for $type {
             const WIDTH: Width = Width::Fixed($digits);
+            const SHAPE: Shape = Shape::Digits($digits);
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 write(key, *self as u64, $digits)
@@ -119,6 +123,7 @@ macro_rules! unsigned {
 
         impl KeyPart<Descending> for $type {
             const WIDTH: Width = Width::Fixed($digits);
+            const SHAPE: Shape = Shape::Digits($digits);
             const REVERSED: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -152,6 +157,7 @@ macro_rules! signed {
     ($($type:ident as $unsigned:ident: $digits:literal),*) => {$(
         impl KeyPart<Biased> for $type {
             const WIDTH: Width = Width::Fixed($digits);
+            const SHAPE: Shape = Shape::Digits($digits);
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 write(key, self.abs_diff($type::MIN) as u64, $digits)
@@ -165,6 +171,7 @@ macro_rules! signed {
 
         impl KeyPart<Ascending> for $type {
             const WIDTH: Width = Width::Fixed($digits);
+            const SHAPE: Shape = Shape::Digits($digits);
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 <Self as KeyPart<Biased>>::encode(self, key)
@@ -177,6 +184,7 @@ macro_rules! signed {
 
         impl KeyPart<Descending> for $type {
             const WIDTH: Width = Width::Fixed($digits);
+            const SHAPE: Shape = Shape::Digits($digits);
             const REVERSED: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {

@@ -1,25 +1,6 @@
 //! The contract of a key component, and the encoders.
 
-use super::{KeyError, KeyFault, KeyText};
-
-/// The length of a component's text, in UTF-16 units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
-    /// Always that long, and ASCII.
-    Fixed(usize),
-    /// At most that long.
-    UpTo(usize),
-    /// As long as the value.
-    Unbounded,
-}
-
-impl Width {
-    /// Whether every value's text has the same length.
-    #[must_use]
-    pub const fn is_fixed(self) -> bool {
-        matches!(self, Self::Fixed(_))
-    }
-}
+use super::{KeyError, KeyFault, KeyText, Shape, Width};
 
 /// The type's own text: digits without padding, text as it is, `true`, ISO dates, enum codes.
 #[derive(Debug, Clone, Copy)]
@@ -108,6 +89,12 @@ pub trait KeyPart<X = Plain>: Sized {
     const REVERSED: bool = false;
     /// Whether no value's text is a prefix of another's.
     const PREFIX_FREE: bool = Self::WIDTH.is_fixed();
+    /// What text it can have. A stored row is one of the entity's rows only if each component of
+    /// its key has such text.
+    ///
+    /// By default, what [`decode`](Self::decode) reads. The compiler cannot ask that, so two types
+    /// whose keys only `decode` can tell apart do not share a table without a `kind`.
+    const SHAPE: Shape = Shape::of::<X, Self>();
 
     /// Appends the text of this value.
     ///
@@ -120,6 +107,14 @@ pub trait KeyPart<X = Plain>: Sized {
     /// # Errors
     /// When no value has that text: [`KeyFault::Malformed`].
     fn decode(text: &str) -> Result<Self, KeyFault>;
+}
+
+impl Shape {
+    /// The shape of a type that states none: text that it [decodes](KeyPart::decode).
+    #[must_use]
+    pub const fn of<X, T: KeyPart<X>>() -> Self {
+        Self::Own(T::WIDTH, |text| T::decode(text).is_ok())
+    }
 }
 
 impl KeyText {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a component is read only from the text that its encoder writes for the value.
 
+use super::chars::unescape;
 use super::{Escape, KeyError, KeyFault, KeyPart, KeyText, Width};
 use std::borrow::Cow;
 
@@ -98,19 +99,4 @@ pub struct StoredKeys<'a> {
     pub(crate) row: usize,
     pub(crate) partition_key: &'a str,
     pub(crate) row_key: &'a str,
-}
-
-fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'~' {
-            let mut digit = || char::from(rest.next()?).to_digit(16);
-            let value = digit()? * 16 + digit()?;
-            bytes.push(u8::try_from(value).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -4,7 +4,7 @@
 //! FNV-1a hash of the value's own key text (for a signed integer the text of `biased(f)`), mixed by
 //! the finalizer of SplitMix64, modulo the number of shards.
 
-use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Width};
+use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Shape, Width};
 
 /// The 64-bit FNV-1a hash. Stored values depend on it: it is the same in every version and on every
 /// machine.
@@ -76,6 +76,7 @@ signed!(i8, i16, i32, i64);
 
 impl<const N: u32> KeyPart<Plain> for Shard<N> {
     const WIDTH: Width = Width::Fixed(Self::DIGITS);
+    const SHAPE: Shape = Shape::Digits(Self::DIGITS);
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         key.push_plain(&format!("{:0width$}", self.0, width = Self::DIGITS));

@@ -1,12 +1,13 @@
 //! Text, single characters and truth values in keys.
 
-use super::{KeyFault, KeyPart, KeyText, Lower, Plain, Sorted, SortedLast, TextPart, Width};
+use super::{KeyFault, KeyPart, KeyText, Lower, Plain, Shape, Sorted, SortedLast, TextPart, Width};
 use std::borrow::Cow;
 
 macro_rules! text {
     ($([$($generics:tt)*] $type:ty),*) => {$(
         impl<$($generics)*> KeyPart<Plain> for $type {
             const WIDTH: Width = Width::Unbounded;
+            const SHAPE: Shape = Shape::Text;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 key.push_text(self)
@@ -28,6 +29,7 @@ macro_rules! text {
 
         impl<$($generics)*> KeyPart<Lower> for $type {
             const WIDTH: Width = Width::Unbounded;
+            const SHAPE: Shape = Shape::Text;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 key.push_text(&lower_case(self))
@@ -60,6 +62,7 @@ text!([] String, ['a] Cow<'a, str>, [] Box<str>);
 /// `false` before `true`.
 impl KeyPart<Plain> for bool {
     const WIDTH: Width = Width::UpTo(5);
+    const SHAPE: Shape = Shape::OneOf(&["false", "true"]);
     const PREFIX_FREE: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -78,6 +81,7 @@ impl Sorted<Plain> for bool {}
 /// One character; sorted by UTF-16 code unit as the last component.
 impl KeyPart<Plain> for char {
     const WIDTH: Width = Width::UpTo(2);
+    const SHAPE: Shape = Shape::Char;
     // The first unit shows whether a second one follows.
     const PREFIX_FREE: bool = true;
 

@@ -1,4 +1,5 @@
-//! Names of the members that the service itself adds to a row's JSON object.
+//! Names that an entity cannot use: the members that the service itself adds to a row's JSON object,
+//! and what table-orm marks rows with.
 
 /// The property that holds a row's PartitionKey.
 pub(crate) const PARTITION_KEY: &str = "PartitionKey";
@@ -19,4 +20,19 @@ pub(crate) const TYPE_ANNOTATION: &str = "@odata.type";
 /// Returns whether the service writes the property of this name itself.
 pub(crate) fn is_system_property(name: &str) -> bool {
     SYSTEM_PROPERTIES.contains(&name)
+}
+
+/// The property of a row whose entity was moved to another key: it says where to.
+pub(crate) const MOVED_TO: &str = "Moved_To";
+/// The property with the kind of a type that shares its table with types of similar keys.
+pub(crate) const KIND: &str = "Entity_Kind";
+/// The properties that no field of an entity is stored as.
+pub(crate) const RESERVED_PROPERTIES: [&str; 4] = [MOVED_TO, "Moved_From", "Moved_Etag", KIND];
+/// What the RowKeys of helper rows begin with. They belong to no entity type, but for the guard rows
+/// of its own.
+pub(crate) const RESERVED_STARTS: [&str; 4] = ["DUE:", "MOV:", "TKT:", "UNQ:"];
+
+/// The reserved text that a RowKey begins with.
+pub(crate) fn reserved_start(row_key: &str) -> Option<&'static str> {
+    RESERVED_STARTS.into_iter().find(|start| row_key.starts_with(start))
 }

@@ -89,7 +89,7 @@ impl OptimisticWrite {
         loop {
             attempt += 1;
             let mut loaded = match client.row(&self.query).await? {
-                Some(row) => Some(Loaded::read(row.body, row.header).map_err(Error::from)?),
+                Some(row) => Loaded::read(row.body, row.header).map_err(Error::from)?,
                 None => None,
             };
             let Decision { batch, canonical } = match &mut loaded {

@@ -3,7 +3,7 @@
 
 use super::slots::{Slots, is_extended, is_slot};
 use super::{PropertiesWriter, PropertyError, PropertyFault};
-use crate::model::{MAX_PROPERTIES, Metadata};
+use crate::model::{MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +29,15 @@ fn declares(declared: &[Declared], property: &str) -> bool {
 }
 
 impl PropertiesWriter {
-    /// Checks that no open property has the name of a declared one: a reader would take it for that
-    /// one.
+    /// Checks that no open property has the name of a declared one, or of one that table-orm marks
+    /// rows with: a reader would take it for that one.
     ///
     /// # Errors
     /// When an open property has such a name: [`PropertyFault::Duplicate`].
     #[doc(hidden)]
     pub fn check_open(&self, declared: &[Declared]) -> Result<(), PropertyError> {
-        match self.open_names().find(|name| declares(declared, name)) {
+        let taken = |name: &&str| declares(declared, name) || RESERVED_PROPERTIES.contains(name);
+        match self.open_names().find(taken) {
             Some(name) => Err(self.error(name, PropertyFault::Duplicate)),
             None => Ok(()),
         }

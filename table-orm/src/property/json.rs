@@ -12,6 +12,12 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
+impl<T> From<T> for Json<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
 /// The value's JSON text.
 pub(super) fn text<T: Serialize>(value: &T) -> Result<String, PropertyFault> {
     let text =

@@ -9,7 +9,9 @@ use super::{
     RowFault,
 };
 use crate::codec::Members;
-use crate::model::{Edm, EdmType, METADATA_PREFIX, TYPE_ANNOTATION, is_system_property};
+use crate::model::{
+    Edm, EdmType, METADATA_PREFIX, RESERVED_PROPERTIES, TYPE_ANNOTATION, is_system_property,
+};
 use serde::Deserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use std::collections::BTreeMap;
@@ -32,21 +34,10 @@ impl Properties for BTreeMap<String, Edm> {
         property: &str,
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
-        if let Some(annotated) = property.strip_suffix(TYPE_ANNOTATION) {
-            let mut edm = None::<String>;
-            members.read(property, &mut edm)?;
-            slots.types.insert(annotated.to_owned(), edm.unwrap_or_default());
-        } else if is_system_property(property)
-            || property.contains('@')
-            || property.starts_with(METADATA_PREFIX)
-        {
+        if RESERVED_PROPERTIES.contains(&property) {
             return Ok(false);
-        } else {
-            let mut value = None::<Unannotated>;
-            members.read(property, &mut value)?;
-            slots.values.extend(value.map(|Unannotated(value)| (property.to_owned(), value)));
         }
-        Ok(true)
+        slots.read(property, members)
     }
 
     fn finish(slots: OpenSlots, _name: &str) -> Result<Self, RowFault> {
@@ -62,6 +53,29 @@ pub struct OpenSlots {
 }
 
 impl OpenSlots {
+    /// Reads a property, or the annotation of one; returns `false` for a member that is neither.
+    pub(crate) fn read(
+        &mut self,
+        property: &str,
+        members: &mut Members<'_, '_>,
+    ) -> Result<bool, RowFault> {
+        if let Some(annotated) = property.strip_suffix(TYPE_ANNOTATION) {
+            let mut edm = None::<String>;
+            members.read(property, &mut edm)?;
+            self.types.insert(annotated.to_owned(), edm.unwrap_or_default());
+        } else if is_system_property(property)
+            || property.contains('@')
+            || property.starts_with(METADATA_PREFIX)
+        {
+            return Ok(false);
+        } else {
+            let mut value = None::<Unannotated>;
+            members.read(property, &mut value)?;
+            self.values.extend(value.map(|Unannotated(value)| (property.to_owned(), value)));
+        }
+        Ok(true)
+    }
+
     fn finish(mut self) -> Result<BTreeMap<String, Edm>, RowFault> {
         for (name, edm) in self.types {
             if let Some(value) = self.values.get_mut(&name) {

@@ -6,7 +6,8 @@
 use super::KeyBuilder;
 use super::range::RowRange;
 use crate::key::{
-    Escape, IntoRange, IntoValue, KeyError, KeyPart, KeyReader, KeyText, Plain, PrefixOf, Width,
+    Escape, IntoRange, IntoValue, KeyError, KeyPart, KeyReader, KeyText, Plain, PrefixOf, Shape,
+    Width,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -93,6 +94,7 @@ impl<S> fmt::Debug for RowKey<S> {
 )]
 pub trait Part<X = Plain>: Sized {
     const WIDTH: Width;
+    const SHAPE: Shape;
 
     /// Writes the value into a key.
     fn write(
@@ -146,6 +148,7 @@ pub trait Part<X = Plain>: Sized {
 #[diagnostic::do_not_recommend]
 impl<X, T: KeyPart<X>> Part<X> for T {
     const WIDTH: Width = T::WIDTH;
+    const SHAPE: Shape = T::SHAPE;
 
     fn write(
         &self,

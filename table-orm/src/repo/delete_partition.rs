@@ -7,8 +7,8 @@ use super::Repo;
 use super::bulk::{BatchPolicy, Bulk, BulkProgress};
 use super::maintenance::verify::VersionedRow;
 use crate::entity::{
-    EntityRow, EntityRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows, read_row,
-    split_page, template_of,
+    EntityRow, EntityRows, OwnRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows,
+    read_row, split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -135,8 +135,8 @@ impl<E: TableEntity + 'static> IntoFuture for DeletePartition<E> {
 /// The deletion of the entity of a canonical row; `None` for a row of another kind.
 fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     let canonical = canonical::<E>();
-    let VersionedRow { partition_key, row_key, etag, .. } = VersionedRow::read(json)?;
-    if template_of::<E>(&row_key).is_none_or(|(index, _)| index != canonical) {
+    let VersionedRow { partition_key, row_key, etag, context, .. } = VersionedRow::read(json)?;
+    if !OwnRows::canonical::<E>().take(&context) {
         return Ok(None);
     }
     let entity = read_row::<E>(canonical, json)?;

@@ -3,7 +3,7 @@
 use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
-use crate::entity::{DynamicEntity, Invalid, ReadRow as _, RowHead};
+use crate::entity::{DynamicEntity, Invalid, OwnRows, ReadRow as _, RowHead};
 use crate::error::Result;
 use crate::model::SYSTEM_PROPERTIES;
 use crate::property::PropertyError;
@@ -98,12 +98,13 @@ impl DynamicList {
     /// # Errors
     /// When the store rejects a request.
     pub async fn count(mut self) -> Result<usize> {
-        self.listing.query = self.listing.query.map(reading::<RowHead>);
-        self.listing.pages(PageReader::<RowHead>::each(0), None).count().await
+        let own = OwnRows::ANY;
+        self.listing.query = self.listing.query.map(|query| reading::<RowHead>(query, &own));
+        self.listing.pages(PageReader::<RowHead>::each(own), None).count().await
     }
 
     fn ask(self, size: Option<usize>) -> Pages<DynamicEntity> {
-        self.listing.pages(PageReader::each(0), size)
+        self.listing.pages(PageReader::each(OwnRows::ANY), size)
     }
 
     last_methods! { DynamicEntity, DynamicEntity::NAME, "rows" where [] [] }

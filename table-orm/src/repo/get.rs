@@ -1,13 +1,16 @@
 //! Point queries: one row by its complete key.
 
 use super::Repo;
-use crate::entity::{CompleteKey, FromRow, Query, ReadRow, Row, RowOf, TableEntity, read_row};
+use crate::entity::{
+    CompleteKey, FromRow, OwnRows, Query, ReadRow, Row, RowOf, TableEntity, read_own,
+};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -50,8 +53,9 @@ impl<E: TableEntity> Repo<E> {
     /// wrote](crate::guide::run::out_of_step#a-key-that-the-properties-do-not-make).
     ///
     /// # Errors
-    /// When a key cannot hold one of the values, the store rejects the request, or the row cannot be read
-    /// as `E`.
+    /// - [`Error::Moved`](crate::Error::Moved) when a later version of the app moved the entity.
+    /// - When a key cannot hold one of the values, the store rejects the request, or the row cannot be
+    ///   read as `E`.
     pub fn get<Q>(&self, key: Q) -> Get<Q::Row, E>
     where
         Q: CompleteKey,
@@ -159,7 +163,7 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         let Some((client, keys)) = &self.query else { return Ok(Plan::default()) };
-        Ok(Step::read(reading::<T>(client.query(keys.clone()?))).into())
+        Ok(Step::read(reading::<T>(client.query(keys.clone()?), &OwnRows::of::<R>())).into())
     }
 }
 
@@ -198,9 +202,11 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-/// The query, limited to the properties that a `T` is read from.
-pub(super) fn reading<T: ReadRow>(query: RowQuery) -> RowQuery {
-    RowQuery { select: T::select(), metadata: T::METADATA, ..query }
+/// The query, limited to the properties that a `T` is read from, and those that tell own rows.
+pub(super) fn reading<T: ReadRow>(query: RowQuery, own: &OwnRows) -> RowQuery {
+    let marks = own.marks().map(Cow::Borrowed);
+    let select = T::select().map(|names| names.into_iter().chain(marks).collect());
+    RowQuery { select, metadata: T::METADATA, ..query }
 }
 
 async fn read_point<R, T>(client: &TableClient, keys: KeyRange) -> Result<Option<T>>
@@ -208,10 +214,11 @@ where
     R: Row,
     T: FromRow<R>,
 {
-    match client.row(&reading::<T>(client.query(keys))).await? {
-        Some(row) => Ok(Some(read_row::<T>(R::INDEX, &row.body)?)),
-        None => Ok(None),
-    }
+    let own = const { OwnRows::of::<R>() };
+    let Some(row) = client.row(&reading::<T>(client.query(keys), &own)).await? else {
+        return Ok(None);
+    };
+    Ok(read_own::<T>(&own, &row.body, None)?.map(|(value, _)| value))
 }
 
 /// Many point queries: `.await` sends them, at most 16 at a time, `.plan()` shows them.

@@ -5,7 +5,7 @@ use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    FromRow, Invalid, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
+    FromRow, Invalid, OwnRows, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
 };
 use crate::error::Result;
 use crate::property::PropertyError;
@@ -300,8 +300,9 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         T: FromRow<R>,
     {
-        self.listing.query = self.listing.query.map(reading::<T>);
-        self.listing.pages(PageReader::each(R::INDEX), size)
+        let own = const { OwnRows::of::<R>() };
+        self.listing.query = self.listing.query.map(|query| reading::<T>(query, &own));
+        self.listing.pages(PageReader::each(own), size)
     }
 
     last_methods! {

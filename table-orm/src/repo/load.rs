@@ -3,13 +3,13 @@
 use super::get::MAX_PARALLEL_GETS;
 use super::{LoadedSet, Repo};
 use crate::entity::{
-    FromRow, Loaded, Query, Row, RowOf, TableEntity, keys_of, partition_key, read_entity, row_key,
-    split_page,
+    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, keys_of, partition_key,
+    read_entity, row_key, split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
-use crate::query::{KeyRange, RowQuery};
+use crate::query::{KeyRange, RowQuery, Span};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -51,6 +51,8 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// - [`Error::KeyMismatch`](crate::Error::KeyMismatch) when the properties of a row make another key
     ///   than the row has: a save would go to that other key.
+    /// - [`Error::Moved`](crate::Error::Moved) when the key of one row is given, and a later version of the
+    ///   app moved the entity.
     /// - When a key cannot hold one of the values, the store rejects a request, or a row cannot be read.
     pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
     where
@@ -110,13 +112,15 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
 
     async fn run(self) -> Result<LoadedSet<E>> {
         let mut query = self.query()?;
+        let is_point = matches!(query.keys.row, Span::Exact(_));
         let mut loaded = Vec::new();
         loop {
             let page = self.client.page(&query).await?;
             if Self::IS_CANONICAL {
                 for row in split_page(&page.body)? {
                     let stored = Bytes::copy_from_slice(row.get().as_bytes());
-                    loaded.push(Loaded::read(stored, None)?);
+                    let read = Loaded::read(stored, None);
+                    loaded.extend(if is_point { read? } else { listed(read)? });
                 }
             } else {
                 loaded.extend(canonical_rows::<R, E>(&self.client, &page.body).await?);
@@ -138,8 +142,9 @@ where
 {
     let keys = split_page(page)?
         .into_iter()
+        .filter_map(|row| listed(read_entity::<R, E>(row.get().as_bytes(), None)).transpose())
         .map(|row| {
-            let (entity, _) = read_entity::<E>(R::INDEX, row.get().as_bytes(), None)?;
+            let (entity, _) = row?;
             let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
             let partition_key = partition_key(&entity)?;
             Ok((CanonicalKey { partition_key, row_key: canonical }, row_key(&entity, R::INDEX)?))
@@ -149,13 +154,22 @@ where
         .map(|(key, index_key)| async move {
             let query = RowQuery { metadata: E::METADATA, ..client.point(&key) };
             let Some(row) = client.row(&query).await? else { return Ok(None) };
-            let loaded = Loaded::<E>::read(row.body, row.header)?;
+            let loaded = listed(Loaded::<E>::read(row.body, row.header))?;
+            let Some(loaded) = loaded else { return Ok(None) };
             Ok((row_key(&*loaded, R::INDEX)? == index_key).then_some(loaded))
         })
         .buffered(MAX_PARALLEL_GETS)
         .try_filter_map(|loaded| async { Ok(loaded) })
         .try_collect()
         .await
+}
+
+/// What was read of a row; `None` also for one that was moved, which a list leaves out.
+fn listed<T>(read: Result<Option<T>, ReadBackError>) -> Result<Option<T>> {
+    match read {
+        Err(ReadBackError::Moved(_)) => Ok(None),
+        read => Ok(read?),
+    }
 }
 
 impl<R, E> IntoFuture for Load<R, E>

@@ -1,6 +1,6 @@
 //! The answers of a query, page by page or row by row.
 
-use crate::entity::{ReadRow, SkipUnreadable, read_rows};
+use crate::entity::{OwnRows, ReadRow, SkipUnreadable, read_rows};
 use crate::error::{Error, Result};
 use crate::model::MAX_PAGE_ROWS;
 use crate::plan::{Plan, Step, TableClient};
@@ -15,7 +15,8 @@ use std::task::{Context, Poll};
 /// The pages of a query. Each is one request, sent when it is asked for.
 ///
 /// A page may hold fewer rows than its size, or no row, and not be the last: the service ends a page at
-/// 1000 rows, after 5 seconds, or at the end of a partition range. The last page has no token.
+/// 1000 rows, after 5 seconds, or at the end of a partition range, and rows of other types are left out.
+/// The last page has no token.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};
@@ -51,36 +52,33 @@ pub struct Pages<T> {
     left: Option<usize>,
     /// Whether rows that cannot be read are left out.
     skip: Option<SkipUnreadable>,
-    /// Whether the last page may have left rows out. The next request then asks for a full page, even
-    /// if few rows are wanted. Otherwise many left-out rows would cost many small requests.
+    /// Whether a page had rows that were left out. The next request then asks for a full page, even if
+    /// few rows are wanted. Otherwise many left-out rows would cost many small requests.
     left_out: bool,
 }
 
 /// What a page's rows are read into.
 #[derive(Debug)]
 pub(crate) struct PageReader<T> {
-    /// The index of the key template of the rows.
-    row: usize,
+    own: OwnRows,
     read: ReadPage<T>,
-    /// Whether it leaves out only rows that cannot be read.
-    every: bool,
 }
 
-/// Reads at most a number of rows of a page, the last argument.
-type ReadPage<T> = fn(usize, &[u8], Option<&SkipUnreadable>, usize) -> Result<Vec<T>>;
+/// Reads at most a number of rows of a page, the last argument. Returns whether these are all.
+type ReadPage<T> = fn(&OwnRows, &[u8], Option<&SkipUnreadable>, usize) -> Result<(Vec<T>, bool)>;
 
 impl<T> PageReader<T> {
-    /// Reads pages with `read`, which may leave rows out.
+    /// Reads pages with `read`, which finds its rows itself.
     pub const fn some(read: ReadPage<T>) -> Self {
-        Self { row: 0, read, every: false }
+        Self { own: OwnRows::ANY, read }
     }
 }
 
 impl<T: ReadRow> PageReader<T> {
-    /// Reads a `T` from each row.
-    pub fn each(row: usize) -> Self {
-        let read: ReadPage<T> = |row, page, skip, most| Ok(read_rows(row, page, skip, most)?);
-        Self { row, read, every: true }
+    /// Reads a `T` from each own row.
+    pub fn each(own: OwnRows) -> Self {
+        let read: ReadPage<T> = |own, page, skip, most| Ok(read_rows(own, page, skip, most)?);
+        Self { own, read }
     }
 }
 
@@ -211,12 +209,12 @@ impl<T> Pages<T> {
         };
         let page = self.client.page(&request).await?;
         let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
-        let read = (reader.read)(reader.row, &page.body, self.skip.as_ref(), most);
-        let Ok(items) = read else {
+        let read = (reader.read)(&reader.own, &page.body, self.skip.as_ref(), most);
+        let Ok((items, whole)) = read else {
             self.query = None;
             return read.map(|_| None);
         };
-        self.left_out = !self.reader.every || self.skip.is_some();
+        self.left_out |= !whole;
         if let Some(left) = &mut self.left {
             *left -= items.len();
         }

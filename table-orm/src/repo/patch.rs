@@ -1,6 +1,6 @@
 //! The properties to set in a stored entity.
 
-use crate::entity::{TableEntity, body};
+use crate::entity::{TableEntity, body, mark};
 use crate::error::{Error, Result};
 use crate::key::IntoValue;
 use crate::property::{PropertiesWriter, Property, PropertyError, PropertyFault, series_slot};
@@ -107,6 +107,7 @@ impl<E: TableEntity> Patch<E> {
         }
         let mut all = PropertiesWriter::new(E::NAME);
         self.properties.values().for_each(|one| all.append(one));
+        mark::<E>(&mut all)?;
         body(partition_key, row_key, &all).map_err(Error::from)
     }
 }

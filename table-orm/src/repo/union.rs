@@ -5,13 +5,15 @@ use super::listing::{Listing, last_methods};
 use super::maintenance::verify::VersionedRow;
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    Invalid, MemberOf, Row, RowHead, SkipUnreadable, TableUnion, WholePartition, split_page,
+    Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, WholePartition,
+    split_page,
 };
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::plan::{Connection, TableClient};
 use crate::property::PropertyError;
 use crate::query::{KeyRange, RowQuery, Span};
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -108,10 +110,19 @@ impl<U: TableUnion> UnionList<U> {
     /// # Errors
     /// When a key cannot hold one of the values, or the store rejects a request.
     pub async fn count(mut self) -> Result<usize> {
-        self.listing.query = self.listing.query.map(reading::<RowHead>);
+        self.listing.query = self.listing.query.map(|query| {
+            let mut query = reading::<RowHead>(query, &OwnRows::ANY);
+            let marks = U::MEMBERS.iter().flat_map(|member| member.own.marks());
+            let marks: BTreeSet<_> = marks.collect();
+            query
+                .select
+                .iter_mut()
+                .for_each(|names| names.extend(marks.iter().map(|name| (*name).into())));
+            query
+        });
         let reader = PageReader::some(|_, page, _, most| {
-            let rows = canonical_rows::<U>(page)?.into_iter();
-            Ok(rows.take(most).map(drop).collect::<Vec<()>>())
+            let (rows, whole) = canonical_rows::<U>(page)?;
+            Ok((rows.into_iter().take(most).map(drop).collect::<Vec<()>>(), whole))
         });
         self.listing.pages(reader, None).count().await
     }
@@ -126,15 +137,17 @@ impl<U: TableUnion> UnionList<U> {
     last_methods! { U, U::NAME, "entities" where [U: TableUnion,] [U: Send + 'static,] }
 }
 
-/// The canonical rows of a page that are of one of the types, each with the index of its type.
-fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<Vec<(usize, &[u8])>> {
-    let mut rows = Vec::new();
+/// The canonical rows of a page that are of one of the types, each with the index of its type, and
+/// whether these are all rows of the page.
+fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<(Vec<(usize, &[u8])>, bool)> {
+    let (mut rows, mut whole) = (Vec::new(), true);
     for row in split_page(page)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
-        let member = U::MEMBERS.iter().position(|member| member.has_canonical(&row.row_key));
+        let member = U::MEMBERS.iter().position(|member| member.own.take(&row.context));
+        whole &= member.is_some();
         rows.extend(member.map(|member| (member, row.body)));
     }
-    Ok(rows)
+    Ok((rows, whole))
 }
 
 /// The entities of a page. Leaves out index rows and rows of other types.
@@ -142,13 +155,16 @@ fn read_union<U: TableUnion>(
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
-) -> Result<Vec<U>> {
+) -> Result<(Vec<U>, bool)> {
     let mut entities = Vec::new();
-    for (member, body) in canonical_rows::<U>(page)? {
+    let (rows, mut whole) = canonical_rows::<U>(page)?;
+    for (member, body) in rows {
         if entities.len() == most {
             break;
         }
-        entities.extend(SkipUnreadable::take(skip, U::read_member(member, body))?);
+        let entity = SkipUnreadable::take(skip, U::read_member(member, body))?;
+        whole &= entity.is_some();
+        entities.extend(entity);
     }
-    Ok(entities)
+    Ok((entities, whole))
 }

@@ -54,15 +54,15 @@ const _: () = {
     {
         const TABLE: &'static _orm::str = "measures";
         const PARTITION: &'static _orm::str = "{type}";
-        const ROWS: &'static [_orm::RowTemplate] =
-            &[_orm::RowTemplate::full("row", "{at}", "").digits(1)];
-        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] = &[_orm::None, _orm::Some(5)];
+        const PARTITION_KEY: _orm::KeyTemplate<'static> =
+            _orm::key("").parts(&[_orm::part("type", <Cow<'a, str> as _orm::Part>::SHAPE, "")]);
+        const ROWS: &'static [_orm::RowTemplate] = &[_orm::full("row", "{at}", "")
+            .parts(&[_orm::part("at", <u16 as _orm::Part>::SHAPE, "")])];
         const KEYS_FOLLOW_CANONICAL: _orm::bool = true;
         const PATCHES_ONE_ROW: _orm::bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             const {
-                let _ = <Self as _orm::TableEntity>::LONGEST_KEYS;
                 _orm::assert_properties(&[
                     _orm::Declared::One("Type"),
                     _orm::Declared::One("At"),
@@ -210,6 +210,13 @@ const _: () = {
         T: Property + Send + Sync,
     {
         const PROPERTY: &'static _orm::str = "Value";
+    }
+    impl<'a, T, const N: usize> _orm::SeriesOf<5407927592400933424> for Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        type Series = [Option<u8>; N];
+        const PROPERTY: &'static _orm::str = "Series";
     }
     impl<'a, T, const N: usize, __S, const _ID: _orm::u64> _orm::Stores<_ID>
         for MeasureRow<'a, T, N, __S>

@@ -59,24 +59,40 @@ pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
-    const __KEY_1: _orm::Option<_orm::usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
-    const __KEY_2: _orm::Option<_orm::usize> = _orm::longest_key(78, &[<Sex as _orm::Part>::WIDTH]);
-    const __KEY_3: _orm::Option<_orm::usize> =
-        _orm::longest_key(11, &[<OffsetDateTime as _orm::Part<_orm::Descending>>::WIDTH]);
+    const _: () = _orm::assert_templates::<Registration>();
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for Registration {
         const TABLE: &'static _orm::str = "registrations";
         const PARTITION: &'static _orm::str = "{event}__{distance}";
+        const PARTITION_KEY: _orm::KeyTemplate<'static> = _orm::key("").parts(&[
+            _orm::part("event", <String as _orm::Part>::SHAPE, "__"),
+            _orm::part("distance", <Distance as _orm::Part>::SHAPE, ""),
+        ]);
         const ROWS: &'static [_orm::RowTemplate] = &[
-            _orm::RowTemplate::full("by_bib", "BIB:{bib:05}__{name}__{sex}__{age}", "BIB:"),
-            _orm::RowTemplate::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:"),
-            _orm::RowTemplate::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:"),
+            _orm::full("by_bib", "BIB:{bib:05}__{name}__{sex}__{age}", "BIB:").parts(&[
+                _orm::part("bib", <u32 as _orm::Part<_orm::Padded<5>>>::SHAPE, "__"),
+                _orm::part("name", <String as _orm::Part>::SHAPE, "__").max(60),
+                _orm::part("sex", <Sex as _orm::Part>::SHAPE, "__"),
+                _orm::part("age", <u8 as _orm::Part>::SHAPE, ""),
+            ]),
+            _orm::full("by_age", "AGE:{age:03}__{bib}__{name}__{sex}", "AGE:").parts(&[
+                _orm::part("age", <u8 as _orm::Part<_orm::Padded<3>>>::SHAPE, "__"),
+                _orm::part("bib", <u32 as _orm::Part>::SHAPE, "__").max(5),
+                _orm::part("name", <String as _orm::Part>::SHAPE, "__").max(60),
+                _orm::part("sex", <Sex as _orm::Part>::SHAPE, ""),
+            ]),
+            _orm::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:").parts(&[
+                _orm::part("newest", <OffsetDateTime as _orm::Part<_orm::Descending>>::SHAPE, "__"),
+                _orm::part("bib", <u32 as _orm::Part<_orm::Padded<5>>>::SHAPE, ""),
+            ]),
         ];
-        const GUARDS: &'static [_orm::GuardTemplate] =
-            &[_orm::GuardTemplate::new("bib", "UNQ:bib:{bib}", "UNQ:bib:")];
-        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] =
-            &[_orm::None, __KEY_1, __KEY_2, __KEY_3, _orm::Some(18)];
+        const GUARDS: &'static [_orm::GuardTemplate] = &[_orm::guard(
+            "bib",
+            "UNQ:bib:{bib}",
+            "UNQ:bib:",
+        )
+        .parts(&[_orm::part("bib", <u32 as _orm::Part<_orm::Ascending>>::SHAPE, "")])];
         type Canonical = RegistrationByBib;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <String as _orm::Part>::write(&self.event, key, "event", "__")?;
@@ -86,21 +102,18 @@ const _: () = {
         fn encode_row_key(&self, row: _orm::usize, key: &mut _orm::KeyText) -> _orm::RowWritten {
             match row {
                 0 => {
-                    key.literal("BIB:");
                     <u32 as _orm::Part<_orm::Padded<5>>>::write(&self.bib, key, "bib", "__")?;
                     <String as _orm::Part>::write(&self.name, key, "name", "__")?;
                     <Sex as _orm::Part>::write(&self.sex, key, "sex", "__")?;
                     <u8 as _orm::Part>::write(&self.age, key, "age", "")?;
                 }
                 1 => {
-                    key.literal("AGE:");
                     <u8 as _orm::Part<_orm::Padded<3>>>::write(&self.age, key, "age", "__")?;
                     <u32 as _orm::Part>::write(&self.bib, key, "bib", "__")?;
                     <String as _orm::Part>::write(&self.name, key, "name", "__")?;
                     <Sex as _orm::Part>::write(&self.sex, key, "sex", "")?;
                 }
                 2 => {
-                    key.literal("NEW:");
                     <OffsetDateTime as _orm::Part<_orm::Descending>>::write(
                         &self.registered_at,
                         key,
@@ -110,7 +123,6 @@ const _: () = {
                     <u32 as _orm::Part<_orm::Padded<5>>>::write(&self.bib, key, "bib", "")?;
                 }
                 _ => {
-                    key.literal("UNQ:bib:");
                     <u32 as _orm::Part<_orm::Ascending>>::write(&self.bib, key, "bib", "")?;
                 }
             }
@@ -386,27 +398,16 @@ const _: () = {
     }
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static _orm::str = "Event";
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<String> {
-            keys.partition::<Self, _>("", |key| <String as _orm::Part>::read(key, "event", "__"))
-        }
+        const KEYS: _orm::FromKeys<String> = _orm::in_partition::<Self, _, String, _orm::Plain, 0>;
     }
     impl _orm::Field<15956180055569954882, Distance> for Registration {
         const PROPERTY: &'static _orm::str = "Distance";
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<Distance> {
-            keys.partition::<Self, _>("", |key| {
-                <String as _orm::Part>::read(key, "event", "__")?;
-                <Distance as _orm::Part>::read(key, "distance", "")
-            })
-        }
+        const KEYS: _orm::FromKeys<Distance> =
+            _orm::in_partition::<Self, _, Distance, _orm::Plain, 1>;
     }
     impl _orm::Field<23665995974432626, u32> for Registration {
         const PROPERTY: &'static _orm::str = "Bib";
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<u32> {
-            keys.row::<Self, _>(2, "NEW:", |key| {
-                <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")?;
-                <u32 as _orm::Part<_orm::Padded<5>>>::read(key, "bib", "")
-            })
-        }
+        const KEYS: _orm::FromKeys<u32> = _orm::in_row::<Self, _, u32, _orm::Padded<5>, 2, 1>;
     }
     impl _orm::Field<14176396743819860870, String> for Registration {
         const PROPERTY: &'static _orm::str = "Name";
@@ -419,11 +420,8 @@ const _: () = {
     }
     impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
         const PROPERTY: &'static _orm::str = "RegisteredAt";
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<OffsetDateTime> {
-            keys.row::<Self, _>(2, "NEW:", |key| {
-                <OffsetDateTime as _orm::Part<_orm::Descending>>::read(key, "newest", "__")
-            })
-        }
+        const KEYS: _orm::FromKeys<OffsetDateTime> =
+            _orm::in_row::<Self, _, OffsetDateTime, _orm::Descending, 2, 0>;
     }
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
         const PROPERTY: &'static _orm::str = "City";

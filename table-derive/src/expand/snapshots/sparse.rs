@@ -38,18 +38,26 @@ struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
+    const _: () = _orm::assert_templates::<File>();
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for File {
         const TABLE: &'static _orm::str = "files";
         const PARTITION: &'static _orm::str = "{owner}";
+        const PARTITION_KEY: _orm::KeyTemplate<'static> =
+            _orm::key("").parts(&[_orm::part("owner", <u64 as _orm::Part>::SHAPE, "")]);
         const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         const ROWS: &'static [_orm::RowTemplate] = &[
-            _orm::RowTemplate::full("by_path", "P:{path}", "P:"),
-            _orm::RowTemplate::partial("by_day", "D:{day}__{path}", "D:"),
+            _orm::full("by_path", "P:{path}", "P:").parts(&[_orm::part(
+                "path",
+                <String as _orm::Part>::SHAPE,
+                "",
+            )]),
+            _orm::partial("by_day", "D:{day}__{path}", "D:").parts(&[
+                _orm::part("day", <Date as _orm::Part>::SHAPE, "__"),
+                _orm::part("path", <String as _orm::Part>::SHAPE, ""),
+            ]),
         ];
-        const LONGEST_KEYS: &'static [_orm::Option<_orm::usize>] =
-            &[_orm::Some(20), _orm::None, _orm::None];
         type Canonical = FileByPath;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <u64 as _orm::Part>::write(&self.owner, key, "owner", "")?;
@@ -58,14 +66,12 @@ const _: () = {
         fn encode_row_key(&self, row: _orm::usize, key: &mut _orm::KeyText) -> _orm::RowWritten {
             match row {
                 0 => {
-                    key.literal("P:");
                     <String as _orm::Part>::write(&self.path, key, "path", "")?;
                 }
                 _ => {
                     if !File::is_public(self) {
                         return _orm::Ok(false);
                     }
-                    key.literal("D:");
                     let _orm::Some(value) = &self.day else {
                         return _orm::Ok(false);
                     };
@@ -110,33 +116,19 @@ const _: () = {
                     }
                 }
             }
-            let (f0, f1) = _orm::Members::read_keys(&m, |partition_key, row_key| {
-                let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, partition_key);
-                _orm::KeyReader::literal(&mut key, "")?;
-                let f0 = <u64 as _orm::Part>::read(&mut key, "owner", "")?;
-                key.finish()?;
-                let (f1,) = match row {
-                    0 => {
-                        let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
-                        _orm::KeyReader::literal(&mut key, "P:")?;
-                        let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
-                        key.finish()?;
-                        (f1,)
-                    }
-                    _ => {
-                        let mut key = _orm::KeyReader::new("File", _orm::Escape::Encode, row_key);
-                        _orm::KeyReader::literal(&mut key, "D:")?;
-                        <Date as _orm::Part>::read(&mut key, "day", "__")?;
-                        let f1 = <String as _orm::Part>::read(&mut key, "path", "")?;
-                        key.finish()?;
-                        (f1,)
-                    }
-                };
-                _orm::Ok((f0, f1))
-            })?;
             _orm::Ok(Self {
-                owner: f0,
-                path: f1,
+                owner: _orm::Members::key_value(
+                    &m,
+                    row,
+                    "owner",
+                    <Self as _orm::Field<12002927925776846068, u64>>::KEYS,
+                )?,
+                path: _orm::Members::key_value(
+                    &m,
+                    row,
+                    "path",
+                    <Self as _orm::Field<271672890340345462, String>>::KEYS,
+                )?,
                 day: <Option<Date> as _orm::Stored>::finish(f2, "day")?,
                 labels: <_orm::Json<Vec<String>> as _orm::Stored>::finish(f3, "labels")?.0,
                 reads: <[Option<u32>; 24] as _orm::Series>::finish(f4, "reads")?,
@@ -245,23 +237,17 @@ const _: () = {
     }
     impl _orm::Field<12002927925776846068, u64> for File {
         const PROPERTY: &'static _orm::str = "";
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<u64> {
-            keys.partition::<Self, _>("", |key| <u64 as _orm::Part>::read(key, "owner", ""))
-        }
+        const KEYS: _orm::FromKeys<u64> = _orm::in_partition::<Self, _, u64, _orm::Plain, 0>;
     }
     impl _orm::Field<271672890340345462, String> for File {
         const PROPERTY: &'static _orm::str = "";
-        fn from_keys(keys: _orm::StoredKeys<'_>) -> _orm::FromKeys<String> {
-            if let value @ _orm::Some(_) =
-                keys.row::<Self, _>(0, "P:", |key| <String as _orm::Part>::read(key, "path", ""))?
+        const KEYS: _orm::FromKeys<String> = |keys| {
+            if let value @ _orm::Some(_) = _orm::in_row::<Self, _, String, _orm::Plain, 0, 0>(keys)?
             {
                 return _orm::Ok(value);
             }
-            keys.row::<Self, _>(1, "D:", |key| {
-                <Date as _orm::Part>::read(key, "day", "__")?;
-                <String as _orm::Part>::read(key, "path", "")
-            })
-        }
+            _orm::in_row::<Self, _, String, _orm::Plain, 1, 1>(keys)
+        };
     }
     impl _orm::Field<14595384746719022877, Option<Date>> for File {
         const PROPERTY: &'static _orm::str = "day";
@@ -269,10 +255,15 @@ const _: () = {
     impl _orm::Field<5459792080582216330, _orm::Json<Vec<String>>> for File {
         const PROPERTY: &'static _orm::str = "labels";
     }
+    impl _orm::SeriesOf<9887007512831683202> for File {
+        type Series = [Option<u32>; 24];
+        const PROPERTY: &'static _orm::str = "reads";
+    }
     impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for FileByPath<__S> {}
     impl<__S> _orm::Stores<12002927925776846068> for FileByDay<__S> {}
     impl<__S> _orm::Stores<271672890340345462> for FileByDay<__S> {}
     impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
+    impl<__S> _orm::Stores<9887007512831683202> for FileByDay<__S> {}
     impl FilePatch {
         /// Sets `labels`.
         fn labels(self, labels: impl _orm::Value<Vec<String>>) -> Self {

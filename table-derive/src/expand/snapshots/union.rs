@@ -9,12 +9,13 @@ const _: () = {
         ),
         "`Employee` and `Department` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
+    #[allow(long_running_const_eval)]
     const _: () = _orm::assert_union(
         _orm::UnionMember::differs(
             &<Employee as _orm::Variant>::MEMBER,
             &<directory::Department as _orm::Variant>::MEMBER,
         ),
-        "RowKeys of `Employee` and `Department` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
+        "a RowKey can be that of a row of `Employee` and of `Department`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Department\")]`",
     );
     const _: () = _orm::assert_union(
         _orm::UnionMember::shares_table(
@@ -23,12 +24,13 @@ const _: () = {
         ),
         "`Employee` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
+    #[allow(long_running_const_eval)]
     const _: () = _orm::assert_union(
         _orm::UnionMember::differs(
             &<Employee as _orm::Variant>::MEMBER,
             &<Guest<'static, u8> as _orm::Variant>::MEMBER,
         ),
-        "RowKeys of `Employee` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
+        "a RowKey can be that of a row of `Employee` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`",
     );
     const _: () = _orm::assert_union(
         _orm::UnionMember::shares_table(
@@ -37,12 +39,13 @@ const _: () = {
         ),
         "`Department` and `Guest` are stored in different tables, but a union reads one partition of one table: give both the same `#[table(name = \"..\")]`",
     );
+    #[allow(long_running_const_eval)]
     const _: () = _orm::assert_union(
         _orm::UnionMember::differs(
             &<directory::Department as _orm::Variant>::MEMBER,
             &<Guest<'static, u8> as _orm::Variant>::MEMBER,
         ),
-        "RowKeys of `Department` and `Guest` overlap, so a query of one would read rows of the other: start the rows of each with a different literal that does not begin with a digit, such as `A:`",
+        "a RowKey can be that of a row of `Department` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`",
     );
     #[automatically_derived]
     impl _orm::TableUnion for Office {

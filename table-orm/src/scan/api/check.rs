@@ -36,7 +36,8 @@ impl<T, R> Scan<T, R> {
             Some(Ok(rows @ 1..=MAX_PAGE_ROWS)) => Some(rows),
             Some(_) => return Err(Error::PageSize(self.page_size.unwrap_or_default())),
         };
-        let page = query.top.unwrap_or(MAX_PAGE_ROWS);
+        let page_size = query.top;
+        let page = page_size.unwrap_or(MAX_PAGE_ROWS);
         // A scan that leaves out unreadable rows may need more rows than its limit.
         if let Some(rows @ 1..) = self.limit.and_then(|limit| u16::try_from(limit).ok())
             && rows < page
@@ -79,6 +80,7 @@ impl<T, R> Scan<T, R> {
         };
         Ok(Rules {
             query,
+            page_size,
             partitions: (lo, hi),
             rows,
             prefix: self.prefix,
@@ -113,6 +115,8 @@ impl<T: ReadRow, R> Scan<T, R> {
                     names.push(Cow::Borrowed(key));
                 }
             }
+            let marks = self.own.marks().map(Cow::Borrowed);
+            names.extend(marks);
             names
         })
     }

@@ -3,13 +3,13 @@
 use super::run::ScanRun;
 use super::scan::{Names, Scan};
 use super::stream::{ScanPage, ScanStream};
-use crate::entity::ReadRow;
+use crate::entity::{ReadRow, SkipUnreadable};
 use crate::error::{Error, Result, RowCount};
 use crate::model::{Metadata, PARTITION_KEY, ROW_KEY};
 use crate::query::{RowQuery, fingerprint};
 use crate::scan::checkpoint::Saver;
 use crate::scan::engine::{
-    ReadRows, ScanReport, ScanSource, Shared, SkipRows, no_rows, partition_keys, typed_rows,
+    ReadRows, ScanReport, ScanSource, Shared, no_rows, partition_keys, typed_rows,
 };
 use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
@@ -26,7 +26,7 @@ impl<T, R> Scan<T, R> {
     /// # Errors
     /// [`Error::Scan`] if the options of the scan do not fit together; any error of the store.
     pub async fn count(self) -> Result<ScanReport> {
-        let select = vec![PARTITION_KEY.into(), ROW_KEY.into()];
+        let select = self.keys(&[PARTITION_KEY, ROW_KEY]);
         let mut run = self.bare().run::<()>(Some(select), no_rows, None, false)?;
         while run.next().await?.is_some() {}
         Ok(run.shared.report())
@@ -69,8 +69,13 @@ impl<T, R> Scan<T, R> {
     /// ```
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
-        let select = vec![PARTITION_KEY.into()];
+        let select = self.keys(self.own.key_names());
         ScanStream::rows(self.bare().run(Some(select), partition_keys, None, true))
+    }
+
+    /// These properties, and those that tell own rows.
+    fn keys(&self, names: &[&'static str]) -> Names {
+        names.iter().copied().chain(self.own.marks()).map(Into::into).collect()
     }
 
     /// The scan without types of properties, because it reads no properties.
@@ -81,14 +86,14 @@ impl<T, R> Scan<T, R> {
 
     /// The rows that the scan reads.
     pub(in crate::scan) fn source(&self) -> ScanSource {
-        ScanSource { store: Arc::clone(&self.store), entity: self.entity, row: self.row }
+        ScanSource { store: Arc::clone(&self.store), entity: self.entity, own: self.own }
     }
 
     fn run<U: Send + 'static>(
         self,
         select: Option<Names>,
         read: ReadRows<U>,
-        skip: Option<SkipRows<U>>,
+        skip: Option<SkipUnreadable>,
         keys_only: bool,
     ) -> Result<ScanRun<U>> {
         let source = self.source();
@@ -105,7 +110,7 @@ impl<T, R> Scan<T, R> {
 
 impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     fn run_rows(self) -> Result<ScanRun<T>> {
-        let (select, skip) = (self.selected(), self.skip.clone().map(SkipRows::new));
+        let (select, skip) = (self.selected(), self.skip.clone());
         self.run(select, typed_rows::<T>, skip, false)
     }
 

@@ -12,9 +12,9 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub fn pages(self, size: usize) -> Pages<T> {
         let connection = Arc::new(Connection::new(Arc::clone(&self.store)));
         let client = TableClient::untyped(connection, self.table.clone(), self.entity);
-        let (row, limit, skip) = (self.row, self.limit, self.skip.clone());
+        let (own, limit, skip) = (self.own, self.limit, self.skip.clone());
         let select = self.selected();
         let query = self.rules(select, false).map(|rules| rules.query);
-        Pages::read_by(client, PageReader::each(row), query, limit, Some(size)).skipping(skip)
+        Pages::read_by(client, PageReader::each(own), query, limit, Some(size)).skipping(skip)
     }
 }

@@ -1,6 +1,6 @@
 //! A scan and its options.
 
-use crate::entity::{DynamicEntity, FromRow, Invalid, ReadRow, Row, SkipUnreadable};
+use crate::entity::{DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, SkipUnreadable};
 use crate::error::Result;
 use crate::model::{SYSTEM_PROPERTIES, TableName};
 use crate::property::PropertyError;
@@ -84,7 +84,8 @@ pub struct Scan<T, R = Untyped> {
     pub(in crate::scan) store: Arc<dyn Store>,
     pub(in crate::scan) table: TableName,
     pub(in crate::scan) entity: &'static str,
-    pub(in crate::scan) row: usize,
+    /// Which rows it reads.
+    pub(in crate::scan) own: OwnRows,
     /// Its partition span is the range of the options, without the prefix.
     pub(in crate::scan) query: Result<RowQuery, Invalid>,
     pub(in crate::scan) prefix: String,
@@ -123,7 +124,7 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub(super) fn with(
         store: Arc<dyn Store>,
         table: TableName,
-        (entity, row): (&'static str, usize),
+        (entity, own): (&'static str, OwnRows),
         rows: Span,
         permit: &ScanPermit,
     ) -> Self {
@@ -131,7 +132,7 @@ impl<T: ReadRow, R> Scan<T, R> {
             store,
             table: table.clone(),
             entity,
-            row,
+            own,
             query: Ok(RowQuery {
                 metadata: T::METADATA,
                 ..RowQuery::new(table, KeyRange { partition: Span::All, row: rows })
@@ -280,7 +281,7 @@ impl<T, R> Scan<T, R> {
             store: self.store,
             table: self.table,
             entity: self.entity,
-            row: self.row,
+            own: self.own,
             query: self.query,
             prefix: self.prefix,
             page_size: self.page_size,

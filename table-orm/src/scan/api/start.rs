@@ -1,7 +1,7 @@
 //! The calls that start a scan: on a typed repository or on an untyped table.
 
 use super::scan::Scan;
-use crate::entity::{DynamicEntity, ReadRow, Row, TableEntity, canonical_rows};
+use crate::entity::{DynamicEntity, OwnRows, ReadRow, TableEntity, canonical_rows};
 use crate::model::TableName;
 use crate::plan::TableClient;
 use crate::query::{ScanPermit, Span};
@@ -68,13 +68,13 @@ sent_by_last_method!(Scan<T, R>);
 
 impl<E: TableEntity> Scan<E, E::Canonical> {
     pub(crate) fn typed(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
-        let row = (E::NAME, <E::Canonical as Row>::INDEX);
-        Self::with(store, table, row, canonical_rows::<E>(), permit)
+        let rows = (E::NAME, OwnRows::canonical::<E>());
+        Self::with(store, table, rows, canonical_rows::<E>(), permit)
     }
 }
 
 impl Scan<DynamicEntity> {
     pub(crate) fn untyped(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
-        Self::with(store, table, (DynamicEntity::NAME, 0), Span::All, permit)
+        Self::with(store, table, (DynamicEntity::NAME, OwnRows::ANY), Span::All, permit)
     }
 }

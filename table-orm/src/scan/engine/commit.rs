@@ -40,7 +40,7 @@ impl<T> ScanState<T> {
         let end = range.and_then(|range| range.end.clone());
         let owned = range.map_or(Ok(found), |range| range.owned(page))?;
         delivery.dropped += (found - owned) as u64;
-        let keep = delivery.claim(page, owned)?;
+        let keep = delivery.claim(page, owned);
         let read_up = keep == owned && (!more || owned < found);
         ranges.learn_from_split(start, found, more);
         let pages = ranges.learned.learn(page, keep, more)?;
@@ -54,17 +54,22 @@ impl<T> ScanState<T> {
         let Some(range) = ranges.get_mut(start) else { return Ok(committed) };
         range.pages += pages;
         range.request.continuation = continuation;
+        if page.leaves_out() {
+            // Many rows left out would cost many small requests.
+            range.request.top = rules.page_size;
+        }
         if keep > 0 {
             let Committed { first, last, .. } = &committed;
             range.advance(first, last, pages, sparse || keys_only, !keys_only);
             delivery.expect(start);
-            let behind = if keys_only {
+            let skips_partition = keys_only && page.ends_in_found_partition(keep)?;
+            let behind = if skips_partition {
                 Position::after_partition(&last.partition_key)
             } else {
                 Position::after(last)
             };
             committed.ended |= end.as_ref().is_some_and(|end| *end <= behind);
-            if keys_only {
+            if skips_partition {
                 committed.ended |= range.axis != Axis::Partitions;
                 range.request.keys = key_range(&range.axis, &behind, end.as_ref(), &rules.rows);
                 range.request.continuation = None;

@@ -8,7 +8,6 @@ use super::position::Position;
 use super::rules::Rules;
 use crate::entity::RowHead;
 use crate::error::Error;
-use crate::property::PropertyError;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -122,16 +121,12 @@ impl<T> Delivery<T> {
     }
 
     /// How many of a page's first `owned` rows the limit still allows; they count as found then.
-    pub fn claim(&mut self, page: &PageKeys<'_>, owned: usize) -> Result<usize, PropertyError> {
-        let Some(limit) = self.rules.limit else { return Ok(owned) };
+    pub fn claim(&mut self, page: &PageKeys<'_>, owned: usize) -> usize {
+        let Some(limit) = self.rules.limit else { return owned };
         let left = limit - self.found;
-        let (rows, items) = if self.rules.keys_only {
-            page.partitions(owned, left)?
-        } else {
-            page.wanted(owned, left)
-        };
+        let (rows, items) = page.wanted(owned, left);
         self.found += items;
-        Ok(rows)
+        rows
     }
 
     /// A page of a range is committed, and will be queued.

@@ -25,12 +25,12 @@ mod worker;
 
 pub(super) use delivery::QueuedPage;
 pub(super) use key_model::is_split_char;
-pub(super) use page_rows::{SkipRows, no_rows, partition_keys, typed_rows};
+pub(super) use page_rows::{ReadRows, no_rows, partition_keys, typed_rows};
 pub(super) use position::{Position, bounds, max, min, span};
 pub use report::ScanReport;
 pub(super) use rules::Rules;
 pub use rules::Splitter;
-pub(super) use shared::{ReadRows, ScanSource, Shared};
+pub(super) use shared::{ScanSource, Shared};
 pub(super) use state::{ScanState, Unsettled};
 pub(super) use worker::work;
 

@@ -36,11 +36,6 @@ impl<'a> PageKeys<'a> {
         self.rows.len()
     }
 
-    /// The first `count` rows.
-    pub fn first(&self, count: usize) -> &[&'a RawValue] {
-        self.rows.get(..count).unwrap_or(&self.rows)
-    }
-
     /// The key of a row.
     pub fn at(&self, index: usize) -> Result<RowHead, PropertyError> {
         self.rows.get(index).map_or_else(|| Ok(RowHead::default()), |row| key(row))
@@ -56,25 +51,22 @@ impl<'a> PageKeys<'a> {
         Ok(from)
     }
 
-    /// How many of the first `rows` rows lie in their first `most` partitions, and in how many.
-    pub fn partitions(&self, rows: usize, most: usize) -> Result<(usize, usize), PropertyError> {
-        let mut found = 0;
-        let mut last = None;
-        for index in 0..rows {
-            let partition = Some(self.at(index)?.partition_key);
-            if partition != last {
-                if found == most {
-                    return Ok((index, found));
-                }
-                found += 1;
-                last = partition;
-            }
+    /// Whether the last of the first `rows` rows lies in the partition of one that is not left out.
+    pub fn ends_in_found_partition(&self, rows: usize) -> Result<bool, PropertyError> {
+        let mut found = (0..rows).rev().filter(|index| self.left_out.binary_search(index).is_err());
+        match found.next() {
+            Some(found) => Ok(self.at(found)?.partition_key == self.at(rows - 1)?.partition_key),
+            None => Ok(false),
         }
-        Ok((rows, found))
+    }
+
+    /// Whether rows are left out.
+    pub const fn leaves_out(&self) -> bool {
+        !self.left_out.is_empty()
     }
 }
 
 /// The key of a row.
-pub(super) fn key(row: &RawValue) -> Result<RowHead, PropertyError> {
+fn key(row: &RawValue) -> Result<RowHead, PropertyError> {
     read_row::<RowHead>(0, row.get().as_bytes())
 }

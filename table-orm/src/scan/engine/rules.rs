@@ -33,6 +33,8 @@ pub enum Splitter {
 pub(in crate::scan) struct Rules {
     /// The whole scan as one query: table, keys, filter, select and page size of each request.
     pub query: RowQuery,
+    /// The page size to ask for where rows are left out; `None` for that of the store.
+    pub page_size: Option<u16>,
     /// The PartitionKeys, half-open.
     pub partitions: (String, Option<String>),
     /// The RowKeys, half-open.

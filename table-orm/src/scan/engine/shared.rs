@@ -1,19 +1,15 @@
 //! What the workers and the consumer of a scan share.
 
-use super::page_rows::SkipRows;
+use super::page_rows::ReadRows;
 use super::report::ScanReport;
 use super::rules::Rules;
 use super::state::ScanState;
-use crate::error::Result;
+use crate::entity::{OwnRows, SkipUnreadable};
 use crate::store::Store;
 use crate::sync::Random;
-use serde_json::value::RawValue;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
-
-/// Reads rows of a page: its body, and those rows of it that lie in the range.
-pub(in crate::scan) type ReadRows<T> = fn(usize, &[u8], &[&RawValue], bool) -> Result<Vec<T>>;
 
 /// The rows that a scan reads.
 #[derive(Debug)]
@@ -21,8 +17,8 @@ pub(in crate::scan) struct ScanSource {
     pub store: Arc<dyn Store>,
     /// For error messages.
     pub entity: &'static str,
-    /// The key template that the rows are written from.
-    pub row: usize,
+    /// Which rows they are.
+    pub own: OwnRows,
 }
 
 /// What the workers and the consumer of a scan share.
@@ -31,7 +27,7 @@ pub(in crate::scan) struct Shared<T> {
     pub rules: Arc<Rules>,
     pub read: ReadRows<T>,
     /// Whether unreadable rows are left out.
-    pub skip: Option<SkipRows<T>>,
+    pub skip: Option<SkipUnreadable>,
     state: Mutex<ScanState<T>>,
     /// There may be work, or room for more.
     pub work: Notify,
@@ -50,7 +46,7 @@ impl<T> Shared<T> {
         source: ScanSource,
         rules: Rules,
         read: ReadRows<T>,
-        skip: Option<SkipRows<T>>,
+        skip: Option<SkipUnreadable>,
         random: Random,
     ) -> Self {
         let rules = Arc::new(rules);

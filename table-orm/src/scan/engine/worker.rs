@@ -1,6 +1,5 @@
 //! A worker: takes a range, reads it page by page to its end, then takes or steals the next.
 
-use super::commit::Committed;
 use super::fetch::fetch;
 use super::page_keys::PageKeys;
 use super::position::Position;
@@ -61,26 +60,15 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
         return Ok(None);
     };
     let page = fetch(shared, &request, partition.as_deref()).await?;
-    let mut keys = PageKeys::read(&page.body)?;
-    let tried = shared.skip.as_ref().map(|skip| {
-        let rows = skip.try_rows(shared.source.row, &page.body, keys.first(keys.len()));
-        (skip, rows)
-    });
-    if let Some((_, rows)) = &tried {
-        let unread = rows.iter().enumerate().filter(|(_, row)| row.is_err());
-        keys = keys.without(unread.map(|(at, _)| at).collect());
-    }
+    let keys = PageKeys::read(&page.body)?;
+    let read = (shared.read)(&shared.source.own, &page.body)?;
+    let keys = keys.without(read.unread());
     let committed = {
         let mut state = shared.lock();
         state.answered(partition.as_deref(), keys.len());
         state.commit(start, &keys, page.continuation)?
     };
-    let Committed { keep, .. } = committed;
-    let rows = match (keep, tried) {
-        (0, _) => Vec::new(),
-        (_, Some((skip, rows))) => skip.take(rows, keep)?,
-        _ => (shared.read)(shared.source.row, &page.body, keys.first(keep), keep == keys.len())?,
-    };
+    let rows = read.first(committed.keep, usize::MAX, shared.skip.as_ref())?;
     let then = {
         let mut state = shared.lock();
         state.push(start, &committed, rows);

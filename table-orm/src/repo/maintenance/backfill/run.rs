@@ -2,7 +2,7 @@
 
 use super::builder::Backfill;
 use super::report::BackfillReport;
-use crate::entity::{TableEntity, canonical, name_of, split_page};
+use crate::entity::{OwnRows, TableEntity, canonical, name_of, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
 use crate::query::PageToken;
@@ -49,6 +49,9 @@ impl<E: TableEntity> Backfill<'_, E> {
         let mut chunks: Vec<Chunk<Entity>> = Vec::new();
         for row in split_page(&page.body)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
+            if !OwnRows::canonical::<E>().take(&row.context) {
+                continue;
+            }
             let (entity, batch) = match self.entity(&row)? {
                 Ok(prepared) => prepared,
                 Err(skipped) => {

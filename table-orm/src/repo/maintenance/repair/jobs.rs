@@ -106,7 +106,8 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
                 (
                     Problem::Unreadable { .. }
                     | Problem::Unwritable { .. }
-                    | Problem::KeyMismatch { .. },
+                    | Problem::KeyMismatch { .. }
+                    | Problem::Moved { .. },
                     _,
                 ) => SkipReason::CanonicalRow,
                 (Problem::Orphan, _) => {

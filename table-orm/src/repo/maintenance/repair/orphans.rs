@@ -6,7 +6,9 @@
 
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
-use crate::entity::{TableEntity, canonical, canonical_rows, split_page, template_of};
+use crate::entity::{
+    OwnRows, Ownership, TableEntity, canonical, canonical_rows, index_of, split_page, template_of,
+};
 use crate::error::{Error, Result};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::TableClient;
@@ -121,8 +123,7 @@ async fn decide<E: TableEntity>(
     let mut open = Vec::new();
     for (at, finding) in findings.iter().enumerate() {
         let row_key = finding.row_key.as_str();
-        let Some((index, _)) = template_of::<E>(row_key).filter(|(at, _)| *at != canonical::<E>())
-        else {
+        let Some(index) = index_of::<E>(row_key).filter(|at| *at != canonical::<E>()) else {
             decisions.push(Err(SkipReason::NotOurs));
             continue;
         };
@@ -130,6 +131,12 @@ async fn decide<E: TableEntity>(
             decisions.push(Err(SkipReason::NoLongerHolds));
             continue;
         };
+        if template_of::<E>(&VersionedRow::read(&row.body)?.context)
+            .is_none_or(|(_, ownership)| ownership != Ownership::Own)
+        {
+            decisions.push(Err(SkipReason::NotOurs));
+            continue;
+        }
         let etag = row.etag()?;
         let own = own_canonical::<E>(index, partition_key, row_key, &row.body);
         decisions.push(match own {
@@ -206,6 +213,9 @@ async fn expected_keys<E: TableEntity>(
         let page = client.page(&query).await?;
         for row in split_page(&page.body)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
+            if !OwnRows::canonical::<E>().take(&row.context) {
+                continue;
+            }
             match expected_rows::<E>(partition_key, &row.row_key, row.body) {
                 Ok(rows) => {
                     let keys = rows.rows.into_iter().map(|row| row.row_key);

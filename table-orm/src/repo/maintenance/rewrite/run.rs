@@ -3,7 +3,7 @@
 use super::builder::Rewrite;
 use super::entity::{PreparedRewrite, prepare, rewrite_again};
 use super::report::{RewriteFailure, RewriteReport};
-use crate::entity::{TableEntity, canonical, split_page, template_of};
+use crate::entity::{OwnRows, TableEntity, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
 use crate::query::PageToken;
@@ -60,7 +60,7 @@ async fn write_page<E: TableEntity>(
     let mut preparing = Vec::new();
     for row in split_page(&page.body)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
-        if template_of::<E>(&row.row_key).is_some_and(|(index, _)| index == canonical::<E>()) {
+        if OwnRows::canonical::<E>().take(&row.context) {
             preparing.push(prepare::<E>(client, row));
         }
     }

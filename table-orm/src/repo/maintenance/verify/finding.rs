@@ -80,6 +80,12 @@ pub enum Problem {
         /// The RowKey that its properties make.
         row_key: String,
     },
+    /// A mark that a later version of the app left: the entity has another key now. This version reads
+    /// it under neither.
+    Moved {
+        /// The property `Moved_To`, which says where the entity is now.
+        to: String,
+    },
 }
 
 impl fmt::Display for Finding {
@@ -114,6 +120,7 @@ impl fmt::Display for Problem {
             Self::KeyMismatch { partition_key, row_key } => {
                 write!(f, "its properties make the key {partition_key:?} / {row_key:?}")
             }
+            Self::Moved { to } => write!(f, "moved to {to:?}"),
         }
     }
 }

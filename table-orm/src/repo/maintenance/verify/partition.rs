@@ -9,7 +9,7 @@ use super::differences::differences;
 use super::expected::{ExpectedRow, expected_rows, index_rows, own_canonical};
 use super::finding::{Finding, Problem};
 use super::versioned_row::VersionedRow;
-use crate::entity::{TableEntity, canonical, name_of, template_of};
+use crate::entity::{Ownership, TableEntity, canonical, name_of, template_of};
 use crate::error::Result;
 use crate::model::{ETag, order};
 use bytes::Bytes;
@@ -53,7 +53,7 @@ struct Unmatched {
 pub(crate) enum RowKind {
     Canonical,
     Index,
-    /// Of another entity type.
+    /// Of another entity type, or moved.
     Other,
 }
 
@@ -66,13 +66,18 @@ impl<E: TableEntity> Partition<E> {
 
     /// Takes the next row, and appends the findings that it completes.
     pub fn row(&mut self, row: VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<RowKind> {
-        match template_of::<E>(&row.row_key) {
-            None => Ok(RowKind::Other),
-            Some((index, _)) if index == canonical::<E>() => {
+        match template_of::<E>(&row.context) {
+            None | Some((_, Ownership::Foreign)) => Ok(RowKind::Other),
+            Some((index, Ownership::Moved(to))) => {
+                let problem = Problem::Moved { to };
+                findings.push(self.finding(index, &row.row_key, None, Some(&row.etag), problem));
+                Ok(RowKind::Other)
+            }
+            Some((index, Ownership::Own)) if index == canonical::<E>() => {
                 self.canonical_row(&row, findings)?;
                 Ok(RowKind::Canonical)
             }
-            Some((index, _)) => {
+            Some((index, Ownership::Own)) => {
                 self.index_row(index, row, findings)?;
                 Ok(RowKind::Index)
             }

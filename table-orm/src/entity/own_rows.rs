@@ -1,0 +1,137 @@
+//! Which stored rows a typed read takes.
+//!
+//! Invariant: every typed read, count, scan, delete and check asks here, so that a row of another
+//! type is never taken for one's own. Such a row is left out and costs no error, even if it could
+//! not be read.
+
+use super::template::templates;
+use super::{Row, RowTemplate, TableEntity};
+use crate::codec::RowContext;
+use crate::key::Escape;
+use crate::model::{KIND, MOVED_TO, PARTITION_KEY, ROW_KEY};
+use crate::property::PropertyError;
+
+/// A stored row that was moved to another key. Nothing was written.
+///
+/// A later version of the app gave the entity another key, and left this row as a mark.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "row {partition_key:?} / {row_key:?} of `{entity}` was moved to another key, which this version \
+     of the app does not know; nothing was written: deploy the version that moved it ({to:?})"
+)]
+#[non_exhaustive]
+pub struct Moved {
+    /// The entity's type name.
+    pub entity: &'static str,
+    /// The stored PartitionKey.
+    pub partition_key: String,
+    /// The stored RowKey.
+    pub row_key: String,
+    /// The property `Moved_To`, which says where the entity is now.
+    pub to: String,
+}
+
+/// Why a row cannot be read.
+#[derive(Debug)]
+pub(crate) enum OwnRowError {
+    Property(PropertyError),
+    Moved(Box<Moved>),
+}
+
+impl From<PropertyError> for OwnRowError {
+    fn from(error: PropertyError) -> Self {
+        Self::Property(error)
+    }
+}
+
+/// The rows written from one key template of one entity type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnRows {
+    /// The index of the template.
+    pub index: usize,
+    /// `None` takes every row.
+    template: Option<RowTemplate>,
+    escape: Escape,
+    kind: Option<&'static str>,
+}
+
+/// Whose row it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ownership {
+    Own,
+    /// That of another type.
+    Foreign,
+    /// A mark that the row was moved, with the text that says where.
+    Moved(String),
+}
+
+impl OwnRows {
+    /// Every row, of whatever type.
+    pub const ANY: Self = Self { index: 0, template: None, escape: Escape::Reject, kind: None };
+
+    /// The rows of kind `R`.
+    pub const fn of<R: Row>() -> Self {
+        let rows = <R::Entity as TableEntity>::ROWS;
+        // The fallback of an entity with a compile error has no rows.
+        let template = if R::INDEX < rows.len() { Some(rows[R::INDEX]) } else { None };
+        let (escape, kind) = (<R::Entity>::ESCAPE, <R::Entity>::KIND);
+        Self { index: R::INDEX, template, escape, kind }
+    }
+
+    /// The canonical rows of `E`.
+    pub const fn canonical<E: TableEntity>() -> Self {
+        Self::of::<E::Canonical>()
+    }
+
+    /// Whose row it is, by its key and its marks.
+    pub fn judge(&self, row: &RowContext<'_>) -> Ownership {
+        match &self.template {
+            Some(template) => judge(template, self.escape, self.kind, row),
+            None => Ownership::Own,
+        }
+    }
+
+    pub fn take(&self, row: &RowContext<'_>) -> bool {
+        self.judge(row) == Ownership::Own
+    }
+
+    /// The keys to ask for where only PartitionKeys are wanted.
+    pub fn key_names(&self) -> &'static [&'static str] {
+        if self.template.is_some() { &[PARTITION_KEY, ROW_KEY] } else { &[PARTITION_KEY] }
+    }
+
+    /// The properties to ask for beside the keys, where a query asks for some only.
+    pub fn marks(&self) -> impl Iterator<Item = &'static str> {
+        let moved = self.template.map(|_| MOVED_TO);
+        moved.into_iter().chain(self.kind.map(|_| KIND))
+    }
+}
+
+fn judge(
+    template: &RowTemplate,
+    escape: Escape,
+    kind: Option<&str>,
+    row: &RowContext<'_>,
+) -> Ownership {
+    if !template.takes(&row.row_key, escape) {
+        return Ownership::Foreign;
+    }
+    match &row.moved_to {
+        Some(to) => Ownership::Moved(to.clone().into_owned()),
+        // A mark has no kind: it may be any type's.
+        None if kind.is_some_and(|kind| row.kind != kind) => Ownership::Foreign,
+        None => Ownership::Own,
+    }
+}
+
+/// The index of the template of an entity type that takes a RowKey.
+pub(crate) fn index_of<E: TableEntity>(row_key: &str) -> Option<usize> {
+    templates::<E>().position(|template| template.takes(row_key, E::ESCAPE))
+}
+
+/// The index of the template of an entity type that a row was written from, and whose row it is;
+/// `None` for a row of another type in the same partition.
+pub(crate) fn template_of<E: TableEntity>(row: &RowContext<'_>) -> Option<(usize, Ownership)> {
+    let judged = templates::<E>().map(|template| judge(&template, E::ESCAPE, E::KIND, row));
+    judged.enumerate().find(|(_, ownership)| *ownership != Ownership::Foreign)
+}

@@ -1,0 +1,357 @@
+//! Whether some key reads as both of two templates, decided as the types compile.
+//!
+//! Each template is a finite automaton over bytes that accepts what [`KeyTemplate::takes`] takes, or
+//! more where only a type knows its texts. The automata run side by side. Invariant: where a key
+//! exists that both templates take, they reach their ends together.
+
+use super::shape::fits;
+use super::{KeyTemplate, Shape};
+
+/// The most pairs of states that are told apart; with more, the templates count as meeting.
+const MAX_PAIRS: usize = 1 << 18;
+/// The most pairs that wait.
+const MAX_WAITING: usize = 4096;
+/// The most states that one byte leads to: codes with one start.
+const MAX_MOVES: usize = 256;
+
+/// A place in a template: within the literal at its start (segment 0), or within a component and
+/// the literal behind it.
+#[derive(Clone, Copy)]
+struct State {
+    segment: usize,
+    at: usize,
+}
+
+/// The states that a byte leads to.
+struct Moves {
+    states: [State; MAX_MOVES],
+    len: usize,
+    too_many: bool,
+}
+
+impl Moves {
+    const fn new() -> Self {
+        Self { states: [State { segment: 0, at: 0 }; MAX_MOVES], len: 0, too_many: false }
+    }
+
+    const fn push(&mut self, state: State) {
+        if self.len == MAX_MOVES {
+            self.too_many = true;
+        } else {
+            self.states[self.len] = state;
+            self.len += 1;
+        }
+    }
+}
+
+impl KeyTemplate<'_> {
+    /// Whether a key may exist that both templates [take](Self::takes). Exact, but for types that
+    /// state no [shape](Shape), and for single characters, which count as text.
+    #[must_use]
+    pub const fn meets(&self, other: &KeyTemplate<'_>) -> bool {
+        let (left, right) = (self.start.as_bytes(), other.start.as_bytes());
+        let mut at = 0;
+        while at < left.len() && at < right.len() {
+            if left[at] != right[at] {
+                return false;
+            }
+            at += 1;
+        }
+        self.meet(other)
+    }
+
+    const fn meet(&self, other: &KeyTemplate<'_>) -> bool {
+        let width = other.states();
+        if self.states() * width > MAX_PAIRS {
+            return true;
+        }
+        let (bytes, count) = alphabet(self, other);
+        let mut seen = [0_u64; MAX_PAIRS / 64];
+        let mut waiting = [(State { segment: 0, at: 0 }, State { segment: 0, at: 0 }); MAX_WAITING];
+        waiting[0] = (self.from(0, 0), other.from(0, 0));
+        let mut left = 1;
+        while left > 0 {
+            left -= 1;
+            let (own, others) = waiting[left];
+            if self.is_end(own) && other.is_end(others) {
+                return true;
+            }
+            let mut at = 0;
+            while at < count {
+                let (mut ours, mut theirs) = (Moves::new(), Moves::new());
+                self.step(own, bytes[at], &mut ours);
+                at += 1;
+                if ours.len == 0 {
+                    continue;
+                }
+                other.step(others, bytes[at - 1], &mut theirs);
+                if ours.too_many || theirs.too_many {
+                    return true;
+                }
+                let mut pair = 0;
+                while pair < ours.len * theirs.len {
+                    let next = (ours.states[pair / theirs.len], theirs.states[pair % theirs.len]);
+                    pair += 1;
+                    let id = self.id(next.0) * width + other.id(next.1);
+                    if seen[id / 64] >> (id % 64) & 1 == 1 {
+                        continue;
+                    }
+                    seen[id / 64] |= 1 << (id % 64);
+                    if left == MAX_WAITING {
+                        return true;
+                    }
+                    waiting[left] = next;
+                    left += 1;
+                }
+            }
+        }
+        false
+    }
+
+    /// The states of a segment: those of its component, then those of its literal.
+    const fn size(&self, segment: usize) -> usize {
+        self.component_size(segment) + self.ending(segment).len()
+    }
+
+    /// The states of a segment's component. One of unknown length is read up to its literal, whose
+    /// states count here.
+    const fn component_size(&self, segment: usize) -> usize {
+        match self.shape(segment) {
+            None => 0,
+            Some(Shape::Number(width)) => width,
+            Some(Shape::OneOf(texts)) => {
+                let (mut size, mut at) = (1, 0);
+                while at < texts.len() {
+                    size += texts[at].len();
+                    at += 1;
+                }
+                size
+            }
+            Some(shape) => match shape.fixed() {
+                Some(width) => width,
+                None if self.parts[segment - 1].separator.is_empty() => 1,
+                None => self.parts[segment - 1].separator.len(),
+            },
+        }
+    }
+
+    const fn shape(&self, segment: usize) -> Option<Shape> {
+        if segment == 0 { None } else { Some(self.parts[segment - 1].shape) }
+    }
+
+    /// The literal that ends a segment; empty where the component reads it.
+    const fn ending(&self, segment: usize) -> &[u8] {
+        match self.shape(segment) {
+            None => self.start.as_bytes(),
+            Some(shape) if is_text(shape) => &[],
+            Some(_) => self.parts[segment - 1].separator.as_bytes(),
+        }
+    }
+
+    /// The state at that place of a segment, or at the start of the next one that has states.
+    const fn from(&self, mut segment: usize, mut at: usize) -> State {
+        while segment <= self.parts.len() && at == self.size(segment) {
+            (segment, at) = (segment + 1, 0);
+        }
+        State { segment, at }
+    }
+
+    const fn id(&self, state: State) -> usize {
+        let (mut id, mut segment) = (state.at, 0);
+        while segment < state.segment {
+            id += self.size(segment);
+            segment += 1;
+        }
+        id
+    }
+
+    const fn states(&self) -> usize {
+        self.id(State { segment: self.parts.len() + 1, at: 0 }) + 1
+    }
+
+    /// Where the key goes on behind a component that may end in this state.
+    const fn behind(&self, State { segment, at }: State) -> Option<State> {
+        let size = self.component_size(segment);
+        let may_end = match self.shape(segment) {
+            Some(Shape::Number(_)) => at > 0 && at < size,
+            Some(Shape::OneOf(texts)) => at == 0 && has_empty(texts),
+            Some(shape) => is_text(shape) && self.parts[segment - 1].separator.is_empty(),
+            None => false,
+        };
+        if may_end { Some(self.from(segment, size)) } else { None }
+    }
+
+    /// Whether a key may end in this state.
+    const fn is_end(&self, state: State) -> bool {
+        if state.segment > self.parts.len() {
+            return true;
+        }
+        match self.behind(state) {
+            Some(behind) => self.is_end(behind),
+            None => false,
+        }
+    }
+
+    /// The states that a byte leads to.
+    const fn step(&self, state: State, byte: u8, moves: &mut Moves) {
+        let State { segment, at } = state;
+        if segment > self.parts.len() {
+            return;
+        }
+        if let Some(behind) = self.behind(state) {
+            self.step(behind, byte, moves);
+        }
+        let size = self.component_size(segment);
+        if at >= size {
+            if self.ending(segment)[at - size] == byte {
+                moves.push(self.from(segment, at + 1));
+            }
+            return;
+        }
+        let Some(shape) = self.shape(segment) else { return };
+        let next = match shape {
+            Shape::Digits(_) if !byte.is_ascii_digit() => return,
+            Shape::Pattern(pattern) if !fits(pattern.as_bytes()[at], byte) => return,
+            Shape::Number(_) if !byte.is_ascii_digit() => return,
+            Shape::Number(_) if at == 0 && byte == b'0' => size,
+            Shape::OneOf(texts) => return self.step_code(segment, at, texts, byte, moves),
+            shape if is_text(shape) => {
+                let separator = self.parts[segment - 1].separator.as_bytes();
+                if separator.is_empty() { at } else { matched(separator, at, byte) }
+            }
+            // A fixed width is ASCII.
+            _ if !byte.is_ascii() => return,
+            _ => at + 1,
+        };
+        moves.push(self.from(segment, next));
+    }
+
+    /// The states behind the byte of each code that has it there. State 0 is before the codes; each
+    /// code has a state for each of its bytes, and the last of them is the component's end.
+    const fn step_code(
+        &self,
+        segment: usize,
+        at: usize,
+        texts: &[&str],
+        byte: u8,
+        moves: &mut Moves,
+    ) {
+        let size = self.component_size(segment);
+        let (mut first, mut code) = (1, 0);
+        while code < texts.len() {
+            let text = texts[code].as_bytes();
+            let read = if at == 0 {
+                Some(0)
+            } else if at >= first && at < first + text.len() {
+                Some(at - first + 1)
+            } else {
+                None
+            };
+            if let Some(read) = read
+                && read < text.len()
+                && text[read] == byte
+            {
+                let next = if read + 1 == text.len() { size } else { first + read };
+                moves.push(self.from(segment, next));
+            }
+            first += text.len();
+            code += 1;
+        }
+    }
+}
+
+const fn is_text(shape: Shape) -> bool {
+    !matches!(shape, Shape::Number(_) | Shape::OneOf(_)) && shape.fixed().is_none()
+}
+
+const fn has_empty(texts: &[&str]) -> bool {
+    let mut at = 0;
+    while at < texts.len() {
+        if texts[at].is_empty() {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// How many bytes of the separator are matched behind this byte, when `at` were before it.
+const fn matched(separator: &[u8], at: usize, byte: u8) -> usize {
+    let mut length = at + 1;
+    while length > 0 {
+        // The last `length` bytes read: the end of the matched ones, and this byte.
+        let mut same = separator[length - 1] == byte;
+        let mut back = 0;
+        while same && back + 1 < length {
+            same = separator[back] == separator[at + 1 - length + back];
+            back += 1;
+        }
+        if same {
+            return length;
+        }
+        length -= 1;
+    }
+    0
+}
+
+/// The bytes that two templates tell apart: those of their literals and codes, and one of each kind
+/// beside them.
+const fn alphabet(left: &KeyTemplate<'_>, right: &KeyTemplate<'_>) -> ([u8; 256], usize) {
+    let mut used = [false; 256];
+    mark_all(left, &mut used);
+    mark_all(right, &mut used);
+    used[b'0' as usize] = true;
+    let (mut bytes, mut count) = ([0; 256], 0);
+    // Control characters are in no key.
+    let (mut byte, mut kinds) = (0x20_usize, [false; 6]);
+    while byte < 256 {
+        let kind = &mut kinds[kind(byte as u8)];
+        if used[byte] || !*kind {
+            *kind |= !used[byte];
+            bytes[count] = byte as u8;
+            count += 1;
+        }
+        byte += 1;
+    }
+    (bytes, count)
+}
+
+/// Which of the shapes have that byte.
+const fn kind(byte: u8) -> usize {
+    match byte {
+        b'0'..=b'7' => 0,
+        b'8' | b'9' => 1,
+        b'a'..=b'f' => 2,
+        0x80.. => 3,
+        _ if fits(b'A', byte) => 4,
+        _ => 5,
+    }
+}
+
+const fn mark_all(template: &KeyTemplate<'_>, used: &mut [bool; 256]) {
+    mark(template.start, used);
+    let mut at = 0;
+    while at < template.parts.len() {
+        mark(template.parts[at].separator, used);
+        match template.parts[at].shape {
+            Shape::Pattern(pattern) => mark(pattern, used),
+            Shape::OneOf(texts) => {
+                let mut text = 0;
+                while text < texts.len() {
+                    mark(texts[text], used);
+                    text += 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+const fn mark(text: &str, used: &mut [bool; 256]) {
+    let mut at = 0;
+    while at < text.len() {
+        used[text.as_bytes()[at] as usize] = true;
+        at += 1;
+    }
+}

@@ -1,0 +1,154 @@
+//! A key template as data: which keys it writes, and where their components are.
+//!
+//! Invariant: a template [takes](KeyTemplate::takes) every key that it writes.
+
+use super::shape::units;
+use super::{Escape, Shape};
+use crate::model::MAX_KEY_UNITS;
+
+/// A component of a key template, and the literal behind it.
+#[derive(Debug, Clone, Copy)]
+pub struct TemplatePart {
+    /// The component's name.
+    pub name: &'static str,
+    /// The texts that its values can have.
+    pub shape: Shape,
+    /// The literal behind it.
+    pub separator: &'static str,
+    /// The most UTF-16 units of its text, if its field has a limit.
+    pub max: Option<usize>,
+}
+
+impl TemplatePart {
+    /// A component with the literal `separator` behind it.
+    #[must_use]
+    pub const fn new(name: &'static str, shape: Shape, separator: &'static str) -> Self {
+        Self { name, shape, separator, max: None }
+    }
+
+    /// The same component, whose field limits its text to that many UTF-16 units.
+    #[must_use]
+    pub const fn max(mut self, units: usize) -> Self {
+        self.max = Some(units);
+        self
+    }
+
+    const fn most_units(&self) -> Option<usize> {
+        match (self.max, self.shape.most_units()) {
+            (Some(max), Some(units)) if units < max => Some(units),
+            (Some(max), _) => Some(max),
+            (None, units) => units,
+        }
+    }
+
+    /// The component's text at the start of `key`, and the rest behind the separator.
+    fn split<'k>(&self, key: &'k str) -> Option<(&'k str, &'k str)> {
+        match self.shape.fixed() {
+            Some(width) => {
+                let (text, rest) = key.split_at_checked(width)?;
+                Some((text, rest.strip_prefix(self.separator)?))
+            }
+            None if self.separator.is_empty() => Some((key, "")),
+            None => key.split_once(self.separator),
+        }
+    }
+}
+
+/// A key template: a literal, then components with a literal behind each.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyTemplate<'t> {
+    /// The literal that every key starts with.
+    pub start: &'t str,
+    /// The components.
+    pub parts: &'t [TemplatePart],
+}
+
+impl<'t> KeyTemplate<'t> {
+    /// The key of a single text.
+    #[must_use]
+    pub const fn literal(start: &'t str) -> Self {
+        Self { start, parts: &[] }
+    }
+
+    /// The same start with these components behind it. Does not compile over 512 UTF-16 units, or
+    /// where a component has no end.
+    #[must_use]
+    #[track_caller]
+    pub const fn parts(self, parts: &'t [TemplatePart]) -> Self {
+        Self { parts, ..self }.checked()
+    }
+
+    /// The most UTF-16 units of a key; `None` where a component is text without a limit, or escaped,
+    /// whose keys are checked as they are written.
+    #[must_use]
+    pub const fn longest(&self) -> Option<usize> {
+        let (units, bounded) = self.known_units();
+        if bounded { Some(units) } else { None }
+    }
+
+    /// The units of the components with a bound, and whether these are all.
+    const fn known_units(&self) -> (usize, bool) {
+        let (mut all, mut bounded, mut at) = (units(self.start), true, 0);
+        while at < self.parts.len() {
+            all += units(self.parts[at].separator);
+            match self.parts[at].most_units() {
+                Some(units) => all += units,
+                None => bounded = false,
+            }
+            at += 1;
+        }
+        (all, bounded)
+    }
+
+    /// The same template, if the service accepts all keys of it and shows where each component ends.
+    #[must_use]
+    #[track_caller]
+    pub const fn checked(self) -> Self {
+        let (units, _) = self.known_units();
+        assert!(
+            units <= MAX_KEY_UNITS,
+            "this template writes keys of more than 512 UTF-16 units; shorten its components or \
+             literals"
+        );
+        let mut at = 1;
+        while at < self.parts.len() {
+            let TemplatePart { shape, separator, .. } = &self.parts[at - 1];
+            assert!(
+                !separator.is_empty() || shape.fixed().is_some(),
+                "two components need a literal between them unless the first is of fixed width; \
+                 write a separator such as `__` between them"
+            );
+            at += 1;
+        }
+        self
+    }
+
+    /// A component, and the key from its text on; `None` where the key has another form before it.
+    pub(crate) fn component<'k>(
+        &self,
+        at: usize,
+        key: &'k str,
+    ) -> Option<(&TemplatePart, &'k str)> {
+        let (before, part) = (self.parts.get(..at)?, self.parts.get(at)?);
+        let rest = key.strip_prefix(self.start);
+        let rest =
+            before.iter().try_fold(rest?, |rest, part| part.split(rest).map(|(_, rest)| rest));
+        Some((part, rest?))
+    }
+
+    /// Whether a key reads to its end as this template, each component in its shape.
+    ///
+    /// The text of a component without a fixed width ends where the literal behind it occurs first:
+    /// no value contains it.
+    #[must_use]
+    pub fn takes(&self, key: &str, escape: Escape) -> bool {
+        let Some(mut rest) = key.strip_prefix(self.start) else { return false };
+        for part in self.parts {
+            match part.split(rest) {
+                Some((text, behind)) if part.shape.takes(text, escape) => rest = behind,
+                _ => return false,
+            }
+        }
+        rest.is_empty()
+    }
+}
