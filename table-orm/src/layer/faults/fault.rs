@@ -1,5 +1,6 @@
 //! The fault that one request gets.
 
+use super::script::Fault;
 use super::settings::Faults;
 use crate::store::{ErrorCode, StoreError};
 use crate::sync::Random;
@@ -18,6 +19,18 @@ pub(super) enum InjectedFault {
     Offline,
     TableBeingDeleted,
     Rejected(ErrorCode),
+}
+
+impl From<Fault> for InjectedFault {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Rejected(code) => Self::Rejected(code),
+            Fault::ErrorAfter => Self::ErrorAfter,
+            Fault::LostRequest => Self::LostRequest,
+            Fault::LostReply => Self::LostReply,
+            Fault::Late => Self::Late,
+        }
+    }
 }
 
 impl InjectedFault {

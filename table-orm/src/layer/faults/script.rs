@@ -1,6 +1,5 @@
 //! Faults of single requests, chosen by a test.
 
-use super::fault::InjectedFault;
 use crate::layer::{LayerError, error};
 use crate::store::ErrorCode;
 use std::collections::BTreeMap;
@@ -38,18 +37,6 @@ pub enum Fault {
     /// No answer comes, and a write takes effect later, within the time of
     /// [`slowest`](super::Faults::slowest).
     Late,
-}
-
-impl From<Fault> for InjectedFault {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Rejected(code) => Self::Rejected(code),
-            Fault::ErrorAfter => Self::ErrorAfter,
-            Fault::LostRequest => Self::LostRequest,
-            Fault::LostReply => Self::LostReply,
-            Fault::Late => Self::Late,
-        }
-    }
 }
 
 /// The faults of single requests: operation, number from 1, fault.
