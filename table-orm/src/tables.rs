@@ -159,7 +159,31 @@ impl Tables {
     pub fn layer(self, layer: impl Layer) -> Result<Self> {
         let store = layer.around(Arc::clone(&self.connection.store))?;
         // A layer may itself write through the tables below it, and must not wait for those above.
-        Ok(Self { connection: Arc::new(Connection::new(store)) })
+        Ok(Self { connection: Arc::new(self.connection.with_store(store)) })
+    }
+
+    /// Waits on the clock of the tokio runtime, which a test can pause, instead of the system's: a call that
+    /// waits for another one, or after a conflict, then takes no real time. `seed` spreads the waits, the
+    /// same in each run.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let stock = Tables::in_memory()?.on_virtual_time(1).repo::<Item>();
+    /// # stock.create_table().await?;
+    /// # stock.insert(&Item { shop: "north".into(), sku: "tea".into(), count: 3 }).await?;
+    /// # stock.update(Item::partition("north").row().sku("tea"), |tea| tea.count += 1).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn on_virtual_time(self, seed: u64) -> Self {
+        Self { connection: Arc::new(self.connection.on_virtual_time(seed)) }
     }
 
     /// Returns the repository of entity type `E`, in the table that its derive names.

@@ -3,6 +3,7 @@
 mod adopting;
 mod architecture;
 mod bulk;
+mod contention;
 mod derive;
 pub mod derive_lints;
 mod golden;

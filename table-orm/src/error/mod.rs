@@ -80,9 +80,9 @@ pub enum Error {
     },
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
     ///
-    /// Calls that read first, such as `update` and `merge`, have already tried as often as their
-    /// `attempts` say, and lost to a concurrent writer each time. Retrying is safe: do so later, or
-    /// with more attempts.
+    /// Calls that read first, such as `update` and `merge`, have already tried for as long as their
+    /// `retry_for` says, and lost to a concurrent writer each time. Retrying is safe: do so later, or
+    /// for longer.
     #[error(
         "changed since it was loaded, and nothing was written: {0}; load it again and repeat the \
          change"

@@ -43,12 +43,15 @@ impl fmt::Display for Step {
                 write!(f, "entity group transaction on `{table}`")?;
                 operations(f, batch)
             }
-            Self::CommitChanges { table, absent, attempts } => {
+            Self::CommitChanges { table, absent, attempts, retry_for } => {
                 write!(
                     f,
                     "entity group transaction on `{table}`: the differences to the stored rows, \
-                     under the ETag that was read; at most {attempts} attempts"
+                     under the ETag that was read; again after a conflict for up to {retry_for:?}"
                 )?;
+                if let Some(attempts) = attempts {
+                    write!(f, ", in at most {attempts} attempts")?;
+                }
                 match absent {
                     Some(batch) => {
                         f.write_str("\n  if nothing is stored:")?;

@@ -3,6 +3,7 @@
 use crate::model::TableName;
 use crate::query::{QueryClass, RowQuery};
 use crate::store::{Batch, Operation};
+use std::time::Duration;
 
 /// The requests of one call, in order.
 ///
@@ -93,8 +94,10 @@ pub enum Step {
         table: TableName,
         /// The writes when nothing is stored; with `None`, the call fails then.
         absent: Option<Batch>,
-        /// The most attempts.
-        attempts: usize,
+        /// The most attempts, if the call sets a number.
+        attempts: Option<usize>,
+        /// How long it starts again.
+        retry_for: Duration,
     },
 }
 

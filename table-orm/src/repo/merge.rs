@@ -8,13 +8,14 @@ use crate::error::{Error, IncompleteEntity, Result};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, MAX_ATTEMPTS, OptimisticWrite, Plan, Step, TableClient, UpdateMode,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,
     changes,
 };
 use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
+use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
     /// Sets the properties of a patch in the entity under a canonical key. Returns its ETag.
@@ -25,9 +26,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One request and no read where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW). Otherwise it
     /// reads the canonical row, and under its ETag writes that row and the index rows that store one
-    /// of these properties. Calls run one at a time as [`update`](Self::update). It retries when
-    /// another writer changed the entity in between, at most [`MAX_ATTEMPTS`] times or the number set
-    /// by [`attempts`](Merge::attempts).
+    /// of these properties. Calls run one at a time as [`update`](Self::update). It waits and starts
+    /// again when another writer changed the entity in between, for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or
+    /// the time set by [`retry_for`](Merge::retry_for).
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};
@@ -101,16 +102,16 @@ pub struct Merge<E> {
     keys: Result<KeyRange, KeyError>,
     patch: Patch<E>,
     insert: bool,
-    attempts: usize,
+    limits: RetryLimits,
 }
 
 impl<E: TableEntity> Merge<E> {
-    pub(super) const fn new(
+    pub(super) fn new(
         client: TableClient,
         keys: Result<KeyRange, KeyError>,
         patch: Patch<E>,
     ) -> Self {
-        Self { client, keys, patch, insert: false, attempts: MAX_ATTEMPTS }
+        Self { client, keys, patch, insert: false, limits: RetryLimits::default() }
     }
 
     /// Inserts the entity when it does not exist.
@@ -144,8 +145,15 @@ impl<E: TableEntity> Merge<E> {
         self
     }
 
-    /// Sets the most attempts when other writers change the entity in between, instead of
-    /// [`MAX_ATTEMPTS`]; 0 counts as 1. A merge of an entity that
+    /// Sets how long it tries again when other writers change the entity in between, instead of
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). With zero it makes one attempt. A merge of an entity
+    /// that [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW) is sent once.
+    pub const fn retry_for(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Sets the most attempts within that time; 0 counts as 1. A merge of an entity that
     /// [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW) is sent once.
     ///
     /// ```
@@ -166,7 +174,7 @@ impl<E: TableEntity> Merge<E> {
     /// # }
     /// ```
     pub fn attempts(mut self, attempts: usize) -> Self {
-        self.attempts = attempts.max(1);
+        self.limits.set_attempts(attempts);
         self
     }
 
@@ -190,7 +198,7 @@ impl<E: TableEntity> Merge<E> {
         }
         let patch = self.body(&key)?;
         let absent = if self.insert { Some(self.whole(&key)?) } else { None };
-        let write = OptimisticWrite::new::<E>(&self.client, key, absent, self.attempts);
+        let write = OptimisticWrite::new::<E>(&self.client, key, absent, self.limits);
         Ok(Prepared::OverStored { patch, write: Box::new(write) })
     }
 

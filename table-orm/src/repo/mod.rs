@@ -23,7 +23,7 @@ mod update;
 mod write;
 
 pub use crate::error::TransactionError;
-pub use crate::plan::MAX_ATTEMPTS;
+pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
     Remainder,

@@ -6,20 +6,21 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{
-    CanonicalKey, Decision, MAX_ATTEMPTS, OptimisticWrite, Outcome, Plan, TableClient,
+    CanonicalKey, Decision, OptimisticWrite, Outcome, Plan, RetryLimits, TableClient,
 };
 use crate::query::KeyRange;
 use futures_core::future::BoxFuture;
 use std::fmt;
+use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
     /// Reads the entity under a canonical key, applies `change`, and saves it under the ETag that was read.
     /// Returns the saved entity.
     ///
-    /// Use it for increments and appends. Each attempt costs a read and a write. It retries from the read
-    /// when another writer changed the entity in between, at most [`MAX_ATTEMPTS`] times or the number set
-    /// by [`attempts`](Update::attempts). `change` is called once for each attempt, with the values stored
-    /// then. As with [`save`](Self::save), stored properties that `E` does not know are removed.
+    /// Use it for increments and appends. Each attempt costs a read and a write. When another writer changed
+    /// the entity in between, it waits and starts again from the read, for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or
+    /// the time set by [`retry_for`](Update::retry_for). `change` is called once for each attempt, with the
+    /// values stored then. As with [`save`](Self::save), stored properties that `E` does not know are removed.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -44,8 +45,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Calls that read before they write run one at a time for each entity, in the order they began, among
     /// all clones of a [`Tables`](crate::Tables). Other processes, `save` and writes without a read do not
-    /// wait, so they may write in between. A call waits at most 5 s, and then continues with only the ETag as
-    /// protection: a future that is kept but not polled blocks other writers of its entity for up to 5 s.
+    /// wait, so they may write in between. When the calls before it make no progress for 5 s, a call
+    /// continues with only the ETag as protection: a future that is kept but not polled blocks other writers
+    /// of its entity for up to 5 s.
     ///
     /// # Errors
     /// - [`Error::NotFound`] when the entity does not exist.
@@ -111,7 +113,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         let (client, keys) = (self.client.clone(), key.into_keys());
-        Update { client, keys, change: Box::new(change), attempts: MAX_ATTEMPTS }
+        Update { client, keys, change: Box::new(change), limits: RetryLimits::default() }
     }
 }
 
@@ -142,7 +144,7 @@ pub struct Update<'a, E, X = Error> {
     client: TableClient,
     keys: Result<KeyRange, KeyError>,
     change: Change<'a, E, X>,
-    attempts: usize,
+    limits: RetryLimits,
 }
 
 impl<E, X> fmt::Debug for Update<'_, E, X> {
@@ -152,10 +154,16 @@ impl<E, X> fmt::Debug for Update<'_, E, X> {
 }
 
 impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
-    /// Sets the most attempts when other writers change the entity in between, instead of
-    /// [`MAX_ATTEMPTS`]; 0 counts as 1.
+    /// Sets how long it tries again when other writers change the entity in between, instead of
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). With zero it makes one attempt.
+    pub const fn retry_for(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Sets the most attempts within that time; 0 counts as 1.
     pub fn attempts(mut self, attempts: usize) -> Self {
-        self.attempts = attempts.max(1);
+        self.limits.set_attempts(attempts);
         self
     }
 
@@ -169,7 +177,7 @@ impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
 
     fn prepare(&self) -> Result<OptimisticWrite> {
         let key = CanonicalKey::of(self.keys.clone()?);
-        Ok(OptimisticWrite::new::<E>(&self.client, key, None, self.attempts))
+        Ok(OptimisticWrite::new::<E>(&self.client, key, None, self.limits))
     }
 
     /// Reads the entity, changes it and saves it.

@@ -21,6 +21,8 @@ struct Queue {
     permits: Arc<Semaphore>,
     /// The calls that have a permit or wait for one.
     calls: usize,
+    /// Rises when a call returns its permit, or says that it goes on.
+    progress: u64,
 }
 
 impl<K: Clone + Ord> KeyedLock<K> {
@@ -34,17 +36,24 @@ impl<K: Clone + Ord> KeyedLock<K> {
         let (waiter, permits) = self.join_queue(key);
         // The semaphore is never closed.
         let permit = permits.acquire_owned().await.ok();
-        Permit { _permit: permit, _waiter: waiter }
+        Permit { _permit: permit, waiter }
     }
 
     fn join_queue(&self, key: K) -> (Waiter<'_, K>, Arc<Semaphore>) {
         let mut queues = self.queues();
-        let queue = queues
-            .entry(key.clone())
-            .or_insert_with(|| Queue { permits: Arc::new(Semaphore::new(self.permits)), calls: 0 });
+        let queue = queues.entry(key.clone()).or_insert_with(|| Queue {
+            permits: Arc::new(Semaphore::new(self.permits)),
+            calls: 0,
+            progress: 0,
+        });
         queue.calls += 1;
         let permits = Arc::clone(&queue.permits);
         (Waiter { lock: self, key }, permits)
+    }
+
+    /// A number that rises when a call at the key returns its permit, or says that it goes on.
+    pub fn progress(&self, key: &K) -> u64 {
+        self.queues().get(key).map_or(0, |queue| queue.progress)
     }
 
     fn queues(&self) -> MutexGuard<'_, BTreeMap<K, Queue>> {
@@ -56,7 +65,14 @@ impl<K: Clone + Ord> KeyedLock<K> {
 #[must_use = "dropping the permit releases it"]
 pub(crate) struct Permit<'l, K: Clone + Ord> {
     _permit: Option<OwnedSemaphorePermit>,
-    _waiter: Waiter<'l, K>,
+    waiter: Waiter<'l, K>,
+}
+
+impl<K: Clone + Ord> Permit<'_, K> {
+    /// Says that its call goes on, to those who wait.
+    pub fn goes_on(&self) {
+        self.waiter.report_progress();
+    }
 }
 
 /// A call in the queue of a key, with a permit or without.
@@ -65,12 +81,21 @@ struct Waiter<'l, K: Clone + Ord> {
     key: K,
 }
 
+impl<K: Clone + Ord> Waiter<'_, K> {
+    fn report_progress(&self) {
+        if let Some(queue) = self.lock.queues().get_mut(&self.key) {
+            queue.progress += 1;
+        }
+    }
+}
+
 /// The last call removes the key.
 impl<K: Clone + Ord> Drop for Waiter<'_, K> {
     fn drop(&mut self) {
         let mut queues = self.lock.queues();
         if let Some(queue) = queues.get_mut(&self.key) {
             queue.calls -= 1;
+            queue.progress += 1;
             if queue.calls == 0 {
                 queues.remove(&self.key);
             }
