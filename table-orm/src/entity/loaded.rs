@@ -27,6 +27,12 @@ impl<E: TableEntity> Loaded<E> {
         Ok(Self { entity, stored, etag })
     }
 
+    /// An entity as it will be read from these rows, before they are written: without a version.
+    pub(crate) fn of_rows(rows: &EntityRows) -> Result<Self, ReadBackError> {
+        let body = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
+        Self::read(body, Some(ETag::new("")))
+    }
+
     /// The canonical row as it was stored.
     pub(crate) const fn stored(&self) -> &Bytes {
         &self.stored

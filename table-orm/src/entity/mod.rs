@@ -2,6 +2,7 @@
 
 mod dynamic;
 mod key_mismatch;
+mod keys;
 mod loaded;
 mod projection;
 mod query;
@@ -17,6 +18,7 @@ mod union;
 pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
 pub use key_mismatch::KeyMismatch;
+pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
 #[doc(hidden)]
 pub use projection::{Field, Stores};

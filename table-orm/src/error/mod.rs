@@ -133,6 +133,24 @@ pub enum Error {
         /// The PartitionKey of the entity as it is now.
         to: String,
     },
+    /// `or_insert_with` made an entity with another canonical key than the call's. Nothing was written.
+    #[error(
+        "`or_insert_with` made a `{entity}` with the key {made_partition_key:?} / {made_row_key:?}, and \
+         the call is about {partition_key:?} / {row_key:?}; nothing was written: make it from the values \
+         of that key"
+    )]
+    OtherKey {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey of the call.
+        partition_key: String,
+        /// The RowKey of the call.
+        row_key: String,
+        /// The PartitionKey of the entity that was made.
+        made_partition_key: String,
+        /// Its canonical RowKey.
+        made_row_key: String,
+    },
     /// A patch cannot insert an entity: some fields have no value.
     #[error(transparent)]
     IncompleteEntity(IncompleteEntity),
@@ -292,6 +310,7 @@ impl Error {
             | Self::NotFound(_)
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
+            | Self::OtherKey { .. }
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_) => true,
             Self::Rejected(rejection) => {

@@ -42,6 +42,9 @@ pub(crate) struct RetryLimits {
 }
 
 impl RetryLimits {
+    /// One attempt.
+    pub const ONCE: Self = Self { attempts: Some(1), time: Duration::ZERO };
+
     /// At most that many attempts; 0 counts as 1.
     pub fn set_attempts(&mut self, attempts: usize) {
         self.attempts = Some(attempts.max(1));

@@ -1,6 +1,6 @@
 //! A plan as text.
 
-use super::step::{Plan, Step};
+use super::step::{Plan, Step, WhenAbsent};
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
@@ -47,17 +47,25 @@ impl fmt::Display for Step {
                 write!(
                     f,
                     "entity group transaction on `{table}`: the differences to the stored rows, \
-                     under the ETag that was read; again after a conflict for up to {retry_for:?}"
+                     under the ETag that was read; "
                 )?;
-                if let Some(attempts) = attempts {
+                match attempts {
+                    Some(1) => f.write_str("once")?,
+                    _ if retry_for.is_zero() => f.write_str("once")?,
+                    _ => write!(f, "again after a conflict for up to {retry_for:?}")?,
+                }
+                if let Some(attempts @ 2..) = attempts {
                     write!(f, ", in at most {attempts} attempts")?;
                 }
                 match absent {
-                    Some(batch) => {
+                    WhenAbsent::Insert(batch) => {
                         f.write_str("\n  if nothing is stored:")?;
                         operations(f, batch)
                     }
-                    None => f.write_str("\n  if nothing is stored: an error"),
+                    WhenAbsent::InsertMade => {
+                        f.write_str("\n  if nothing is stored: inserts of the rows of a new entity")
+                    }
+                    WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
         }

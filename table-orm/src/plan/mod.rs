@@ -41,7 +41,7 @@ mod step;
 mod table_client;
 
 pub use attempts::CONFLICT_RETRY_TIME;
-pub use step::{Plan, Step};
+pub use step::{Plan, Step, WhenAbsent};
 
 pub(crate) use attempts::{Attempts, RetryLimits};
 pub(crate) use canonical_key::CanonicalKey;

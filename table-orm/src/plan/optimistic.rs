@@ -12,7 +12,7 @@ use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
 use super::changes::insert_all;
 use super::table_client::TableClient;
-use super::{Plan, Step};
+use super::{Plan, Step, WhenAbsent};
 use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
@@ -57,7 +57,7 @@ impl OptimisticWrite {
         absent: Option<EntityRows>,
         limits: RetryLimits,
     ) -> Self {
-        let query = RowQuery { metadata: E::METADATA, ..client.query(key.range()) };
+        let query = client.point_of::<E>(&key);
         Self { key, query, absent, limits }
     }
 
@@ -69,7 +69,10 @@ impl OptimisticWrite {
     /// The read and the transaction that it will send.
     pub fn plan(&self) -> Plan {
         let table = self.query.table.clone();
-        let absent = self.absent.clone().map(insert_all);
+        let absent = self
+            .absent
+            .clone()
+            .map_or(WhenAbsent::Fail, |rows| WhenAbsent::Insert(insert_all(rows)));
         let changes = Step::CommitChanges {
             table,
             absent,
@@ -83,7 +86,21 @@ impl OptimisticWrite {
     pub async fn run<E: TableEntity, X: From<Error>>(
         &self,
         client: &TableClient,
+        decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
+    ) -> Result<Outcome<E>, X> {
+        let absent = || match self.absent.clone() {
+            Some(rows) => Ok(rows),
+            None => Err(client.not_found(&self.key.partition_key, &self.key.row_key).into()),
+        };
+        self.run_or_insert(client, decide, absent).await
+    }
+
+    /// Does the same. When nothing is stored, inserts the rows that `absent` returns.
+    pub async fn run_or_insert<E: TableEntity, X: From<Error>>(
+        &self,
+        client: &TableClient,
         mut decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
+        mut absent: impl FnMut() -> Result<EntityRows, X>,
     ) -> Result<Outcome<E>, X> {
         let permit = client.connection.write_lock(&client.table, &self.key).await;
         let mut attempts = Attempts::begin(&client.connection, self.limits);
@@ -94,7 +111,11 @@ impl OptimisticWrite {
             };
             let Decision { batch, canonical } = match &mut loaded {
                 Some(loaded) => decide(loaded)?,
-                None => self.insertion(client)?,
+                None => {
+                    let rows = absent()?;
+                    let canonical = rows.canonical().cloned();
+                    Decision { batch: insert_all(rows), canonical }
+                }
             };
             if batch.operations.is_empty() {
                 let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
@@ -114,14 +135,6 @@ impl OptimisticWrite {
                 }
             }
         }
-    }
-
-    fn insertion(&self, client: &TableClient) -> Result<Decision> {
-        let CanonicalKey { partition_key, row_key } = &self.key;
-        let rows = self.absent.clone();
-        let rows = rows.ok_or_else(|| client.not_found(partition_key, row_key))?;
-        let canonical = rows.canonical().cloned();
-        Ok(Decision { batch: insert_all(rows), canonical })
     }
 
     /// Whether another writer changed the entity between the read and the write.

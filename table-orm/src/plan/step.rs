@@ -92,13 +92,25 @@ pub enum Step {
     CommitChanges {
         /// The table.
         table: TableName,
-        /// The writes when nothing is stored; with `None`, the call fails then.
-        absent: Option<Batch>,
+        /// What it does when nothing is stored.
+        absent: WhenAbsent,
         /// The most attempts, if the call sets a number.
         attempts: Option<usize>,
         /// How long it starts again.
         retry_for: Duration,
     },
+}
+
+/// What a call that changes stored rows does when nothing is stored.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum WhenAbsent {
+    /// It fails with [`Error::NotFound`](crate::Error::NotFound).
+    Fail,
+    /// It sends these writes.
+    Insert(Batch),
+    /// It inserts the entity that a function of the app makes then.
+    InsertMade,
 }
 
 impl Step {

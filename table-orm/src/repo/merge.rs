@@ -102,6 +102,7 @@ pub struct Merge<E> {
     keys: Result<KeyRange, KeyError>,
     patch: Patch<E>,
     insert: bool,
+    if_match: Option<ETag>,
     limits: RetryLimits,
 }
 
@@ -111,7 +112,7 @@ impl<E: TableEntity> Merge<E> {
         keys: Result<KeyRange, KeyError>,
         patch: Patch<E>,
     ) -> Self {
-        Self { client, keys, patch, insert: false, limits: RetryLimits::default() }
+        Self { client, keys, patch, insert: false, if_match: None, limits: RetryLimits::default() }
     }
 
     /// Inserts the entity when it does not exist.
@@ -142,6 +143,37 @@ impl<E: TableEntity> Merge<E> {
     /// The call fails with [`Error::IncompleteEntity`] when a field has no value.
     pub fn or_insert(mut self) -> Self {
         self.insert = true;
+        self
+    }
+
+    /// Requires that the stored entity still has that version, such as one from the `If-Match` of an app's
+    /// own client. The entity must exist then, also with [`or_insert`](Self::or_insert).
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "profiles", partition = "{team}", row = "{name}")]
+    /// # struct Profile { #[table(key_only)] team: String, #[table(key_only)] name: String, mail: Option<String>, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let profiles = Tables::in_memory()?.repo::<Profile>();
+    /// # profiles.create_table().await?;
+    /// let ann = Profile { team: "red".into(), name: "ann".into(), mail: None, city: None };
+    /// let etag = profiles.insert(&ann).await?;
+    /// let key = Profile::partition("red").row().name("ann");
+    /// let city = |city: &str| ProfilePatch::default().city(city.to_owned());
+    /// profiles.merge(&key, city("Oslo")).if_match(&etag).await?;
+    /// let stale = profiles.merge(&key, city("Rome")).if_match(&etag).await;
+    /// assert!(matches!(stale, Err(Error::Conflict(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The call fails with [`Error::Conflict`] when the stored entity has another version, and with
+    /// [`Error::NotFound`] when it does not exist. Nothing is written then.
+    pub fn if_match(mut self, etag: &ETag) -> Self {
+        self.if_match = Some(etag.clone());
         self
     }
 
@@ -197,8 +229,10 @@ impl<E: TableEntity> Merge<E> {
             return Ok(Prepared::OneRow { key, batch });
         }
         let patch = self.body(&key)?;
-        let absent = if self.insert { Some(self.whole(&key)?) } else { None };
-        let write = OptimisticWrite::new::<E>(&self.client, key, absent, self.limits);
+        let inserts = self.insert && self.if_match.is_none();
+        let absent = if inserts { Some(self.whole(&key)?) } else { None };
+        let limits = if self.if_match.is_some() { RetryLimits::ONCE } else { self.limits };
+        let write = OptimisticWrite::new::<E>(&self.client, key, absent, limits);
         Ok(Prepared::OverStored { patch, write: Box::new(write) })
     }
 
@@ -213,11 +247,13 @@ impl<E: TableEntity> Merge<E> {
     /// The write of the only row.
     pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
         let body = self.body(key)?;
-        let action = if self.insert {
-            self.whole(key)?;
-            Action::InsertOrMerge(body)
-        } else {
-            Action::Merge(body, IfMatch::Any)
+        let action = match &self.if_match {
+            Some(etag) => Action::Merge(body, IfMatch::ETag(etag.clone())),
+            None if self.insert => {
+                self.whole(key)?;
+                Action::InsertOrMerge(body)
+            }
+            None => Action::Merge(body, IfMatch::Any),
         };
         let operation = Operation { row_key: key.row_key.clone(), action };
         let partition_key = key.partition_key.clone();
@@ -250,7 +286,13 @@ impl<E: TableEntity> Merge<E> {
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
-                let decide = |loaded: &mut Loaded<E>| merge_into(loaded, &patch);
+                let decide = |loaded: &mut Loaded<E>| match &self.if_match {
+                    Some(etag) if etag != loaded.etag() => {
+                        let CanonicalKey { partition_key, row_key } = write.key();
+                        Err(self.client.changed(partition_key, row_key))
+                    }
+                    _ => merge_into(loaded, &patch),
+                };
                 let outcome = write.run::<E, Error>(&self.client, decide).await?;
                 self.client.version(write.key(), outcome.etag)
             }
