@@ -3,6 +3,7 @@
 mod adopting;
 mod architecture;
 mod bulk;
+mod by_key;
 mod contention;
 mod derive;
 pub mod derive_lints;
@@ -11,6 +12,7 @@ mod merge;
 mod other_client;
 mod repo;
 mod transaction;
+mod transaction_with;
 mod typed_scan;
 mod union;
 mod unique;

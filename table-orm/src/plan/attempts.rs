@@ -7,6 +7,7 @@
 
 use super::connection::Connection;
 use crate::sync::{Random, Timer};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a call that reads first tries again when other writers change what it read in between,
@@ -59,9 +60,9 @@ impl Default for RetryLimits {
 
 /// The attempts of one call.
 #[derive(Debug)]
-pub(crate) struct Attempts<'c> {
-    timer: &'c Timer,
-    random: &'c Random,
+pub(crate) struct Attempts {
+    timer: Timer,
+    random: Arc<Random>,
     limits: RetryLimits,
     began: Duration,
     /// When the attempt that runs began.
@@ -69,10 +70,10 @@ pub(crate) struct Attempts<'c> {
     failed: usize,
 }
 
-impl<'c> Attempts<'c> {
+impl Attempts {
     /// Begins the first attempt.
-    pub fn begin(connection: &'c Connection, limits: RetryLimits) -> Self {
-        let Connection { timer, random, .. } = connection;
+    pub fn begin(connection: &Connection, limits: RetryLimits) -> Self {
+        let (timer, random) = (connection.timer, Arc::clone(&connection.random));
         let now = timer.now();
         Self { timer, random, limits, began: now, attempt_began: now, failed: 0 }
     }
@@ -89,8 +90,13 @@ impl<'c> Attempts<'c> {
         let wait = wait(took, self.failed).mul_f64(0.5 + self.random.unit());
         let wait = wait.min((left / SHARE).max(took)).min(left);
         self.timer.sleep(wait).await;
-        self.attempt_began = self.timer.now();
+        self.resume();
         true
+    }
+
+    /// Says that the attempt begins only now, after a wait for other calls.
+    pub fn resume(&mut self) {
+        self.attempt_began = self.timer.now();
     }
 }
 
@@ -113,27 +119,25 @@ mod tests {
         assert_eq!(wait(Duration::MAX, usize::MAX), MAX_WAIT);
     }
 
-    fn attempts(timer: &Timer, random: &Random, limits: RetryLimits) -> impl Future<Output = u32> {
-        async move {
-            let now = timer.now();
-            let mut attempts =
-                Attempts { timer, random, limits, began: now, attempt_began: now, failed: 0 };
-            let mut made = 1;
-            while attempts.next().await {
-                made += 1;
-            }
-            made
+    async fn attempts(timer: Timer, limits: RetryLimits) -> u32 {
+        let (now, random) = (timer.now(), Arc::new(Random::seeded(1)));
+        let mut attempts =
+            Attempts { timer, random, limits, began: now, attempt_began: now, failed: 0 };
+        let mut made = 1;
+        while attempts.next().await {
+            made += 1;
         }
+        made
     }
 
     #[tokio::test(start_paused = true)]
     async fn attempts_end_with_the_time_or_the_number_that_is_set() {
-        let (timer, random) = (Timer::tokio(), Random::seeded(1));
+        let timer = Timer::tokio();
         let limits = |attempts, time| RetryLimits { attempts, time: Duration::from_millis(time) };
-        assert_eq!(attempts(&timer, &random, limits(None, 0)).await, 1);
-        assert_eq!(attempts(&timer, &random, limits(Some(3), 60_000)).await, 3);
+        assert_eq!(attempts(timer, limits(None, 0)).await, 1);
+        assert_eq!(attempts(timer, limits(Some(3), 60_000)).await, 3);
         let began = timer.now();
-        let made = attempts(&timer, &random, limits(None, 1000)).await;
+        let made = attempts(timer, limits(None, 1000)).await;
         let took = timer.now() - began;
         assert!(made > 10, "{made}");
         assert!((1000..=1002).contains(&took.as_millis()), "{took:?}");

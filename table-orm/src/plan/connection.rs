@@ -51,13 +51,18 @@ impl Connection {
         Self { timer, random, ..self.with_store(Arc::clone(&self.store)) }
     }
 
+    /// Whether calls hold that lock, or wait for it.
+    pub(crate) fn is_locked(&self, table: &TableName, key: &CanonicalKey) -> bool {
+        self.write_locks.has_calls(&(table.clone(), key.clone()))
+    }
+
     /// Waits until no other call is between its read and its write of the entity. Returns `None` after
     /// [`MAX_WAIT`] without progress of the calls before it.
     pub(crate) async fn write_lock(
         &self,
         table: &TableName,
         key: &CanonicalKey,
-    ) -> Option<Permit<'_, LockKey>> {
+    ) -> Option<Permit<LockKey>> {
         let key = (table.clone(), key.clone());
         let mut permit = pin!(self.write_locks.acquire(key.clone()));
         if let Some(permit) = permit.as_mut().now_or_never() {

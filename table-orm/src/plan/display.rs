@@ -4,6 +4,7 @@ use super::step::{Plan, Step, WhenAbsent};
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
+use std::time::Duration;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,14 +50,7 @@ impl fmt::Display for Step {
                     "entity group transaction on `{table}`: the differences to the stored rows, \
                      under the ETag that was read; "
                 )?;
-                match attempts {
-                    Some(1) => f.write_str("once")?,
-                    _ if retry_for.is_zero() => f.write_str("once")?,
-                    _ => write!(f, "again after a conflict for up to {retry_for:?}")?,
-                }
-                if let Some(attempts @ 2..) = attempts {
-                    write!(f, ", in at most {attempts} attempts")?;
-                }
+                attempts_text(f, *attempts, *retry_for)?;
                 match absent {
                     WhenAbsent::Insert(batch) => {
                         f.write_str("\n  if nothing is stored:")?;
@@ -68,7 +62,31 @@ impl fmt::Display for Step {
                     WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
+            Self::CommitReads { table, partition_key, attempts, retry_for } => {
+                write!(
+                    f,
+                    "entity group transaction on `{table}`: the writes of the function, under the \
+                     ETags of what it read; "
+                )?;
+                attempts_text(f, *attempts, *retry_for)?;
+                write!(f, "\n  PartitionKey  {partition_key:?}")
+            }
         }
+    }
+}
+
+fn attempts_text(
+    f: &mut fmt::Formatter<'_>,
+    attempts: Option<usize>,
+    retry_for: Duration,
+) -> fmt::Result {
+    if attempts == Some(1) || retry_for.is_zero() {
+        return f.write_str("once");
+    }
+    write!(f, "again after a conflict for up to {retry_for:?}")?;
+    match attempts {
+        Some(attempts) => write!(f, ", in at most {attempts} attempts"),
+        None => Ok(()),
     }
 }
 

@@ -46,7 +46,7 @@ pub use step::{Plan, Step, WhenAbsent};
 pub(crate) use attempts::{Attempts, RetryLimits};
 pub(crate) use canonical_key::CanonicalKey;
 pub(crate) use changes::{
-    UpdateMode, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
+    UpdateMode, changes, combine, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 pub(crate) use connection::Connection;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};

@@ -99,6 +99,18 @@ pub enum Step {
         /// How long it starts again.
         retry_for: Duration,
     },
+    /// One transaction with the writes of a function of the app, and the condition that the entities which
+    /// the function read are unchanged. The call starts again when another writer changed one in between.
+    CommitReads {
+        /// The table.
+        table: TableName,
+        /// The PartitionKey of all rows.
+        partition_key: String,
+        /// The most attempts, if the call sets a number.
+        attempts: Option<usize>,
+        /// How long it starts again.
+        retry_for: Duration,
+    },
 }
 
 /// What a call that changes stored rows does when nothing is stored.

@@ -107,11 +107,7 @@ pub struct Merge<E> {
 }
 
 impl<E: TableEntity> Merge<E> {
-    pub(super) fn new(
-        client: TableClient,
-        keys: Result<KeyRange, KeyError>,
-        patch: Patch<E>,
-    ) -> Self {
+    fn new(client: TableClient, keys: Result<KeyRange, KeyError>, patch: Patch<E>) -> Self {
         Self { client, keys, patch, insert: false, if_match: None, limits: RetryLimits::default() }
     }
 
@@ -236,16 +232,16 @@ impl<E: TableEntity> Merge<E> {
         Ok(Prepared::OverStored { patch, write: Box::new(write) })
     }
 
-    pub(super) fn key(&self) -> Result<CanonicalKey> {
+    fn key(&self) -> Result<CanonicalKey> {
         Ok(CanonicalKey::of(self.keys.clone()?))
     }
 
     fn body(&self, key: &CanonicalKey) -> Result<Bytes> {
-        self.patch.body(&key.partition_key, &key.row_key)
+        Ok(self.patch.body(&key.partition_key, &key.row_key)?)
     }
 
     /// The write of the only row.
-    pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
+    fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
         let body = self.body(key)?;
         let action = match &self.if_match {
             Some(etag) => Action::Merge(body, IfMatch::ETag(etag.clone())),

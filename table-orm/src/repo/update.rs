@@ -240,7 +240,7 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
         let mut inserted = None;
         let decide = |loaded: &mut Loaded<E>| {
             change(loaded)?;
-            let (batch, rows) = prepare(loaded)?;
+            let (batch, rows) = prepare(loaded).map_err(Error::from)?;
             Ok(Decision { batch, canonical: rows.canonical().cloned() })
         };
         let insert = || {

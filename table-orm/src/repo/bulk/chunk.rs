@@ -67,12 +67,12 @@ impl<E> Chunk<E> {
         let here = &self.batch.operations;
         here.is_empty()
             || here.len() + operations.len() <= MAX_TRANSACTION_OPERATIONS
-                && self.bytes + bytes(operations) <= MAX_TRANSACTION_BYTES
+                && self.bytes + request_bytes(operations) <= MAX_TRANSACTION_BYTES
                 && self.takes_rows(operations)
     }
 
     pub fn push(&mut self, entity: E, operations: Vec<Operation>) {
-        self.bytes += bytes(&operations);
+        self.bytes += request_bytes(&operations);
         self.sizes.push(operations.len());
         self.entities.push(entity);
         self.batch.operations.extend(operations);
@@ -89,7 +89,7 @@ impl<E> Chunk<E> {
 }
 
 /// The approximate size of the operations in a request: bodies, keys, and the text around them.
-fn bytes(operations: &[Operation]) -> usize {
+pub(in crate::repo) fn request_bytes(operations: &[Operation]) -> usize {
     const PART: usize = 512;
     let of = |operation: &Operation| {
         PART + operation.row_key.len() + operation.action.body().map_or(0, bytes::Bytes::len)

@@ -17,7 +17,7 @@ mod report;
 mod run;
 
 pub use builder::{Bulk, DEFAULT_PARALLELISM};
-pub(super) use chunk::Chunk;
+pub(super) use chunk::{Chunk, request_bytes};
 pub use open::{OPEN_BYTES, OPEN_OPERATIONS};
 pub(super) use policy::BatchPolicy;
 pub use report::{BulkFailure, BulkProgress, BulkReport, Remainder};
