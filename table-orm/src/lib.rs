@@ -153,7 +153,9 @@ pub mod fuzzing;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 
-pub use entity::{DynamicEntity, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion};
+pub use entity::{
+    DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion,
+};
 pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;
 pub use model::{ETag, TableName};

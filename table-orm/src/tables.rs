@@ -1,12 +1,12 @@
 //! Where an app starts: the tables of one store, and the typed repositories of its entities.
 
 use crate::entity::{DynamicEntity, MemberOf, Row, TableEntity, TableUnion, WholePartition};
-use crate::error::{Result, rejected};
+use crate::error::{Error, Result, rejected};
 use crate::layer::Layer;
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient};
 use crate::query::ScanPermit;
-use crate::repo::{Repo, Table, Transaction, UnionList};
+use crate::repo::{Repo, Table, Transaction, TransactionScope, TransactionWith, UnionList};
 use crate::scan::Scan;
 use crate::store::Store;
 use std::sync::Arc;
@@ -159,7 +159,31 @@ impl Tables {
     pub fn layer(self, layer: impl Layer) -> Result<Self> {
         let store = layer.around(Arc::clone(&self.connection.store))?;
         // A layer may itself write through the tables below it, and must not wait for those above.
-        Ok(Self { connection: Arc::new(Connection::new(store)) })
+        Ok(Self { connection: Arc::new(self.connection.with_store(store)) })
+    }
+
+    /// Waits on the clock of the tokio runtime, which a test can pause, instead of the system's: a call that
+    /// waits for another one, or after a conflict, then takes no real time. `seed` spreads the waits, the
+    /// same in each run.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let stock = Tables::in_memory()?.on_virtual_time(1).repo::<Item>();
+    /// # stock.create_table().await?;
+    /// # stock.insert(&Item { shop: "north".into(), sku: "tea".into(), count: 3 }).await?;
+    /// # stock.update(Item::partition("north").row().sku("tea"), |tea| tea.count += 1).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn on_virtual_time(self, seed: u64) -> Self {
+        Self { connection: Arc::new(self.connection.on_virtual_time(seed)) }
     }
 
     /// Returns the repository of entity type `E`, in the table that its derive names.
@@ -303,6 +327,125 @@ impl Tables {
             TableClient::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.connection), table),
             partition,
         )
+    }
+
+    /// Starts a transaction that reads before it writes: `function` reads entities of one partition through
+    /// the scope and adds writes, and one request sends them, if every entity that was read through the scope is unchanged.
+    ///
+    /// When another writer changed one in between, it waits and calls `function` again, for up to
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
+    /// [`retry_for`](TransactionWith::retry_for). So `function` may run several times: do in it nothing that
+    /// must happen once, and read in it all that it writes. It may borrow, but a counter that it changes
+    /// needs an atomic. While one of them repeats after a conflict, calls
+    /// of one partition run one at a time among all clones.
+    ///
+    /// Cost: the reads of the function and one transaction, for each attempt. An entity that is read and not
+    /// written takes one operation and gets a new version. Without writes, nothing is sent after the reads,
+    /// which may then be of different moments.
+    ///
+    /// ```
+    /// use table_orm::{Error, TableEntity, Tables};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{team}", row = "ISSUE:{number:05}")]
+    /// struct Issue { team: String, number: u32, comments: u32, closed: bool }
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{team}", row = "COMMENT:{number:05}__{id:05}")]
+    /// struct Comment { team: String, number: u32, id: u32, text: String }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.repo::<Issue>().create_table().await?;
+    /// # let issue = Issue { team: "core".into(), number: 1, comments: 0, closed: false };
+    /// # tables.repo::<Issue>().insert(&issue).await?;
+    /// let core = Issue::partition("core");
+    /// let comment = tables.transaction_with(&core, async |tx| {
+    ///     let Some(mut issue) = tx.load(core.row().number(1)).await? else { return Ok(None) };
+    ///     issue.comments += 1;
+    ///     let id = issue.comments;
+    ///     tx.save(issue);
+    ///     tx.insert(&Comment { team: "core".into(), number: 1, id, text: "Yes".into() });
+    ///     Ok(Some(id))
+    /// });
+    /// assert_eq!(comment.await?, Some(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn transaction_with<'a, Q, T, F>(
+        &self,
+        partition: Q,
+        function: impl FnMut(TransactionScope) -> F + Send + 'a,
+    ) -> TransactionWith<'a, T>
+    where
+        Q: WholePartition,
+        F: Future<Output = Result<T>> + Send + 'a,
+    {
+        self.try_transaction_with(partition, function)
+    }
+
+    /// Does the same as [`transaction_with`](Self::transaction_with) by a function with an error type of the
+    /// app's own. Returns its error, and writes nothing then.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "accounts", partition = "{owner}", row = "{number:04}")]
+    /// # struct Account { owner: String, number: u16, cents: i64 }
+    /// #[derive(Debug, thiserror::Error)]
+    /// enum TransferError {
+    ///     #[error("there is no such account")]
+    ///     NoAccount,
+    ///     #[error("the account has not enough money")]
+    ///     NotEnough,
+    ///     #[error(transparent)]
+    ///     Table(#[from] table_orm::Error),
+    /// }
+    ///
+    /// async fn transfer(tables: &Tables, from: u16, to: u16, cents: i64) -> Result<(), TransferError> {
+    ///     let ann = Account::partition("ann");
+    ///     let transfer = tables.try_transaction_with(&ann, async |tx| {
+    ///         let mut from = tx.load(ann.row().number(from)).await?.ok_or(TransferError::NoAccount)?;
+    ///         let mut to = tx.load(ann.row().number(to)).await?.ok_or(TransferError::NoAccount)?;
+    ///         from.cents -= cents;
+    ///         to.cents += cents;
+    ///         if from.cents < 0 {
+    ///             return Err(TransferError::NotEnough);
+    ///         }
+    ///         tx.save(from);
+    ///         tx.save(to);
+    ///         Ok(())
+    ///     });
+    ///     transfer.await
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), TransferError> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let accounts = tables.repo::<Account>();
+    /// # accounts.create_table().await?;
+    /// # for (number, cents) in [(1, 500), (2, 0)] {
+    /// #     accounts.insert(&Account { owner: "ann".into(), number, cents }).await?;
+    /// # }
+    /// transfer(&tables, 1, 2, 200).await?;
+    /// assert!(matches!(transfer(&tables, 1, 2, 301).await, Err(TransferError::NotEnough)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn try_transaction_with<'a, Q, T, X, F>(
+        &self,
+        partition: Q,
+        function: impl FnMut(TransactionScope) -> F + Send + 'a,
+    ) -> TransactionWith<'a, T, X>
+    where
+        Q: WholePartition,
+        F: Future<Output = Result<T, X>> + Send + 'a,
+        X: From<Error>,
+    {
+        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
+        let connection = Arc::clone(&self.connection);
+        let client = TableClient::new::<<Q::Row as Row>::Entity>(connection, table);
+        TransactionWith::new(client, partition, function)
     }
 
     /// Returns the untyped rows of a table, for tools that do not know its entities.

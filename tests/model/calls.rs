@@ -5,7 +5,7 @@ use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use table_orm::repo::TransactionError;
-use table_orm::{Error, Repo, Tables};
+use table_orm::{EntityKeys as _, Error, Repo, Tables};
 
 /// How many increments of each counted runner were acknowledged.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ pub async fn counted(runners: &Repo<Runner>, ledger: &Ledger, random: &mut Rng) 
     let bib = *random.choice(&COUNTED).unwrap();
     let by_bib = Runner::partition(event).by_bib().bib(bib);
     let name = if random.bool() { "Ann" } else { "Bob" };
-    match random.u8(0..4) {
+    match random.u8(0..6) {
         0 => {
             // A move: the canonical key changes with the name.
             let loaded = expected(runners.load(by_bib).await.unwrap().one());
@@ -85,6 +85,30 @@ pub async fn counted(runners: &Repo<Runner>, ledger: &Ledger, random: &mut Rng) 
             if expected(update.await).is_some() {
                 ledger.acknowledge(event, bib);
             }
+        }
+        4 => {
+            let age = *random.choice(&[20, 40, 60, 80]).unwrap();
+            let key = by_bib.name(name);
+            let counted = runners.transaction_with(Runner::partition(event), async |tx| {
+                let Some(mut runner) = tx.load(&key).await? else { return Ok(false) };
+                runner.count += 1;
+                runner.age = age;
+                tx.save(runner);
+                Ok(true)
+            });
+            if expected(counted.await) == Some(true) {
+                ledger.acknowledge(event, bib);
+            }
+        }
+        5 => {
+            let key = by_bib.name(name);
+            let Some(loaded) =
+                expected(runners.load_many([&key]).await).and_then(|mut all| all.remove(0))
+            else {
+                return;
+            };
+            let patch = RunnerPatch::default().note("seen");
+            expected(runners.merge(&key, patch).if_match(loaded.etag()).await);
         }
         2 => {
             let patch = RunnerPatch::default().note(format!("n{}", random.u32(0..100)));
@@ -109,7 +133,7 @@ pub async fn any(tables: &Tables, runners: &Repo<Runner>, random: &mut Rng) {
     let runner = Runner::random(random);
     let partition = Runner::partition(&runner.event);
     let key = partition.by_bib().bib(runner.bib).name(&runner.name);
-    match random.u8(0..13) {
+    match random.u8(0..17) {
         0 | 1 => drop(expected(runners.insert(&runner).await)),
         2 => drop(expected(runners.upsert(&runner).await)),
         3 => drop(expected(runners.insert_or_merge(&runner).await)),
@@ -134,6 +158,42 @@ pub async fn any(tables: &Tables, runners: &Repo<Runner>, random: &mut Rng) {
         10 => {
             let Some(loaded) = expected(runners.load(key).await.unwrap().one()) else { return };
             expected(runners.delete(loaded).await);
+        }
+        13 => {
+            let change = {
+                let mut random = random.fork();
+                move |runner: &mut Runner| runner.change(&mut random)
+            };
+            let update = runners.update(key, change).or_insert_with(|| runner.clone());
+            expected(update.await);
+        }
+        14 => {
+            let Some(loaded) = expected(runners.reload(&runner).await) else { return };
+            expected(runners.delete_if(loaded.key(), loaded.etag()).await);
+        }
+        15 => {
+            let Some(mut inserted) = expected(runners.insert_loaded(&runner).await) else { return };
+            inserted.change(random);
+            expected(runners.save(inserted).await);
+        }
+        16 => {
+            // Two runners exchange what is unique, and a third is required.
+            let loaded = runners.load(&partition).await.unwrap();
+            let mut free = loaded.into_iter().filter(|runner| runner.bib < 6);
+            let (Some(mut one), Some(mut two)) = (free.next(), free.next()) else { return };
+            let (first, second) = (&mut *one, &mut *two);
+            std::mem::swap(&mut first.email, &mut second.email);
+            if random.bool() {
+                std::mem::swap(&mut first.bib, &mut second.bib);
+                std::mem::swap(&mut first.name, &mut second.name);
+            }
+            let third = free.next();
+            let transaction = tables.transaction(&partition).save(one).save(two);
+            let transaction = match &third {
+                Some(third) => transaction.require(third),
+                None => transaction,
+            };
+            expected(transaction.commit().await);
         }
         11 => {
             let many: Vec<_> = (0..4).map(|_| Runner::random(random)).collect();

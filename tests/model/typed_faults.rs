@@ -179,7 +179,8 @@ async fn run(seed: u64) -> (FaultStore, usize) {
     };
     let retry = retry.write_id("WriteId").seed(seed);
     // Each writer has its own, as in several processes, whose calls do not wait for each other.
-    let repo = || Tables::new(flaky.clone()).layer(retry.clone()).unwrap().repo::<Part>();
+    let connect = || Tables::new(flaky.clone()).layer(retry.clone()).unwrap().on_virtual_time(seed);
+    let repo = || connect().repo::<Part>();
     let recorder = Arc::new(Recorder::default());
     for round in 0..ROUNDS {
         flaky.enable();

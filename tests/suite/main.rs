@@ -3,6 +3,8 @@
 mod adopting;
 mod architecture;
 mod bulk;
+mod by_key;
+mod contention;
 mod derive;
 pub mod derive_lints;
 mod golden;
@@ -12,6 +14,7 @@ mod merge;
 mod other_client;
 mod repo;
 mod transaction;
+mod transaction_with;
 mod typed_scan;
 mod union;
 mod unique;

@@ -290,3 +290,133 @@ async fn a_rejected_index_row_is_named() {
         error.to_string().contains("add a component to its template that makes the key unique")
     );
 }
+
+#[tokio::test]
+async fn two_entities_swap_a_unique_value_and_a_key() {
+    let (tables, _, employees) = tables().await;
+    let oslo = Employee::partition("Oslo");
+    let load = async |id| employees.load(oslo.by_id().id(id)).await.unwrap().one().unwrap();
+    for id in [1, 2] {
+        employees.insert(&employee(id)).await.unwrap();
+    }
+    let (mut one, mut two) = (load(1).await, load(2).await);
+    std::mem::swap(&mut one.email, &mut two.email);
+    let swap = tables.transaction(&oslo).save(&mut one).save(&mut two);
+    assert_eq!(swap.len(), 6);
+    let etags = swap.commit().await.unwrap();
+    assert_eq!(etags, [Some(one.etag().clone()), Some(two.etag().clone())]);
+    assert_eq!((&*load(1).await.email, &*load(2).await.email), ("2@oslo", "1@oslo"));
+    let sound = employees.verify(&oslo).await.unwrap();
+    assert!(sound.findings.is_empty(), "{sound:?}");
+
+    // The keys themselves: each canonical row is replaced under the ETag of the entity that it held.
+    (one.id, two.id) = (2, 1);
+    let swap = tables.transaction(&oslo).save(&mut one).save(&mut two);
+    assert_eq!(
+        swap.plan().unwrap().operations().filter(|row| row.action.name() == "replace").count(),
+        2
+    );
+    let etags = swap.commit().await.unwrap();
+    assert_eq!(etags, [Some(one.etag().clone()), Some(two.etag().clone())]);
+    assert_eq!(load(2).await, one);
+    assert_eq!(load(1).await, two);
+    let sound = employees.verify(&oslo).await.unwrap();
+    assert_eq!((sound.entities, sound.findings.len()), (2, 0), "{sound:?}");
+
+    // A stale entity of the two undoes both, and the error names its row.
+    employees.update(oslo.by_id().id(1), |one| one.name = "Eve".into()).await.unwrap();
+    let before = keys(&tables).await;
+    (one.id, two.id) = (1, 2);
+    let swap = tables.transaction(&oslo).save(&mut one).save(&mut two).commit().await;
+    let Err(Error::Conflict(rejection)) = swap else { panic!("{swap:?}") };
+    assert_eq!(rejection.row_key, "EMP:00001");
+    assert_eq!(keys(&tables).await, before);
+}
+
+#[tokio::test]
+async fn an_entity_is_deleted_and_another_inserted_under_its_keys() {
+    let (tables, _, employees) = tables().await;
+    let oslo = Employee::partition("Oslo");
+    let old = employees.insert_loaded(&employee(1)).await.unwrap();
+    let new = Employee { name: "New".into(), ..employee(1) };
+    for insert_first in [false, true] {
+        let old = employees.reload(&old).await.unwrap();
+        let transaction = tables.transaction(&oslo);
+        let transaction = if insert_first {
+            transaction.insert(&new).delete(old)
+        } else {
+            transaction.delete(old).insert(&new)
+        };
+        let etags = transaction.commit().await.unwrap();
+        let stored = employees.reload(&new).await.unwrap();
+        assert_eq!(etags.into_iter().flatten().collect::<Vec<_>>(), [stored.etag().clone()]);
+        let sound = employees.verify(&oslo).await.unwrap();
+        assert_eq!((sound.entities, sound.findings.len()), (1, 0), "{sound:?}");
+    }
+    assert_eq!(keys(&tables).await, ["EMP:00001", "NAME:New__00001", "UNQ:email:1@oslo"]);
+    // Two that insert one row still do not go together.
+    let twice = tables.transaction(&oslo).insert(&employee(1)).insert(&employee(1));
+    assert!(matches!(unit_error(twice.plan()), TransactionError::SameRow { .. }));
+}
+
+#[tokio::test]
+async fn a_required_entity_is_as_it_was_loaded_when_the_rest_is_written() {
+    let (tables, offices, employees) = tables().await;
+    let oslo = Office::partition("Oslo");
+    let mut boss = employees.insert_loaded(&employee(1)).await.unwrap();
+    let mut place = offices.insert_loaded(&office()).await.unwrap();
+    let rows = keys(&tables).await.len();
+    let stale = place.clone();
+    let transaction = tables.transaction(&oslo).require(&mut place).insert(&employee(2));
+    assert_eq!((transaction.len(), transaction.room().operations), (4, 96));
+    let etags = transaction.commit().await.unwrap();
+    assert_eq!(etags[0].as_ref(), Some(place.etag()));
+    assert_ne!(place.etag(), stale.etag());
+    assert_eq!((*place).clone(), offices.reload(&place).await.unwrap().into_inner());
+
+    // The old version is no longer there.
+    let late = tables.transaction(&oslo).require(&stale).insert(&employee(3)).commit().await;
+    let Err(Error::Conflict(rejection)) = late else { panic!("{late:?}") };
+    assert_eq!((rejection.entity, rejection.row_key.as_str()), ("Office", "OFFICE"));
+    assert_eq!(keys(&tables).await.len(), rows + 3);
+
+    // With a save of the same entity, the save is the condition, in either order.
+    place.employees = 5;
+    let same = place.clone();
+    let both = tables.transaction(&oslo).require(&same).save(&mut place).insert(&employee(3));
+    assert_eq!(both.len(), 4);
+    both.commit().await.unwrap();
+    boss.name = "Bea".into();
+    let same = boss.clone();
+    let both = tables.transaction(&oslo).save(&mut boss).require(&same).require(&same);
+    assert_eq!(both.commit().await.unwrap()[0].as_ref(), Some(boss.etag()));
+    place.employees = 6;
+    let other = tables.transaction(&oslo).require(&stale).save(&mut place);
+    assert!(matches!(unit_error(other.plan()), TransactionError::SameRow { .. }));
+    drop(other);
+    let sound = employees.verify(Employee::partition("Oslo")).await.unwrap();
+    assert!(sound.findings.is_empty(), "{sound:?}");
+
+    // A `&mut` that was required can be saved.
+    offices.save(&mut place).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_plan_leaves_the_transaction_as_it_is() {
+    let (tables, _, _) = tables().await;
+    let oslo = Office::partition("Oslo");
+    let fine = tables.transaction(&oslo).insert(&office());
+    assert!(!fine.is_empty());
+    let before = fine.room();
+    assert_eq!(fine.plan().unwrap(), fine.plan().unwrap());
+    let fine = fine.insert(&employee(1));
+    assert_eq!(fine.len(), 4);
+    assert_eq!(fine.room().operations, before.operations - 3);
+    assert!(fine.room().bytes < before.bytes);
+    fine.commit().await.unwrap();
+    let broken =
+        tables.transaction(&oslo).insert(&Employee { office: "Rome".into(), ..employee(1) });
+    let (first, second) = (unit_error(broken.plan()), unit_error(broken.plan()));
+    assert_eq!(first, second);
+    assert_eq!(unit_error(broken.commit().await), first);
+}

@@ -3,15 +3,17 @@
 use futures_util::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use support::recorder::{Record, recorded, recorded_in};
+use std::time::Duration;
+use support::recorder::{Record, recorded, recorded_around, recorded_in};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::entity::{CanonicalKeyOf, CompleteKey};
 use table_orm::model::Metadata;
 use table_orm::plan::{Plan, Step};
-use table_orm::repo::MAX_ATTEMPTS;
+use table_orm::repo::CONFLICT_RETRY_TIME;
 use table_orm::store::Middleware;
-use table_orm::store::{Store, StoreError, StoredRow};
+use table_orm::store::{Store, StoreAnswer, StoreError, StoreRequest, StoredRow};
 use table_orm::{Error, Repo, TableEntity, TableName, Tables};
+use tokio::time::Instant;
 
 const WRITERS: u32 = 32;
 
@@ -145,6 +147,25 @@ async fn a_call_that_is_dropped_unlocks_the_next() {
     next.await.unwrap();
 }
 
+/// A store whose requests take that time.
+#[derive(Debug)]
+struct Latency(EmbeddedStore, Duration);
+
+impl Middleware for Latency {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+
+    async fn call<T: StoreAnswer>(
+        &self,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        tokio::time::sleep(self.1).await;
+        next.await
+    }
+}
+
 /// A store in which another process comes between each read and what follows it.
 #[derive(Debug)]
 struct Between {
@@ -173,20 +194,19 @@ impl Middleware for Between {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_call_that_reads_first_makes_as_many_attempts_as_asked() {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     stored(&Tables::new(Arc::clone(&store))).await;
     let reads = Arc::new(AtomicU32::new(0));
     let between = Between { store, reads: Arc::clone(&reads) };
-    let repo = Tables::new(between).repo::<Tally>();
+    let repo = Tables::new(between).on_virtual_time(1).repo::<Tally>();
     let conflict = |ended: table_orm::Result<()>, attempts| {
         assert!(matches!(ended, Err(Error::Conflict(_))), "{ended:?}");
         assert_eq!(reads.swap(0, Ordering::Relaxed), attempts);
     };
     let patch = || TallyPatch::default().note("x");
     let tally = tally();
-    conflict(repo.merge(key(), patch()).await.map(drop), MAX_ATTEMPTS as u32);
     conflict(repo.merge(key(), patch()).attempts(3).await.map(drop), 3);
     conflict(repo.merge(key(), patch()).attempts(0).await.map(drop), 1);
     conflict(repo.update(key(), |tally| tally.count += 1).attempts(2).await.map(drop), 2);
@@ -198,8 +218,54 @@ async fn every_call_that_reads_first_makes_as_many_attempts_as_asked() {
         Some(Step::CommitChanges { attempts, .. }) => *attempts,
         other => panic!("{other:?}"),
     };
-    assert_eq!(planned(repo.upsert(&tally).attempts(20).plan().unwrap()), 20);
-    assert_eq!(planned(repo.merge(key(), patch()).attempts(20).plan().unwrap()), 20);
+    assert_eq!(planned(repo.upsert(&tally).attempts(20).plan().unwrap()), Some(20));
+    assert_eq!(planned(repo.merge(key(), patch()).attempts(20).plan().unwrap()), Some(20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_call_that_reads_first_tries_for_as_long_as_asked() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    stored(&Tables::new(Arc::clone(&store))).await;
+    let reads = Arc::new(AtomicU32::new(0));
+    let between = Between { store, reads: Arc::clone(&reads) };
+    let repo = Tables::new(between).on_virtual_time(1).repo::<Tally>();
+    let mut began = Instant::now();
+    let mut conflict = |ended: table_orm::Result<()>, time: Duration| {
+        assert!(matches!(ended, Err(Error::Conflict(_))), "{ended:?}");
+        let took = began.elapsed();
+        assert!((time..time + Duration::from_millis(10)).contains(&took), "{took:?}");
+        assert!(reads.swap(0, Ordering::Relaxed) > 8);
+        began = Instant::now();
+    };
+    let patch = || TallyPatch::default().note("x");
+    let tally = tally();
+    let seconds = Duration::from_secs;
+    conflict(repo.merge(key(), patch()).await.map(drop), CONFLICT_RETRY_TIME);
+    conflict(repo.merge(key(), patch()).retry_for(seconds(1)).await.map(drop), seconds(1));
+    let update = repo.update(key(), |tally| tally.count += 1).retry_for(seconds(2));
+    conflict(update.await.map(drop), seconds(2));
+    conflict(repo.upsert(&tally).retry_for(seconds(3)).await.map(drop), seconds(3));
+    conflict(repo.insert_or_merge(&tally).retry_for(seconds(4)).await.map(drop), seconds(4));
+    conflict(repo.force_replace(&tally).retry_for(seconds(5)).await.map(drop), seconds(5));
+    conflict(repo.force_delete(&tally).retry_for(seconds(6)).await, seconds(6));
+    let once = repo.upsert(&tally).retry_for(Duration::ZERO).await;
+    assert!(matches!(once, Err(Error::Conflict(_))), "{once:?}");
+    assert_eq!(reads.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_as_long_as_the_calls_before_it_go_on() {
+    // Each read and write takes so long that 10 calls take longer than the wait for a stuck one.
+    let slow = Latency(EmbeddedStore::in_memory().unwrap(), Duration::from_millis(900));
+    let (tables, record) = recorded_around(slow);
+    let repo = stored(&tables.on_virtual_time(1)).await;
+    record.take();
+    let updates = (0..10).map(|_| repo.update(key(), |tally| tally.count += 1).into_future());
+    for ended in futures_util::future::join_all(updates).await {
+        ended.unwrap();
+    }
+    let requests = record.take();
+    assert_eq!((requests.gets, requests.writes.len()), (10, 10));
 }
 
 #[tokio::test]

@@ -38,6 +38,11 @@ pub fn recorded() -> (Tables, Record) {
 
 /// Tables of that store that record their requests.
 pub fn recorded_in(store: EmbeddedStore) -> (Tables, Record) {
+    recorded_around(store)
+}
+
+/// Tables of any store that record their requests.
+pub fn recorded_around(store: impl Store + 'static) -> (Tables, Record) {
     let requests = Arc::<Mutex<Requests>>::default();
     let store = Recorder { inner: Arc::new(store), requests: Arc::clone(&requests) };
     (Tables::new(store), Record(requests))

@@ -3,6 +3,7 @@
 use super::{Invalid, ReadBackError, TableEntity};
 use crate::entity::{EntityRows, Row, read_entity, read_row};
 use crate::model::ETag;
+use crate::property::PropertyError;
 use bytes::Bytes;
 use std::ops::{Deref, DerefMut};
 
@@ -25,6 +26,13 @@ impl<E: TableEntity> Loaded<E> {
     pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Option<Self>, ReadBackError> {
         let read = read_entity::<E::Canonical, E>(&stored, etag.as_ref())?;
         Ok(read.map(|(entity, etag)| Self { entity, stored, etag }))
+    }
+
+    /// An entity as it will be read from these rows, before they are written: without a version.
+    pub(crate) fn of_rows(rows: &EntityRows) -> Result<Self, PropertyError> {
+        let stored = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
+        let entity = read_row::<E>(<E::Canonical as Row>::INDEX, &stored)?;
+        Ok(Self { entity, stored, etag: ETag::new("") })
     }
 
     /// The canonical row as it was stored.

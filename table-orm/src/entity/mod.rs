@@ -2,6 +2,7 @@
 
 mod dynamic;
 mod key_mismatch;
+mod keys;
 mod loaded;
 mod own_rows;
 mod projection;
@@ -18,6 +19,7 @@ mod union;
 pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
 pub use key_mismatch::KeyMismatch;
+pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
 pub use own_rows::Moved;
 #[doc(hidden)]

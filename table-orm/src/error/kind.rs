@@ -59,6 +59,7 @@ impl Error {
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
             | Self::IncompleteEntity(_)
+            | Self::OtherKey { .. }
             | Self::Transaction(_)
             | Self::FilterTooLong(_)
             | Self::PageSize(_) => ErrorKind::ClientError,

@@ -85,9 +85,9 @@ pub enum Error {
     },
     /// The row has changed since it was loaded. Load it again, apply the change, and `save`.
     ///
-    /// Calls that read first, such as `update` and `merge`, have already tried as often as their
-    /// `attempts` say, and lost to a concurrent writer each time. Retrying is safe: do so later, or
-    /// with more attempts.
+    /// Calls that read first, such as `update` and `merge`, have already tried for as long as their
+    /// `retry_for` says, and lost to a concurrent writer each time. Retrying is safe: do so later, or
+    /// for longer.
     #[error(
         "changed since it was loaded, and nothing was written: {0}; load it again and repeat the \
          change"
@@ -137,6 +137,24 @@ pub enum Error {
         from: String,
         /// The PartitionKey of the entity as it is now.
         to: String,
+    },
+    /// `or_insert_with` made an entity with another canonical key than the call's. Nothing was written.
+    #[error(
+        "`or_insert_with` made a `{entity}` with the key {made_partition_key:?} / {made_row_key:?}, and \
+         the call is about {partition_key:?} / {row_key:?}; nothing was written: make it from the values \
+         of that key"
+    )]
+    OtherKey {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey of the call.
+        partition_key: String,
+        /// The RowKey of the call.
+        row_key: String,
+        /// The PartitionKey of the entity that was made.
+        made_partition_key: String,
+        /// Its canonical RowKey.
+        made_row_key: String,
     },
     /// A patch cannot insert an entity: some fields have no value.
     #[error(transparent)]
@@ -308,6 +326,7 @@ impl Error {
             | Self::NotFound(_)
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
+            | Self::OtherKey { .. }
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_) => true,

@@ -132,3 +132,17 @@ fn row_changes(
         }
     }
 }
+
+/// One operation for two of one transaction on the same row: a row that one entity gives up and another
+/// takes over is replaced. `None` where one operation cannot do both.
+pub(crate) fn combine(one: &Action, other: &Action) -> Option<Action> {
+    match (one, other) {
+        (Action::Delete(guard), Action::Insert(body))
+        | (Action::Insert(body), Action::Delete(guard)) => Some(match guard {
+            // Such a row may be absent: an entity stored before its type had the row has none.
+            IfMatch::Any => Action::InsertOrReplace(body.clone()),
+            guard @ IfMatch::ETag(_) => Action::Replace(body.clone(), guard.clone()),
+        }),
+        _ => None,
+    }
+}

@@ -1,20 +1,20 @@
 //! A store, and the locks of the calls that write to it.
 //!
-//! Invariant: no call waits for a lock without end. The task that holds the lock may have stopped
-//! polling its call in order to await this one.
+//! Invariant: no call waits for a lock that makes no progress without end. The task that holds the lock
+//! may have stopped polling its call in order to await this one.
 
 use super::canonical_key::CanonicalKey;
 use crate::model::TableName;
 use crate::store::Store;
-use crate::sync::{KeyedLock, Permit};
-use futures_timer::Delay;
+use crate::sync::{KeyedLock, Permit, Random, Timer};
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest wait for a lock, enough for many requests to end. After it, the ETag alone decides.
+/// The longest wait for a lock whose calls make no progress, enough for many requests to end. After it,
+/// the ETag alone decides.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What all clones of a [`Tables`](crate::Tables) share.
@@ -22,29 +22,64 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Connection {
     pub store: Arc<dyn Store>,
     /// Held by writes that read an entity first.
-    write_locks: KeyedLock<(TableName, CanonicalKey)>,
+    write_locks: KeyedLock<LockKey>,
+    /// The clock of waits.
+    pub(super) timer: Timer,
+    /// Spreads the waits after conflicts.
+    pub(super) random: Arc<Random>,
 }
+
+/// The canonical row of an entity.
+type LockKey = (TableName, CanonicalKey);
 
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, write_locks: KeyedLock::new(1) }
+        let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
+        Self { store, write_locks: KeyedLock::new(1), timer, random }
+    }
+
+    /// Another store with locks of its own, and the same clock.
+    pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
+        let (timer, random) = (self.timer, Arc::clone(&self.random));
+        Self { store, write_locks: KeyedLock::new(1), timer, random }
+    }
+
+    /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn on_virtual_time(&self, seed: u64) -> Self {
+        let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
+        Self { timer, random, ..self.with_store(Arc::clone(&self.store)) }
+    }
+
+    /// Whether calls hold that lock, or wait for it.
+    pub(crate) fn is_locked(&self, table: &TableName, key: &CanonicalKey) -> bool {
+        self.write_locks.has_calls(&(table.clone(), key.clone()))
     }
 
     /// Waits until no other call is between its read and its write of the entity. Returns `None` after
-    /// [`MAX_WAIT`].
+    /// [`MAX_WAIT`] without progress of the calls before it.
     pub(crate) async fn write_lock(
         &self,
         table: &TableName,
         key: &CanonicalKey,
-    ) -> Option<Permit<'_, (TableName, CanonicalKey)>> {
-        let mut permit = pin!(self.write_locks.acquire((table.clone(), key.clone())));
+    ) -> Option<Permit<LockKey>> {
+        let key = (table.clone(), key.clone());
+        let mut permit = pin!(self.write_locks.acquire(key.clone()));
         if let Some(permit) = permit.as_mut().now_or_never() {
             return Some(permit);
         }
-        // The app's runtime may be one without timers.
-        match select(permit, Delay::new(MAX_WAIT)).await {
-            Either::Left((permit, _)) => Some(permit),
-            Either::Right(_) => None,
+        let mut seen = self.write_locks.progress(&key);
+        loop {
+            // The app's runtime may be one without timers.
+            let time = pin!(self.timer.sleep(MAX_WAIT));
+            if let Either::Left((permit, _)) = select(permit.as_mut(), time).await {
+                return Some(permit);
+            }
+            let progress = self.write_locks.progress(&key);
+            if progress == seen {
+                return None;
+            }
+            seen = progress;
         }
     }
 }

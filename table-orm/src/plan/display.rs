@@ -1,10 +1,11 @@
 //! A plan as text.
 
-use super::step::{Plan, Step};
+use super::step::{Plan, Step, WhenAbsent};
 use crate::model::Printable;
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
+use std::time::Duration;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,21 +45,49 @@ impl fmt::Display for Step {
                 write!(f, "entity group transaction on `{table}`")?;
                 operations(f, batch)
             }
-            Self::CommitChanges { table, absent, attempts } => {
+            Self::CommitChanges { table, absent, attempts, retry_for } => {
                 write!(
                     f,
                     "entity group transaction on `{table}`: the differences to the stored rows, \
-                     under the ETag that was read; at most {attempts} attempts"
+                     under the ETag that was read; "
                 )?;
+                attempts_text(f, *attempts, *retry_for)?;
                 match absent {
-                    Some(batch) => {
+                    WhenAbsent::Insert(batch) => {
                         f.write_str("\n  if nothing is stored:")?;
                         operations(f, batch)
                     }
-                    None => f.write_str("\n  if nothing is stored: an error"),
+                    WhenAbsent::InsertMade => {
+                        f.write_str("\n  if nothing is stored: inserts of the rows of a new entity")
+                    }
+                    WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
+            Self::CommitReads { table, partition_key, attempts, retry_for } => {
+                write!(
+                    f,
+                    "entity group transaction on `{table}`: the writes of the function, under the \
+                     ETags of what it read; "
+                )?;
+                attempts_text(f, *attempts, *retry_for)?;
+                write!(f, "\n  PartitionKey  {partition_key:?}")
+            }
         }
+    }
+}
+
+fn attempts_text(
+    f: &mut fmt::Formatter<'_>,
+    attempts: Option<usize>,
+    retry_for: Duration,
+) -> fmt::Result {
+    if attempts == Some(1) || retry_for.is_zero() {
+        return f.write_str("once");
+    }
+    write!(f, "again after a conflict for up to {retry_for:?}")?;
+    match attempts {
+        Some(attempts) => write!(f, ", in at most {attempts} attempts"),
+        None => Ok(()),
     }
 }
 

@@ -31,6 +31,7 @@
 //! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
 //!   themselves.
 
+mod attempts;
 mod canonical_key;
 mod changes;
 mod connection;
@@ -40,12 +41,13 @@ mod optimistic;
 mod step;
 mod table_client;
 
-pub use optimistic::MAX_ATTEMPTS;
-pub use step::{Plan, Step};
+pub use attempts::CONFLICT_RETRY_TIME;
+pub use step::{Plan, Step, WhenAbsent};
 
+pub(crate) use attempts::{Attempts, RetryLimits};
 pub(crate) use canonical_key::CanonicalKey;
 pub(crate) use changes::{
-    UpdateMode, changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
+    UpdateMode, changes, combine, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 pub(crate) use connection::Connection;
 pub(crate) use measured_batch::MeasuredBatch;

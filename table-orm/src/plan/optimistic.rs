@@ -2,27 +2,23 @@
 //!
 //! Invariants:
 //! - A write never replaces a version that its decision has not seen.
-//! - When another writer changed the row in between, the call starts again with a read, up to a given
-//!   number of attempts.
+//! - When another writer changed the row in between, the call waits and starts again with a read, within
+//!   its limits.
 //! - Calls of one connection do not overlap on one entity: from its read to its write, a call holds the
 //!   entity's lock. A call takes its lock before it sends anything, and holds at most one lock, so no two
 //!   calls wait for each other.
 
+use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
 use super::changes::insert_all;
 use super::table_client::TableClient;
-use super::{Plan, Step};
+use super::{Plan, Step, WhenAbsent};
 use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::query::RowQuery;
 use crate::store::Batch;
-
-/// The most attempts of a write that reads first, unless the call sets another number.
-///
-/// An attempt fails when another writer changes the entity between the read and the write. Calls of one
-/// [`Tables`](crate::Tables) and its clones wait for each other, so this takes writers elsewhere.
-pub const MAX_ATTEMPTS: usize = 8;
+use crate::sync::Permit;
 
 /// A write of one entity whose operations depend on what is stored.
 #[derive(Debug, Clone)]
@@ -32,7 +28,7 @@ pub(crate) struct OptimisticWrite {
     query: RowQuery,
     /// The rows to insert when nothing is stored; with `None`, the write fails then.
     absent: Option<EntityRows>,
-    attempts: usize,
+    limits: RetryLimits,
 }
 
 /// The operations over the rows that were read.
@@ -59,10 +55,10 @@ impl OptimisticWrite {
         client: &TableClient,
         key: CanonicalKey,
         absent: Option<EntityRows>,
-        attempts: usize,
+        limits: RetryLimits,
     ) -> Self {
-        let query = RowQuery { metadata: E::METADATA, ..client.query(key.range()) };
-        Self { key, query, absent, attempts }
+        let query = client.point_of::<E>(&key);
+        Self { key, query, absent, limits }
     }
 
     /// The key of the canonical row.
@@ -73,8 +69,16 @@ impl OptimisticWrite {
     /// The read and the transaction that it will send.
     pub fn plan(&self) -> Plan {
         let table = self.query.table.clone();
-        let absent = self.absent.clone().map(insert_all);
-        let changes = Step::CommitChanges { table, absent, attempts: self.attempts };
+        let absent = self
+            .absent
+            .clone()
+            .map_or(WhenAbsent::Fail, |rows| WhenAbsent::Insert(insert_all(rows)));
+        let changes = Step::CommitChanges {
+            table,
+            absent,
+            attempts: self.limits.attempts,
+            retry_for: self.limits.time,
+        };
         Plan { steps: vec![Step::read(self.query.clone()), changes] }
     }
 
@@ -82,19 +86,36 @@ impl OptimisticWrite {
     pub async fn run<E: TableEntity, X: From<Error>>(
         &self,
         client: &TableClient,
-        mut decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
+        decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
     ) -> Result<Outcome<E>, X> {
-        let _permit = client.connection.write_lock(&client.table, &self.key).await;
-        let mut attempt = 0;
+        let absent = || match self.absent.clone() {
+            Some(rows) => Ok(rows),
+            None => Err(client.not_found(&self.key.partition_key, &self.key.row_key).into()),
+        };
+        self.run_or_insert(client, decide, absent).await
+    }
+
+    /// Does the same. When nothing is stored, inserts the rows that `absent` returns.
+    pub async fn run_or_insert<E: TableEntity, X: From<Error>>(
+        &self,
+        client: &TableClient,
+        mut decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
+        mut absent: impl FnMut() -> Result<EntityRows, X>,
+    ) -> Result<Outcome<E>, X> {
+        let permit = client.connection.write_lock(&client.table, &self.key).await;
+        let mut attempts = Attempts::begin(&client.connection, self.limits);
         loop {
-            attempt += 1;
             let mut loaded = match client.row(&self.query).await? {
                 Some(row) => Loaded::read(row.body, row.header).map_err(Error::from)?,
                 None => None,
             };
             let Decision { batch, canonical } = match &mut loaded {
                 Some(loaded) => decide(loaded)?,
-                None => self.insertion(client)?,
+                None => {
+                    let rows = absent()?;
+                    let canonical = rows.canonical().cloned();
+                    Decision { batch: insert_all(rows), canonical }
+                }
             };
             if batch.operations.is_empty() {
                 let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
@@ -106,28 +127,22 @@ impl OptimisticWrite {
                     let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
                     return Ok(Outcome { loaded, canonical, etag });
                 }
-                Err(error) if attempt < self.attempts && self.is_retryable(&error, &loaded) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    if !(self.is_retryable(&error, loaded.is_some()) && attempts.next().await) {
+                        return Err(error.into());
+                    }
+                    permit.iter().for_each(Permit::goes_on);
+                }
             }
         }
     }
 
-    fn insertion(&self, client: &TableClient) -> Result<Decision> {
-        let CanonicalKey { partition_key, row_key } = &self.key;
-        let rows = self.absent.clone();
-        let rows = rows.ok_or_else(|| client.not_found(partition_key, row_key))?;
-        let canonical = rows.canonical().cloned();
-        Ok(Decision { batch: insert_all(rows), canonical })
-    }
-
     /// Whether another writer changed the entity between the read and the write.
-    fn is_retryable<E>(&self, error: &Error, read: &Option<Loaded<E>>) -> bool {
+    fn is_retryable(&self, error: &Error, found: bool) -> bool {
         match error {
             Error::Conflict(_) | Error::NotFound(_) => true,
             // Any other existing row belongs to another entity, and another attempt would find it again.
-            Error::AlreadyExists(rejection) => {
-                read.is_none() && rejection.row_key == self.key.row_key
-            }
+            Error::AlreadyExists(rejection) => !found && rejection.row_key == self.key.row_key,
             _ => false,
         }
     }

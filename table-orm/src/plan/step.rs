@@ -3,6 +3,7 @@
 use crate::model::TableName;
 use crate::query::{QueryClass, RowQuery};
 use crate::store::{Batch, Operation};
+use std::time::Duration;
 
 /// The requests of one call, in order.
 ///
@@ -91,11 +92,37 @@ pub enum Step {
     CommitChanges {
         /// The table.
         table: TableName,
-        /// The writes when nothing is stored; with `None`, the call fails then.
-        absent: Option<Batch>,
-        /// The most attempts.
-        attempts: usize,
+        /// What it does when nothing is stored.
+        absent: WhenAbsent,
+        /// The most attempts, if the call sets a number.
+        attempts: Option<usize>,
+        /// How long it starts again.
+        retry_for: Duration,
     },
+    /// One transaction with the writes of a function of the app, and the condition that the entities which
+    /// the function read are unchanged. The call starts again when another writer changed one in between.
+    CommitReads {
+        /// The table.
+        table: TableName,
+        /// The PartitionKey of all rows.
+        partition_key: String,
+        /// The most attempts, if the call sets a number.
+        attempts: Option<usize>,
+        /// How long it starts again.
+        retry_for: Duration,
+    },
+}
+
+/// What a call that changes stored rows does when nothing is stored.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum WhenAbsent {
+    /// It fails with [`Error::NotFound`](crate::Error::NotFound).
+    Fail,
+    /// It sends these writes.
+    Insert(Batch),
+    /// It inserts the entity that a function of the app makes then.
+    InsertMade,
 }
 
 impl Step {

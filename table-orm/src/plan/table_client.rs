@@ -3,7 +3,7 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::step::Step;
-use crate::entity::{GuardTemplate, Row, TableEntity};
+use crate::entity::{GuardTemplate, Loaded, Row, TableEntity};
 use crate::error::{Error, Rejection, Result};
 use crate::model::{ETag, MAX_COMPARISONS, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -94,6 +94,19 @@ impl TableClient {
         let (select, metadata) = (names.as_deref(), query.metadata);
         let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
         found.map_err(|cause| self.rejected(partition_key, row_key, None, cause))
+    }
+
+    /// Reads the entity of a canonical row: one request. `None` when the row does not exist.
+    pub async fn load<E: TableEntity>(&self, key: &CanonicalKey) -> Result<Option<Loaded<E>>> {
+        match self.row(&self.point_of::<E>(key)).await? {
+            Some(row) => Ok(Loaded::read(row.body, row.header)?),
+            None => Ok(None),
+        }
+    }
+
+    /// The point query for the canonical row of an entity.
+    pub fn point_of<E: TableEntity>(&self, key: &CanonicalKey) -> RowQuery {
+        RowQuery { metadata: E::METADATA, ..self.point(key) }
     }
 
     /// Reads one row of any shape, with the types of its properties.

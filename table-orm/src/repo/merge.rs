@@ -8,13 +8,14 @@ use crate::error::{Error, IncompleteEntity, Result};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, MAX_ATTEMPTS, OptimisticWrite, Plan, Step, TableClient, UpdateMode,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,
     changes,
 };
 use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
+use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
     /// Sets the properties of a patch in the entity under a canonical key. Returns its ETag.
@@ -25,9 +26,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One request and no read where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW). Otherwise it
     /// reads the canonical row, and under its ETag writes that row and the index rows that store one
-    /// of these properties. Calls run one at a time as [`update`](Self::update). It retries when
-    /// another writer changed the entity in between, at most [`MAX_ATTEMPTS`] times or the number set
-    /// by [`attempts`](Merge::attempts).
+    /// of these properties. Calls run one at a time as [`update`](Self::update). It waits and starts
+    /// again when another writer changed the entity in between, for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or
+    /// the time set by [`retry_for`](Merge::retry_for).
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};
@@ -101,16 +102,13 @@ pub struct Merge<E> {
     keys: Result<KeyRange, KeyError>,
     patch: Patch<E>,
     insert: bool,
-    attempts: usize,
+    if_match: Option<ETag>,
+    limits: RetryLimits,
 }
 
 impl<E: TableEntity> Merge<E> {
-    pub(super) const fn new(
-        client: TableClient,
-        keys: Result<KeyRange, KeyError>,
-        patch: Patch<E>,
-    ) -> Self {
-        Self { client, keys, patch, insert: false, attempts: MAX_ATTEMPTS }
+    fn new(client: TableClient, keys: Result<KeyRange, KeyError>, patch: Patch<E>) -> Self {
+        Self { client, keys, patch, insert: false, if_match: None, limits: RetryLimits::default() }
     }
 
     /// Inserts the entity when it does not exist.
@@ -144,8 +142,46 @@ impl<E: TableEntity> Merge<E> {
         self
     }
 
-    /// Sets the most attempts when other writers change the entity in between, instead of
-    /// [`MAX_ATTEMPTS`]; 0 counts as 1. A merge of an entity that
+    /// Requires that the stored entity still has that version, such as one from the `If-Match` of an app's
+    /// own client. The entity must exist then, also with [`or_insert`](Self::or_insert).
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "profiles", partition = "{team}", row = "{name}")]
+    /// # struct Profile { #[table(key_only)] team: String, #[table(key_only)] name: String, mail: Option<String>, city: Option<String> }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let profiles = Tables::in_memory()?.repo::<Profile>();
+    /// # profiles.create_table().await?;
+    /// let ann = Profile { team: "red".into(), name: "ann".into(), mail: None, city: None };
+    /// let etag = profiles.insert(&ann).await?;
+    /// let key = Profile::partition("red").row().name("ann");
+    /// let city = |city: &str| ProfilePatch::default().city(city.to_owned());
+    /// profiles.merge(&key, city("Oslo")).if_match(&etag).await?;
+    /// let stale = profiles.merge(&key, city("Rome")).if_match(&etag).await;
+    /// assert!(matches!(stale, Err(Error::Conflict(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The call fails with [`Error::Conflict`] when the stored entity has another version, and with
+    /// [`Error::NotFound`] when it does not exist. Nothing is written then.
+    pub fn if_match(mut self, etag: &ETag) -> Self {
+        self.if_match = Some(etag.clone());
+        self
+    }
+
+    /// Sets how long it tries again when other writers change the entity in between, instead of
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). With zero it makes one attempt. A merge of an entity
+    /// that [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW) is sent once.
+    pub const fn retry_for(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Sets the most attempts within that time; 0 counts as 1. A merge of an entity that
     /// [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW) is sent once.
     ///
     /// ```
@@ -166,7 +202,7 @@ impl<E: TableEntity> Merge<E> {
     /// # }
     /// ```
     pub fn attempts(mut self, attempts: usize) -> Self {
-        self.attempts = attempts.max(1);
+        self.limits.set_attempts(attempts);
         self
     }
 
@@ -189,27 +225,31 @@ impl<E: TableEntity> Merge<E> {
             return Ok(Prepared::OneRow { key, batch });
         }
         let patch = self.body(&key)?;
-        let absent = if self.insert { Some(self.whole(&key)?) } else { None };
-        let write = OptimisticWrite::new::<E>(&self.client, key, absent, self.attempts);
+        let inserts = self.insert && self.if_match.is_none();
+        let absent = if inserts { Some(self.whole(&key)?) } else { None };
+        let limits = if self.if_match.is_some() { RetryLimits::ONCE } else { self.limits };
+        let write = OptimisticWrite::new::<E>(&self.client, key, absent, limits);
         Ok(Prepared::OverStored { patch, write: Box::new(write) })
     }
 
-    pub(super) fn key(&self) -> Result<CanonicalKey> {
+    fn key(&self) -> Result<CanonicalKey> {
         Ok(CanonicalKey::of(self.keys.clone()?))
     }
 
     fn body(&self, key: &CanonicalKey) -> Result<Bytes> {
-        self.patch.body(&key.partition_key, &key.row_key)
+        Ok(self.patch.body(&key.partition_key, &key.row_key)?)
     }
 
     /// The write of the only row.
-    pub(super) fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
+    fn one_row(&self, key: &CanonicalKey) -> Result<Batch> {
         let body = self.body(key)?;
-        let action = if self.insert {
-            self.whole(key)?;
-            Action::InsertOrMerge(body)
-        } else {
-            Action::Merge(body, IfMatch::Any)
+        let action = match &self.if_match {
+            Some(etag) => Action::Merge(body, IfMatch::ETag(etag.clone())),
+            None if self.insert => {
+                self.whole(key)?;
+                Action::InsertOrMerge(body)
+            }
+            None => Action::Merge(body, IfMatch::Any),
         };
         let operation = Operation { row_key: key.row_key.clone(), action };
         let partition_key = key.partition_key.clone();
@@ -242,7 +282,13 @@ impl<E: TableEntity> Merge<E> {
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
-                let decide = |loaded: &mut Loaded<E>| merge_into(loaded, &patch);
+                let decide = |loaded: &mut Loaded<E>| match &self.if_match {
+                    Some(etag) if etag != loaded.etag() => {
+                        let CanonicalKey { partition_key, row_key } = write.key();
+                        Err(self.client.changed(partition_key, row_key))
+                    }
+                    _ => merge_into(loaded, &patch),
+                };
                 let outcome = write.run::<E, Error>(&self.client, decide).await?;
                 self.client.version(write.key(), outcome.etag)
             }

@@ -1,14 +1,18 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
 mod bulk;
+mod delete_if;
 mod delete_partition;
 mod dynamic_list;
+mod fault;
 mod get;
+mod insert_loaded;
 mod last_method;
 mod list;
 mod list_many;
 mod listing;
 mod load;
+mod load_many;
 mod loaded_set;
 mod maintenance;
 mod merge;
@@ -23,20 +27,23 @@ mod update;
 mod write;
 
 pub use crate::error::TransactionError;
-pub use crate::plan::MAX_ATTEMPTS;
+pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
     Remainder,
 };
+pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
 pub use dynamic_list::DynamicList;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
+pub use insert_loaded::InsertLoaded;
 pub(crate) use last_method::sent_by_last_method;
 #[doc(hidden)]
 pub use last_method::{Await, ReadsLists};
 pub use list::List;
 pub use list_many::ListMany;
 pub use load::Load;
+pub use load_many::{LoadMany, Reload};
 pub use loaded_set::LoadedSet;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{Finding, Problem, Verify, VerifyReport};
@@ -48,7 +55,7 @@ pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
 pub use save::{Delete, Save};
 pub use table::Table;
-pub use transaction::Transaction;
+pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
 pub use union::UnionList;
 pub use update::Update;
 pub use write::Write;

@@ -1,7 +1,6 @@
 //! The properties to set in a stored entity.
 
 use crate::entity::{TableEntity, body, mark};
-use crate::error::{Error, Result};
 use crate::key::IntoValue;
 use crate::property::{PropertiesWriter, Property, PropertyError, PropertyFault, series_slot};
 use bytes::Bytes;
@@ -101,13 +100,13 @@ impl<E: TableEntity> Patch<E> {
 
 impl<E: TableEntity> Patch<E> {
     /// Returns the properties as the JSON object of a row.
-    pub(super) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes> {
+    pub(super) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes, PropertyError> {
         if let Some(fault) = &self.fault {
-            return Err(fault.clone().into());
+            return Err(fault.clone());
         }
         let mut all = PropertiesWriter::new(E::NAME);
         self.properties.values().for_each(|one| all.append(one));
         mark::<E>(&mut all)?;
-        body(partition_key, row_key, &all).map_err(Error::from)
+        body(partition_key, row_key, &all)
     }
 }

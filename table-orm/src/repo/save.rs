@@ -1,8 +1,11 @@
 //! Writes of a loaded entity, guarded by the version in which it was loaded.
 
 use super::Repo;
-use crate::entity::{AsLoaded, EntityRows, Loaded, Row, TableEntity};
-use crate::error::{Error, Result};
+use super::fault::Fault;
+use crate::entity::{AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
 use crate::plan::{Plan, Step, TableClient, UpdateMode, changes, delete_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -135,11 +138,11 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
 }
 
 /// The operations that a save sends, and the rows that are stored afterwards.
-pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Batch, EntityRows)> {
+pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Batch, EntityRows), Fault> {
     let stored = loaded.stored_rows()?;
     let new = EntityRows::of::<E>(loaded)?;
     if stored.partition_key != new.partition_key {
-        return Err(Error::PartitionChanged {
+        return Err(Fault::PartitionChanged {
             entity: E::NAME,
             from: stored.partition_key,
             to: new.partition_key,
@@ -201,7 +204,7 @@ impl<E: TableEntity> Delete<E> {
         Ok(Step::write(self.client.table.clone(), Self::prepare(&self.loaded)?).into())
     }
 
-    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Batch> {
+    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Batch, Invalid> {
         let guard = IfMatch::ETag(loaded.etag().clone());
         Ok(delete_all(loaded.stored_rows()?, <E::Canonical as Row>::INDEX, &guard))
     }

@@ -2,24 +2,26 @@
 
 use super::Repo;
 use super::save::prepare;
-use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, TableEntity};
+use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{
-    CanonicalKey, Decision, MAX_ATTEMPTS, OptimisticWrite, Outcome, Plan, TableClient,
+    CanonicalKey, Decision, OptimisticWrite, Outcome, Plan, RetryLimits, Step, TableClient,
+    WhenAbsent,
 };
 use crate::query::KeyRange;
 use futures_core::future::BoxFuture;
 use std::fmt;
+use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
     /// Reads the entity under a canonical key, applies `change`, and saves it under the ETag that was read.
     /// Returns the saved entity.
     ///
-    /// Use it for increments and appends. Each attempt costs a read and a write. It retries from the read
-    /// when another writer changed the entity in between, at most [`MAX_ATTEMPTS`] times or the number set
-    /// by [`attempts`](Update::attempts). `change` is called once for each attempt, with the values stored
-    /// then. As with [`save`](Self::save), stored properties that `E` does not know are removed.
+    /// Use it for increments and appends. Each attempt costs a read and a write. When another writer changed
+    /// the entity in between, it waits and starts again from the read, for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or
+    /// the time set by [`retry_for`](Update::retry_for). `change` is called once for each attempt, with the
+    /// values stored then. As with [`save`](Self::save), stored properties that `E` does not know are removed.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -44,8 +46,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Calls that read before they write run one at a time for each entity, in the order they began, among
     /// all clones of a [`Tables`](crate::Tables). Other processes, `save` and writes without a read do not
-    /// wait, so they may write in between. A call waits at most 5 s, and then continues with only the ETag as
-    /// protection: a future that is kept but not polled blocks other writers of its entity for up to 5 s.
+    /// wait, so they may write in between. When the calls before it make no progress for 5 s, a call
+    /// continues with only the ETag as protection: a future that is kept but not polled blocks other writers
+    /// of its entity for up to 5 s.
     ///
     /// # Errors
     /// - [`Error::NotFound`] when the entity does not exist.
@@ -111,12 +114,21 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         let (client, keys) = (self.client.clone(), key.into_keys());
-        Update { client, keys, change: Box::new(change), attempts: MAX_ATTEMPTS }
+        Update {
+            client,
+            keys,
+            change: Box::new(change),
+            absent: None,
+            limits: RetryLimits::default(),
+        }
     }
 }
 
 /// A change of a stored entity, or the reason not to change it.
 type Change<'a, E, X> = Box<dyn FnMut(&mut E) -> Result<(), X> + Send + 'a>;
+
+/// Makes the entity to insert when nothing is stored.
+type MakeEntity<'a, E> = Box<dyn FnMut() -> E + Send + 'a>;
 
 /// A change of a stored entity: `.await` reads, changes and saves it; `.plan()` shows the requests.
 ///
@@ -142,7 +154,8 @@ pub struct Update<'a, E, X = Error> {
     client: TableClient,
     keys: Result<KeyRange, KeyError>,
     change: Change<'a, E, X>,
-    attempts: usize,
+    absent: Option<MakeEntity<'a, E>>,
+    limits: RetryLimits,
 }
 
 impl<E, X> fmt::Debug for Update<'_, E, X> {
@@ -151,11 +164,52 @@ impl<E, X> fmt::Debug for Update<'_, E, X> {
     }
 }
 
-impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
-    /// Sets the most attempts when other writers change the entity in between, instead of
-    /// [`MAX_ATTEMPTS`]; 0 counts as 1.
+impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
+    /// Inserts the entity that `make` returns when nothing is stored under the key. The change is not applied
+    /// to it.
+    ///
+    /// `make` is called once for each attempt that finds nothing: another writer may insert the entity in
+    /// between, and then the change is applied to that one. An entity that is inserted returns as it is read
+    /// back: a `skip` field has its default.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let stock = Tables::in_memory()?.repo::<Item>();
+    /// # stock.create_table().await?;
+    /// let key = Item::partition("north").row().sku("tea");
+    /// for expected in [1, 2] {
+    ///     let first = || Item { shop: "north".into(), sku: "tea".into(), count: 1 };
+    ///     let tea = stock.update(&key, |tea| tea.count += 1).or_insert_with(first).await?;
+    ///     assert_eq!(tea.count, expected);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The call fails with [`Error::OtherKey`] when the entity that `make` returns has another canonical key,
+    /// and with [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has one of its
+    /// other keys. Nothing is written then.
+    pub fn or_insert_with(mut self, make: impl FnMut() -> E + Send + 'a) -> Self {
+        self.absent = Some(Box::new(make));
+        self
+    }
+
+    /// Sets how long it tries again when other writers change the entity in between, instead of
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). With zero it makes one attempt.
+    pub const fn retry_for(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Sets the most attempts within that time; 0 counts as 1.
     pub fn attempts(mut self, attempts: usize) -> Self {
-        self.attempts = attempts.max(1);
+        self.limits.set_attempts(attempts);
         self
     }
 
@@ -164,31 +218,68 @@ impl<E: TableEntity, X: From<Error>> Update<'_, E, X> {
     /// # Errors
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(self.prepare()?.plan())
+        let mut plan = self.prepare()?.plan();
+        if let (Some(_), Some(Step::CommitChanges { absent, .. })) =
+            (&self.absent, plan.steps.last_mut())
+        {
+            *absent = WhenAbsent::InsertMade;
+        }
+        Ok(plan)
     }
 
     fn prepare(&self) -> Result<OptimisticWrite> {
         let key = CanonicalKey::of(self.keys.clone()?);
-        Ok(OptimisticWrite::new::<E>(&self.client, key, None, self.attempts))
+        Ok(OptimisticWrite::new::<E>(&self.client, key, None, self.limits))
     }
 
     /// Reads the entity, changes it and saves it.
     async fn run(self) -> Result<Loaded<E>, X> {
         let write = self.prepare()?;
-        let Self { client, mut change, .. } = self;
-        let outcome = write.run::<E, X>(&client, |loaded| {
-            change(loaded)?;
-            let (batch, rows) = prepare(loaded)?;
-            Ok(Decision { batch, canonical: rows.canonical().cloned() })
-        });
-        let Outcome { loaded, canonical, etag } = outcome.await?;
+        let Self { client, mut change, mut absent, .. } = self;
         let key = write.key();
+        let mut inserted = None;
+        let decide = |loaded: &mut Loaded<E>| {
+            change(loaded)?;
+            let (batch, rows) = prepare(loaded).map_err(Error::from)?;
+            Ok(Decision { batch, canonical: rows.canonical().cloned() })
+        };
+        let insert = || {
+            let make = absent.as_mut();
+            let make = make.ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
+            let (rows, loaded) = new_entity(&make(), key)?;
+            inserted = Some(loaded);
+            Ok(rows)
+        };
+        let outcome = write.run_or_insert::<E, X>(&client, decide, insert).await?;
+        let Outcome { loaded, canonical, etag } = outcome;
         let (mut loaded, row) = loaded
+            .or(inserted)
             .zip(canonical)
             .ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
         loaded.written(row.body, client.version(key, etag)?);
         Ok(loaded)
     }
+}
+
+/// The rows of an entity to insert under that key, and the entity as it will be read from them.
+fn new_entity<E: TableEntity>(entity: &E, key: &CanonicalKey) -> Result<(EntityRows, Loaded<E>)> {
+    let rows = EntityRows::of(entity)?;
+    let made = CanonicalKey {
+        partition_key: rows.partition_key.clone(),
+        row_key: rows.canonical().map(|row| row.row_key.clone()).unwrap_or_default(),
+    };
+    if made != *key {
+        let CanonicalKey { partition_key, row_key } = key.clone();
+        return Err(Error::OtherKey {
+            entity: E::NAME,
+            partition_key,
+            row_key,
+            made_partition_key: made.partition_key,
+            made_row_key: made.row_key,
+        });
+    }
+    let loaded = Loaded::of_rows(&rows)?;
+    Ok((rows, loaded))
 }
 
 impl<'a, E, X> IntoFuture for Update<'a, E, X>

@@ -6,12 +6,13 @@ use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, MAX_ATTEMPTS, OptimisticWrite, Plan, Step, TableClient, UpdateMode,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,
     changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
     /// Inserts an entity: all of its rows in one request. Returns its ETag.
@@ -46,8 +47,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL). Otherwise it reads
     /// the canonical row and writes the difference under that row's ETag, one call at a time as
-    /// [`update`](Self::update). It retries when another writer changed the entity in between, and sends at
-    /// most [`MAX_ATTEMPTS`] writes or the number set by [`attempts`](Write::attempts).
+    /// [`update`](Self::update). It waits and starts again when another writer changed the entity in between,
+    /// for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by [`retry_for`](Write::retry_for).
     ///
     /// The stored properties that `E` does not know are removed ([two versions at
     /// once](crate::guide::run::versions#two-versions-at-once)).
@@ -246,7 +247,7 @@ impl<E: TableEntity> Repo<E> {
 
     fn write<T>(&self, change: Result<Change, Invalid>) -> Write<E, T> {
         let client = self.client.clone();
-        Write { client, change, attempts: MAX_ATTEMPTS, entity: PhantomData }
+        Write { client, change, limits: RetryLimits::default(), entity: PhantomData }
     }
 }
 
@@ -277,7 +278,7 @@ impl<E: TableEntity> Repo<E> {
 pub struct Write<E, T = ETag> {
     client: TableClient,
     change: Result<Change, Invalid>,
-    attempts: usize,
+    limits: RetryLimits,
     entity: PhantomData<fn() -> (E, T)>,
 }
 
@@ -310,10 +311,16 @@ enum Prepared {
 }
 
 impl<E: TableEntity, T> Write<E, T> {
-    /// Sets the most writes that it sends when other writers change the entity in between, instead of
-    /// [`MAX_ATTEMPTS`]; 0 counts as 1.
-    ///
-    /// A write that reads nothing first is sent once.
+    /// Sets how long it tries again when other writers change the entity in between, instead of
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). With zero it makes one attempt. A write that reads nothing
+    /// first is sent once.
+    pub const fn retry_for(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Sets the most writes that it sends within that time; 0 counts as 1. A write that reads nothing first
+    /// is sent once.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -333,7 +340,7 @@ impl<E: TableEntity, T> Write<E, T> {
     /// # }
     /// ```
     pub fn attempts(mut self, attempts: usize) -> Self {
-        self.attempts = attempts.max(1);
+        self.limits.set_attempts(attempts);
         self
     }
 
@@ -343,7 +350,7 @@ impl<E: TableEntity, T> Write<E, T> {
     /// When the service would reject a key or property.
     pub fn plan(&self) -> Result<Plan> {
         let change = self.change.clone()?;
-        Ok(match change.prepare::<E>(&self.client, self.attempts)? {
+        Ok(match change.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
             Prepared::OverStored { write, .. } => write.plan(),
         })
@@ -351,7 +358,7 @@ impl<E: TableEntity, T> Write<E, T> {
 
     /// Sends it. Returns the canonical row's new ETag, `None` after a delete.
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
-        match self.change?.prepare::<E>(&self.client, self.attempts)? {
+        match self.change?.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { key, batch } => {
                 let etags = self.client.send_changes(batch, &key.row_key).await?;
                 Ok((key, etags.into_iter().next().flatten()))
@@ -369,7 +376,11 @@ impl<E: TableEntity, T> Write<E, T> {
 }
 
 impl Change {
-    fn prepare<E: TableEntity>(self, client: &TableClient, attempts: usize) -> Result<Prepared> {
+    fn prepare<E: TableEntity>(
+        self,
+        client: &TableClient,
+        limits: RetryLimits,
+    ) -> Result<Prepared> {
         Ok(match self {
             Self::Blind(batch) => {
                 let canonical = batch.operations.first();
@@ -382,7 +393,7 @@ impl Change {
             }
             Self::OverStored { rows, on_existing } => {
                 let inserts = matches!(on_existing, OnExisting::Upsert | OnExisting::Merge);
-                let write = over_stored::<E>(client, &rows, inserts, attempts)?;
+                let write = over_stored::<E>(client, &rows, inserts, limits)?;
                 Prepared::OverStored { rows, on_existing, write: Box::new(write) }
             }
         })
@@ -394,11 +405,11 @@ fn over_stored<E: TableEntity>(
     client: &TableClient,
     rows: &EntityRows,
     inserts: bool,
-    attempts: usize,
+    limits: RetryLimits,
 ) -> Result<OptimisticWrite> {
     let canonical = rows.canonical().ok_or_else(|| client.not_found(&rows.partition_key, ""))?;
     let key = CanonicalKey::in_partition(&rows.partition_key, canonical);
-    Ok(OptimisticWrite::new::<E>(client, key, inserts.then(|| rows.clone()), attempts))
+    Ok(OptimisticWrite::new::<E>(client, key, inserts.then(|| rows.clone()), limits))
 }
 
 impl OnExisting {
@@ -439,7 +450,7 @@ pub(super) fn upsert_over_stored<E: TableEntity>(
     client: &TableClient,
     entity: &E,
 ) -> Result<OptimisticWrite> {
-    over_stored::<E>(client, &EntityRows::of(entity)?, true, MAX_ATTEMPTS)
+    over_stored::<E>(client, &EntityRows::of(entity)?, true, RetryLimits::default())
 }
 
 /// Sends such an upsert. Returns the entity with the answer.
@@ -450,7 +461,7 @@ pub(super) fn send_upsert<E: TableEntity + 'static>(
     Box::pin(async move {
         let written = async {
             let rows = EntityRows::of(&entity)?;
-            let write = over_stored::<E>(&client, &rows, true, MAX_ATTEMPTS)?;
+            let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
             let decide = |loaded: &mut _| OnExisting::Upsert.decide(&client, loaded, &rows);
             write.run::<E, Error>(&client, decide).await.map(drop)
         };

@@ -57,6 +57,14 @@ impl Action {
         }
     }
 
+    /// The ETag that the row must have, if the action requires one.
+    pub(crate) const fn etag(&self) -> Option<&ETag> {
+        match self.if_match() {
+            Some(IfMatch::ETag(etag)) => Some(etag),
+            _ => None,
+        }
+    }
+
     /// The name of the service's operation.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -12,8 +12,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug)]
 pub(crate) struct KeyedLock<K> {
     permits: usize,
-    /// The keys that have calls.
-    queues: Mutex<BTreeMap<K, Queue>>,
+    queues: Arc<Queues<K>>,
+}
+
+/// The keys that have calls.
+#[derive(Debug)]
+struct Queues<K>(Mutex<BTreeMap<K, Queue>>);
+
+impl<K> Queues<K> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<K, Queue>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug)]
@@ -21,56 +30,86 @@ struct Queue {
     permits: Arc<Semaphore>,
     /// The calls that have a permit or wait for one.
     calls: usize,
+    /// Rises when a call returns its permit, or says that it goes on.
+    progress: u64,
 }
 
 impl<K: Clone + Ord> KeyedLock<K> {
     /// A lock with that many permits for each key.
-    pub const fn new(permits: usize) -> Self {
-        Self { permits, queues: Mutex::new(BTreeMap::new()) }
+    pub fn new(permits: usize) -> Self {
+        Self { permits, queues: Arc::new(Queues(Mutex::new(BTreeMap::new()))) }
     }
 
     /// Waits for a permit at a key.
-    pub async fn acquire(&self, key: K) -> Permit<'_, K> {
+    pub async fn acquire(&self, key: K) -> Permit<K> {
         let (waiter, permits) = self.join_queue(key);
         // The semaphore is never closed.
         let permit = permits.acquire_owned().await.ok();
-        Permit { _permit: permit, _waiter: waiter }
+        Permit { _permit: permit, waiter }
     }
 
-    fn join_queue(&self, key: K) -> (Waiter<'_, K>, Arc<Semaphore>) {
+    fn join_queue(&self, key: K) -> (Waiter<K>, Arc<Semaphore>) {
         let mut queues = self.queues();
-        let queue = queues
-            .entry(key.clone())
-            .or_insert_with(|| Queue { permits: Arc::new(Semaphore::new(self.permits)), calls: 0 });
+        let queue = queues.entry(key.clone()).or_insert_with(|| Queue {
+            permits: Arc::new(Semaphore::new(self.permits)),
+            calls: 0,
+            progress: 0,
+        });
         queue.calls += 1;
         let permits = Arc::clone(&queue.permits);
-        (Waiter { lock: self, key }, permits)
+        (Waiter { queues: Arc::clone(&self.queues), key }, permits)
+    }
+
+    /// Whether calls have a permit at the key, or wait for one.
+    pub fn has_calls(&self, key: &K) -> bool {
+        self.queues().contains_key(key)
+    }
+
+    /// A number that rises when a call at the key returns its permit, or says that it goes on.
+    pub fn progress(&self, key: &K) -> u64 {
+        self.queues().get(key).map_or(0, |queue| queue.progress)
     }
 
     fn queues(&self) -> MutexGuard<'_, BTreeMap<K, Queue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 }
 
 /// A permit at a key, until it is dropped.
 #[must_use = "dropping the permit releases it"]
-pub(crate) struct Permit<'l, K: Clone + Ord> {
+pub(crate) struct Permit<K: Clone + Ord> {
     _permit: Option<OwnedSemaphorePermit>,
-    _waiter: Waiter<'l, K>,
+    waiter: Waiter<K>,
+}
+
+impl<K: Clone + Ord> Permit<K> {
+    /// Says that its call goes on, to those who wait.
+    pub fn goes_on(&self) {
+        self.waiter.report_progress();
+    }
 }
 
 /// A call in the queue of a key, with a permit or without.
-struct Waiter<'l, K: Clone + Ord> {
-    lock: &'l KeyedLock<K>,
+struct Waiter<K: Clone + Ord> {
+    queues: Arc<Queues<K>>,
     key: K,
 }
 
+impl<K: Clone + Ord> Waiter<K> {
+    fn report_progress(&self) {
+        if let Some(queue) = self.queues.lock().get_mut(&self.key) {
+            queue.progress += 1;
+        }
+    }
+}
+
 /// The last call removes the key.
-impl<K: Clone + Ord> Drop for Waiter<'_, K> {
+impl<K: Clone + Ord> Drop for Waiter<K> {
     fn drop(&mut self) {
-        let mut queues = self.lock.queues();
+        let mut queues = self.queues.lock();
         if let Some(queue) = queues.get_mut(&self.key) {
             queue.calls -= 1;
+            queue.progress += 1;
             if queue.calls == 0 {
                 queues.remove(&self.key);
             }

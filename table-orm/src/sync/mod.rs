@@ -3,6 +3,7 @@
 mod backoff;
 mod keyed_lock;
 mod random;
+mod timer;
 mod token_bucket;
 
 pub(crate) use backoff::{Backoff, jitter};
@@ -10,4 +11,5 @@ pub(crate) use keyed_lock::{KeyedLock, Permit};
 pub(crate) use random::Random;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use random::SplitMix64;
+pub(crate) use timer::Timer;
 pub(crate) use token_bucket::TokenBucket;

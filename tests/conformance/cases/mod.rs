@@ -48,11 +48,13 @@ cases! {
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
-        with_stale_etags_change_nothing;
+        with_stale_etags_change_nothing, require_a_version_by_a_merge_of_nothing,
+        delete_in_one_version_only;
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
         rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows,
-        fill_transactions_up_to_4_mib;
+        fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
+        depend_on_what_a_transaction_reads;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

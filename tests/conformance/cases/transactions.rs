@@ -150,3 +150,52 @@ pub async fn keep_keys_of_any_characters(subject: Subject) {
     let keys = subject.keys(subject.query(Span::All, Span::All)).await;
     assert_eq!(keys.len(), KEYS.len() * KEYS.len());
 }
+
+/// A condition without a write: the properties stay, the version is a new one.
+pub async fn require_a_version_by_a_merge_of_nothing(subject: Subject) {
+    let old = subject.insert("p", "required", r#""A":1,"B":"x""#).await;
+    let nothing = |row_key: &str, etag: &ETag| {
+        operation(row_key, Action::Merge(row("p", row_key, ""), IfMatch::ETag(etag.clone())))
+    };
+    let etags = subject
+        .commit("p", vec![nothing("required", &old), insert("p", "new", r#""C":1"#)])
+        .await
+        .unwrap();
+    let stored = subject.get("p", "required").await.unwrap().etag().unwrap();
+    assert_eq!(etags[0].as_ref(), Some(&stored));
+    assert_ne!(stored, old);
+    let properties = subject.properties("p", "required").await.unwrap();
+    assert_eq!(properties, json!({"A": 1, "B": "x"}));
+
+    for (row_key, code) in [
+        ("required", ErrorCode::UPDATE_CONDITION_NOT_SATISFIED),
+        ("absent", ErrorCode::RESOURCE_NOT_FOUND),
+    ] {
+        let operations = vec![insert("p", "late", r#""C":1"#), nothing(row_key, &old)];
+        let error = subject.commit("p", operations).await.unwrap_err();
+        assert_eq!((error.code, error.operation), (code.clone(), Some(1)));
+        assert!(subject.get("p", "late").await.is_none());
+        // By itself, too.
+        let Operation { row_key, action } = nothing(row_key, &old);
+        assert_eq!(subject.write("p", &row_key, action).await.unwrap_err().code, code);
+    }
+    let Operation { row_key, action } = nothing("required", &stored);
+    let newer = subject.write("p", &row_key, action).await.unwrap().unwrap();
+    assert_ne!(newer, stored);
+    assert_eq!(subject.properties("p", "required").await.unwrap(), properties);
+}
+
+pub async fn delete_in_one_version_only(subject: Subject) {
+    let old = subject.insert("p", "r", r#""A":1"#).await;
+    let action = Action::Merge(row("p", "r", r#""A":2"#), IfMatch::ETag(old.clone()));
+    let new = subject.write("p", "r", action).await.unwrap().unwrap();
+    let delete = |etag: &ETag| operation("r", Action::Delete(IfMatch::ETag(etag.clone())));
+    let stale = subject.write("p", "r", delete(&old).action).await.unwrap_err();
+    assert_eq!(stale.code, ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+    let stale = subject.commit("p", vec![insert("p", "s", ""), delete(&old)]).await.unwrap_err();
+    assert_eq!(stale.code, ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
+    assert_eq!(stale.operation, Some(1));
+    subject.commit("p", vec![insert("p", "s", ""), delete(&new)]).await.unwrap();
+    let gone = subject.write("p", "r", delete(&new).action).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::RESOURCE_NOT_FOUND);
+}

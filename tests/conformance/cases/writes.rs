@@ -2,7 +2,7 @@
 //! broke.
 
 use crate::subject::Subject;
-use table_orm::{DynamicEntity, Error, Repo, TableEntity, TableUnion};
+use table_orm::{DynamicEntity, EntityKeys, Error, Loaded, Repo, TableEntity, TableUnion};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "clubs", partition = "{club}", unique(email))]
@@ -311,4 +311,85 @@ pub async fn fill_transactions_up_to_4_mib(subject: Subject) {
     let written = minutes.upsert_many((0..250).map(minute)).await.all().unwrap();
     assert_eq!((written.entities, written.requests), (250, 3));
     assert_eq!(minutes.list(Minute::partition(CLUB)).count().await.unwrap(), 250);
+}
+
+pub async fn swap_unique_values_and_keys(subject: Subject) {
+    let repo = members(&subject);
+    let partition = Member::partition(CLUB);
+    let mut one = repo.insert_loaded(&member(1)).await.unwrap();
+    let mut two = repo.insert_loaded(&member(2)).await.unwrap();
+    std::mem::swap(&mut one.email, &mut two.email);
+    let both = repo.transaction(&partition).save(&mut one).save(&mut two);
+    both.commit().await.unwrap();
+    (one.id, two.id) = (2, 1);
+    let both = repo.transaction(&partition).save(&mut one).save(&mut two);
+    both.commit().await.unwrap();
+    assert_eq!(repo.reload(&one).await.unwrap(), one);
+    assert_eq!(repo.reload(&two).await.unwrap(), two);
+    let sound = repo.verify(&partition).await.unwrap();
+    assert_eq!((sound.entities, sound.findings.len()), (2, 0), "{sound:?}");
+
+    let replaced = Member { name: "New".to_owned(), ..(*one).clone() };
+    let again = repo.transaction(&partition).delete(one).insert(&replaced);
+    let etags = again.commit().await.unwrap();
+    let stored = repo.reload(&replaced).await.unwrap();
+    assert_eq!((etags[0].as_ref(), etags[1].as_ref()), (None, Some(stored.etag())));
+    assert_eq!(*stored, replaced);
+    // One of the two is stale now: nothing is swapped.
+    let mut stale = two.clone();
+    repo.update(two.key(), |two| two.fee = 9.0).await.unwrap();
+    let mut stored = stored;
+    let before = keys(&subject).await;
+    std::mem::swap(&mut stored.email, &mut stale.email);
+    let both = repo.transaction(&partition).save(&mut stored).save(&mut stale).commit().await;
+    assert!(matches!(both, Err(Error::Conflict(_))), "{both:?}");
+    assert_eq!(keys(&subject).await, before);
+    let sound = repo.verify(&partition).await.unwrap();
+    assert!(sound.findings.is_empty(), "{sound:?}");
+}
+
+pub async fn depend_on_what_a_transaction_reads(subject: Subject) {
+    let (members, clubs) = (members(&subject), clubs(&subject));
+    let club = Club { club: CLUB.to_owned(), members: Some(0), visits: [None; 12] };
+    let first = clubs.insert(&club).await.unwrap();
+    let join = async |id| {
+        let joined = clubs.transaction_with(club.partition(), async |tx| {
+            let mut club = tx.load(club.key()).await?.unwrap();
+            let count = club.members.unwrap_or_default() + 1;
+            club.members = Some(count);
+            tx.save(club);
+            tx.insert(&member(id));
+            Ok(count)
+        });
+        joined.await.unwrap()
+    };
+    let joined = futures_util::future::join_all((1..=6).map(join)).await;
+    assert_eq!(joined.iter().sum::<u32>(), 21);
+    assert_eq!(clubs.reload(&club).await.unwrap().members, Some(6));
+
+    // What is only read is required.
+    let rules = clubs.transaction_with(club.partition(), async |tx| {
+        let read = tx.get(member(1).key()).await?;
+        tx.delete(tx_member(&members, 2).await?);
+        Ok(read.is_some())
+    });
+    assert!(rules.await.unwrap());
+    assert_eq!(keys(&subject).await.len(), 1 + 5 * 4);
+    let stale = clubs.delete_if(club.key(), &first).await;
+    assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
+    let patch = || ClubPatch::default().members(7_u32);
+    let stale = clubs.merge(club.key(), patch()).if_match(&first).await;
+    assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
+    let current = clubs.reload(&club).await.unwrap();
+    let newer = clubs.merge(club.key(), patch()).if_match(current.etag()).await.unwrap();
+    clubs.delete_if(club.key(), &newer).await.unwrap();
+    let found = members.load_many([member(1).key(), member(2).key()]).await.unwrap();
+    assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false]);
+    members.delete_if(member(1).key(), found[0].as_ref().unwrap().etag()).await.unwrap();
+    let back = members.update(member(1).key(), |_| ()).or_insert_with(|| member(1));
+    assert_eq!(*back.await.unwrap(), member(1));
+}
+
+async fn tx_member(members: &Repo<Member>, id: u32) -> table_orm::Result<Loaded<Member>> {
+    members.reload(&member(id)).await
 }

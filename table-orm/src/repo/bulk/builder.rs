@@ -113,7 +113,7 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoIterator<Item = Loaded<E>>,
     {
-        let policy = BatchPolicy::shared(Delete::<E>::prepare);
+        let policy = BatchPolicy::shared(|loaded| Ok(Delete::<E>::prepare(loaded)?));
         Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 }

@@ -9,7 +9,7 @@ use super::verdict::{PreparedRepair, RepairOutcome, Verdict};
 use crate::entity::{DynamicEntity, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
-use crate::plan::{MAX_ATTEMPTS, TableClient};
+use crate::plan::{Attempts, RetryLimits, TableClient};
 use crate::repo::maintenance::verify::{
     ExpectedRow, Finding, Problem, differences, expected_rows, index_rows, own_canonical,
 };
@@ -24,9 +24,8 @@ pub(crate) async fn repair_entity<E: TableEntity>(
     canonical: &str,
     findings: Vec<Finding>,
 ) -> RepairOutcome {
-    let mut attempt = 0;
+    let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
     loop {
-        attempt += 1;
         let prepared = prepare::<E>(client, partition_key, canonical, &findings).await;
         let PreparedRepair { batch, verdicts } = match prepared {
             Ok(prepared) => prepared,
@@ -37,8 +36,11 @@ pub(crate) async fn repair_entity<E: TableEntity>(
         }
         match client.send(batch).await {
             Ok(_) => return RepairOutcome::of(findings, verdicts, None),
-            Err(error) if is_write_conflict(&error) && attempt < MAX_ATTEMPTS => {}
-            Err(error) => return RepairOutcome::of(findings, verdicts, Some(error)),
+            Err(error) => {
+                if !(is_write_conflict(&error) && attempts.next().await) {
+                    return RepairOutcome::of(findings, verdicts, Some(error));
+                }
+            }
         }
     }
 }

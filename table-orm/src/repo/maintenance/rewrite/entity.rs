@@ -2,7 +2,7 @@
 
 use crate::entity::{DynamicEntity, EntityRow, TableEntity, canonical, name_of, read_row};
 use crate::error::Result;
-use crate::plan::{MAX_ATTEMPTS, TableClient};
+use crate::plan::{Attempts, RetryLimits, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped, guard, is_write_conflict};
 use crate::repo::maintenance::verify::{
     ExpectedRow, Finding, Problem, VersionedRow, differences, expected_rows, has_form_of,
@@ -110,9 +110,8 @@ pub(super) async fn rewrite_again<E: TableEntity>(
     partition_key: &str,
     canonical: &str,
 ) -> Result<Option<PreparedRewrite>> {
-    let mut attempt = 0;
+    let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
     loop {
-        attempt += 1;
         let Some(row) = client.annotated_row(partition_key, canonical).await? else {
             return Ok(None);
         };
@@ -122,8 +121,11 @@ pub(super) async fn rewrite_again<E: TableEntity>(
         }
         match client.send(prepared.batch.clone()).await {
             Ok(_) => return Ok(Some(prepared)),
-            Err(error) if is_write_conflict(&error) && attempt < MAX_ATTEMPTS => {}
-            Err(error) => return Err(error),
+            Err(error) => {
+                if !(is_write_conflict(&error) && attempts.next().await) {
+                    return Err(error);
+                }
+            }
         }
     }
 }

@@ -1,23 +1,16 @@
-//! Writes of several entities of one partition in one entity group transaction.
-//!
-//! Invariants: all operations are of one table and one partition; no two operations write the same row;
-//! there are at most 100. A transaction that breaks a rule sends nothing.
+//! A transaction whose writes are known before it is sent.
 
-use super::Repo;
-use super::merge::Merge;
-use super::patch::EntityPatch;
-use super::save::{Delete, prepare};
+use super::required::Required;
+use super::writes::{Room, Writes};
 use crate::entity::{
-    AsLoaded, CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, RowOf, TableEntity,
-    WholePartition,
+    AsLoaded, CanonicalKeyOf, CompleteKey, Loaded, RowOf, TableEntity, WholePartition,
 };
-use crate::error::{Error, Result, TransactionError};
-use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
-use crate::plan::{EntityContext, Plan, Step, TableClient, insert_all, merge_all, upsert_all};
-use crate::query::Span;
-use crate::store::Batch;
-use std::fmt;
-use std::ops::Range;
+use crate::error::Result;
+#[cfg(doc)]
+use crate::error::{Error, TransactionError};
+use crate::model::ETag;
+use crate::plan::{Plan, TableClient, insert_all, merge_all, upsert_all};
+use crate::repo::{EntityPatch, Repo};
 
 impl<E: TableEntity> Repo<E> {
     /// Starts a transaction: writes of several entities of one partition, of any types stored in this table.
@@ -51,7 +44,8 @@ impl<E: TableEntity> Repo<E> {
 
 /// Writes of several entities that take effect together or not at all: one request.
 ///
-/// Each call adds the rows of one entity. If a call breaks a rule, [`commit`](Self::commit) and
+/// Each call adds the rows of one entity. Two entities may exchange a key or a unique value: a row that one
+/// deletes and the other inserts is replaced. If a call breaks a rule, [`commit`](Self::commit) and
 /// [`plan`](Self::plan) fail with the first such error. The service takes at most 100 operations and
 /// 4 MiB in one transaction; an entity needs one operation for each of its rows and guard rows.
 ///
@@ -83,66 +77,13 @@ impl<E: TableEntity> Repo<E> {
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
 /// ```
 #[must_use = "nothing is sent until `commit`"]
-pub struct Transaction<'a> {
-    client: TableClient,
-    /// The table that the derive of the entities names. The entities may be stored in another one.
-    table: &'static str,
-    batch: Batch,
-    members: Vec<Member<'a>>,
-    /// Whether the row keys ascend, as they mostly do. Otherwise each new one is compared with all.
-    ascends: bool,
-    error: Option<Error>,
-}
-
-/// One entity of a transaction.
-struct Member<'a> {
-    context: EntityContext,
-    operations: Range<usize>,
-    /// The operation that returns its new version. Without one, the version that the entity keeps.
-    version: Result<usize, Option<ETag>>,
-    /// Stores the new version in a loaded entity.
-    written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
-}
-
-impl fmt::Debug for Transaction<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entities: Vec<_> = self.members.iter().map(|member| member.context.entity).collect();
-        f.debug_struct("Transaction")
-            .field("batch", &self.batch)
-            .field("entities", &entities)
-            .field("error", &self.error)
-            .finish_non_exhaustive()
-    }
-}
+#[derive(Debug)]
+pub struct Transaction<'a>(Writes<'a>);
 
 impl<'a> Transaction<'a> {
     /// An empty transaction of that partition.
-    pub(crate) fn new<Q>(client: TableClient, partition: Q) -> Self
-    where
-        Q: WholePartition,
-    {
-        let mut error = None;
-        let partition_key = match partition.into_keys() {
-            Ok(keys) => match keys.partition {
-                Span::Exact(key) => key,
-                _ => String::new(),
-            },
-            Err(rejected) => {
-                error = Some(rejected.into());
-                String::new()
-            }
-        };
-        // Each operation has a context of its own.
-        let client =
-            TableClient { context: EntityContext::untyped(client.context.entity), ..client };
-        Self {
-            client,
-            table: <Q::Row as Row>::Entity::TABLE,
-            batch: Batch { partition_key, operations: Vec::new() },
-            members: Vec::new(),
-            ascends: true,
-            error,
-        }
+    pub(crate) fn new<Q: WholePartition>(client: TableClient, partition: Q) -> Self {
+        Self(Writes::new(client, partition))
     }
 
     /// Inserts an entity. No row of it may exist.
@@ -165,7 +106,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.push_rows(entity, insert_all);
+        self.0.rows(entity, insert_all);
         self
     }
 
@@ -194,7 +135,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn upsert<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.push_blind(entity, upsert_all);
+        self.0.blind(entity, upsert_all);
         self
     }
 
@@ -222,7 +163,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.push_blind(entity, merge_all);
+        self.0.blind(entity, merge_all);
         self
     }
 
@@ -254,13 +195,7 @@ impl<'a> Transaction<'a> {
         E: TableEntity,
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        let (client, patch) = (self.client.clone(), patch.into_patch());
-        let merge = Merge::new(client, key.into_keys(), patch);
-        match merge.key().and_then(|key| merge.one_row(&key)) {
-            _ if !E::PATCHES_ONE_ROW => self.fail(TransactionError::NotBlind(E::NAME)),
-            Ok(batch) => self.push::<E>(batch, Ok(0), None),
-            Err(error) => self.fail(error),
-        }
+        self.0.merge(key.into_keys(), &patch.into_patch());
         self
     }
 
@@ -288,21 +223,8 @@ impl<'a> Transaction<'a> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn save<E: TableEntity + 'a>(mut self, mut loaded: impl AsLoaded<E> + Send + 'a) -> Self {
-        match prepare(loaded.loaded()) {
-            Ok((batch, rows)) => {
-                let row = rows.canonical().cloned();
-                let written = row.as_ref().and_then(|row| batch.last_on(&row.row_key));
-                let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
-                let take_over = move |etag| {
-                    if let Some(row) = row {
-                        loaded.loaded_mut().written(row.body, etag);
-                    }
-                };
-                self.push::<E>(batch, version, Some(Box::new(take_over)));
-            }
-            Err(error) => self.fail(error),
-        }
+    pub fn save<E: TableEntity + 'a>(mut self, loaded: impl AsLoaded<E> + Send + 'a) -> Self {
+        self.0.save(loaded);
         self
     }
 
@@ -328,11 +250,94 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn delete<E: TableEntity>(mut self, loaded: Loaded<E>) -> Self {
-        match Delete::prepare(&loaded) {
-            Ok(batch) => self.push::<E>(batch, Err(None), None),
-            Err(error) => self.fail(error),
-        }
+        self.0.delete(&loaded);
         self
+    }
+
+    /// Requires that a loaded entity is unchanged, without a write of its own: a comment is written only
+    /// while its issue is there as it was read.
+    ///
+    /// It costs one operation, a merge of no properties under the ETag: the service has no condition without
+    /// a write. So the row gets a new version, and another writer that loaded the entity before has a
+    /// conflict. The properties and the index rows do not change. `&mut` takes over the new version, with
+    /// which the entity can be saved later; `&` does not. The entity may also be saved or deleted in the same
+    /// transaction.
+    ///
+    /// ```
+    /// use table_orm::{Error, TableEntity, Tables};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{team}", row = "ISSUE:{number:05}")]
+    /// struct Issue { team: String, number: u32, title: String }
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{team}", row = "COMMENT:{number:05}__{id:05}")]
+    /// struct Comment { team: String, number: u32, id: u32, text: String }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let tables = Tables::in_memory()?;
+    /// let issues = tables.repo::<Issue>();
+    /// issues.create_table().await?;
+    /// let issue = Issue { team: "core".into(), number: 1, title: "Slow".into() };
+    /// let mut issue = issues.insert_loaded(&issue).await?;
+    /// let comment = |id| Comment { team: "core".into(), number: 1, id, text: "Yes".into() };
+    /// let core = Issue::partition("core");
+    /// tables.transaction(&core).require(&mut issue).insert(&comment(1)).commit().await?;
+    ///
+    /// issues.delete(issue.clone()).await?;
+    /// let late = tables.transaction(&core).require(&issue).insert(&comment(2)).commit().await;
+    /// assert!(matches!(late, Err(Error::NotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn require<E: TableEntity>(mut self, loaded: impl Required<E> + Send + 'a) -> Self {
+        self.0.require(loaded);
+        self
+    }
+
+    /// Returns the number of its operations: one for each row to write, at most 100.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// // Commits a transaction before it is full, and starts the next one.
+    /// let ann = Note::partition("ann");
+    /// let mut transaction = notes.transaction(&ann);
+    /// for id in 0..250 {
+    ///     if transaction.room().operations == 0 || transaction.room().bytes < 70_000 {
+    ///         transaction.commit().await?;
+    ///         transaction = notes.transaction(&ann);
+    ///     }
+    ///     transaction = transaction.insert(&Note { owner: "ann".into(), id, text: "milk".into() });
+    /// }
+    /// assert_eq!(transaction.len(), 50);
+    /// transaction.commit().await?;
+    /// assert_eq!(notes.list(&ann).count().await?, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether it has no operations.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns what still fits: operations, and bytes of the request as bulk writes count them.
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.0.room()
     }
 
     /// Returns what it will send, without sending it.
@@ -356,12 +361,8 @@ impl<'a> Transaction<'a> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn plan(self) -> Result<Plan> {
-        let Self { client, batch, error, .. } = self;
-        match error {
-            Some(error) => Err(error),
-            None => Ok(Step::write(client.table.clone(), batch).into()),
-        }
+    pub fn plan(&self) -> Result<Plan> {
+        self.0.plan()
     }
 
     /// Sends the transaction: one request. Returns the ETag of each entity in the order of the calls, `None`
@@ -394,105 +395,6 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { client, batch, members, error, .. } = self;
-        if let Some(error) = error {
-            return Err(error);
-        }
-        let sent = match batch.operations.len() {
-            0 => Ok(Vec::new()),
-            // Only canonical rows are deleted under their ETag.
-            _ => client.send_changes(batch, "").await,
-        };
-        let mut etags = sent.map_err(|error| {
-            let failed = error.rejection().and_then(|rejection| rejection.operation);
-            let context = failed.and_then(|(index, _)| {
-                members.iter().find(|member| member.operations.contains(&index))
-            });
-            match context {
-                Some(member) => member.context.attribute(error),
-                None => error,
-            }
-        })?;
-        let committed = members.into_iter().map(|member| match member.version {
-            Ok(index) => {
-                let etag = etags.get_mut(member.operations.start + index).and_then(Option::take);
-                if let (Some(written), Some(etag)) = (member.written, &etag) {
-                    written(etag.clone());
-                }
-                etag
-            }
-            Err(kept) => kept,
-        });
-        Ok(committed.collect())
-    }
-
-    /// Adds a write that reads nothing, where the canonical key determines all row keys.
-    fn push_blind<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
-        if !E::KEYS_FOLLOW_CANONICAL {
-            return self.fail(TransactionError::NotBlind(E::NAME));
-        }
-        self.push_rows(entity, operations);
-    }
-
-    fn push_rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
-        match EntityRows::of(entity) {
-            // The canonical row comes first.
-            Ok(rows) => self.push::<E>(operations(rows), Ok(0), None),
-            Err(invalid) => self.fail(invalid),
-        }
-    }
-
-    /// Adds the operations of an entity. `version` counts among them.
-    fn push<E: TableEntity>(
-        &mut self,
-        new: Batch,
-        version: Result<usize, Option<ETag>>,
-        written: Option<Box<dyn FnOnce(ETag) + Send + 'a>>,
-    ) {
-        if !E::TABLE.eq_ignore_ascii_case(self.table) {
-            let (expected, found) = (self.table, E::TABLE);
-            return self.fail(TransactionError::OtherTable { entity: E::NAME, expected, found });
-        }
-        if new.partition_key != self.batch.partition_key {
-            let expected = self.batch.partition_key.clone();
-            let found = new.partition_key;
-            return self.fail(TransactionError::OtherPartition {
-                entity: E::NAME,
-                expected,
-                found,
-            });
-        }
-        let here = &mut self.batch.operations;
-        let last_and_new = here.last().into_iter().chain(&new.operations);
-        self.ascends &= last_and_new.is_sorted_by(|one, next| one.row_key < next.row_key);
-        if !self.ascends {
-            let twice = new
-                .operations
-                .iter()
-                .find(|new| here.iter().any(|old| old.row_key == new.row_key))
-                .map(|twice| twice.row_key.clone());
-            if let Some(row_key) = twice {
-                return self.fail(TransactionError::SameRow { entity: E::NAME, row_key });
-            }
-        }
-        let start = here.len();
-        here.extend(new.operations);
-        let end = here.len();
-        let context = EntityContext::of::<E>();
-        self.members.push(Member { context, operations: start..end, version, written });
-        if end > MAX_TRANSACTION_OPERATIONS {
-            self.fail(TransactionError::TooManyOperations(end));
-        }
-    }
-
-    fn fail(&mut self, error: impl Into<Error>) {
-        // The last count of too many operations is the number of all.
-        let error = error.into();
-        let counted = |error: &Error| {
-            matches!(error, Error::Transaction(TransactionError::TooManyOperations(_)))
-        };
-        if self.error.is_none() || self.error.as_ref().is_some_and(counted) && counted(&error) {
-            self.error = Some(error);
-        }
+        self.0.commit().await
     }
 }

@@ -1,0 +1,13 @@
+//! Writes of several entities of one partition in one entity group transaction.
+
+mod builder;
+mod required;
+mod scope;
+mod with;
+mod writes;
+
+pub use builder::Transaction;
+pub use required::Required;
+pub use scope::TransactionScope;
+pub use with::TransactionWith;
+pub use writes::Room;

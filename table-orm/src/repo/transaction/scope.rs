@@ -1,0 +1,222 @@
+//! A transaction that reads before it writes: one attempt of it.
+//!
+//! Invariant: it takes effect only if every entity that was read through it is still as it was read.
+
+use super::writes::{Room, Writes, complete};
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Query, Row, TableEntity};
+use crate::error::{Error, Result};
+use crate::model::ETag;
+use crate::plan::{
+    CanonicalKey, EntityContext, Plan, TableClient, insert_all, merge_all, upsert_all,
+};
+use crate::repo::EntityPatch;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A transaction that a function reads and writes through: see
+/// [`Tables::transaction_with`](crate::Tables::transaction_with).
+///
+/// What is read through it is still so when the transaction takes effect; otherwise the function is called
+/// again. An entity that is read and not written costs one operation, as
+/// [`require`](super::Transaction::require), which gives it a new version. That an entity was absent is
+/// checked only when the transaction inserts it. Read through a [`Repo`](crate::Repo) what may change
+/// meanwhile.
+#[derive(Debug)]
+pub struct TransactionScope(Arc<Mutex<State>>);
+
+/// What was read and is to be written.
+#[derive(Debug)]
+pub(super) struct State {
+    writes: Writes<'static>,
+    reads: Vec<RowRead>,
+}
+
+/// The entity of a key.
+type EntityOf<Q> = <<Q as Query>::Row as Row>::Entity;
+
+/// A canonical row that was read.
+#[derive(Debug)]
+struct RowRead {
+    context: EntityContext,
+    row_key: String,
+    /// Its version; `None` when it did not exist.
+    etag: Option<ETag>,
+}
+
+/// A condition that failed: a row, and the version that it no longer has.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FailedCondition {
+    row_key: String,
+    etag: Option<ETag>,
+}
+
+impl TransactionScope {
+    pub(super) fn new(writes: Writes<'static>) -> Self {
+        Self(Arc::new(Mutex::new(State { writes, reads: Vec::new() })))
+    }
+
+    /// The same scope, for the function.
+    pub(super) fn share(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the entity under a canonical key of the partition: one request. Returns `None` when it does not
+    /// exist.
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values, the entity is of another table or partition, the store
+    /// rejects the request, or the row cannot be read. [`Error::KeyMismatch`] as in
+    /// [`Repo::load`](crate::Repo::load).
+    pub async fn load<Q>(&self, key: Q) -> Result<Option<Loaded<EntityOf<Q>>>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<EntityOf<Q>>,
+    {
+        let (partition_key, row_key) = complete(key.into_keys()?);
+        let context = EntityContext::of::<EntityOf<Q>>();
+        let client = {
+            let writes = &self.state().writes;
+            writes.check_place::<EntityOf<Q>>(&partition_key)?;
+            TableClient { context, ..writes.client.clone() }
+        };
+        let key = CanonicalKey { partition_key, row_key };
+        let loaded = client.load::<EntityOf<Q>>(&key).await?;
+        let row_key = key.row_key;
+        let reads = &mut self.state().reads;
+        if !reads.iter().any(|read| read.row_key == row_key) {
+            let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
+            reads.push(RowRead { context, row_key, etag });
+        }
+        Ok(loaded)
+    }
+
+    /// Does the same as [`load`](Self::load), and returns the entity alone.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub async fn get<Q>(&self, key: Q) -> Result<Option<EntityOf<Q>>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<EntityOf<Q>>,
+    {
+        Ok(self.load(key).await?.map(Loaded::into_inner))
+    }
+
+    /// Adds an insert, as [`Transaction::insert`](super::Transaction::insert).
+    pub fn insert<E: TableEntity>(&self, entity: &E) {
+        self.state().writes.rows(entity, insert_all);
+    }
+
+    /// Adds an insert or replace, as [`Transaction::upsert`](super::Transaction::upsert).
+    pub fn upsert<E: TableEntity>(&self, entity: &E) {
+        self.state().writes.blind(entity, upsert_all);
+    }
+
+    /// Adds an insert or merge, as
+    /// [`Transaction::insert_or_merge`](super::Transaction::insert_or_merge).
+    pub fn insert_or_merge<E: TableEntity>(&self, entity: &E) {
+        self.state().writes.blind(entity, merge_all);
+    }
+
+    /// Adds a merge of a patch, as [`Transaction::merge`](super::Transaction::merge).
+    pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<EntityOf<Q>>)
+    where
+        Q: CompleteKey + CanonicalKeyOf<EntityOf<Q>>,
+    {
+        self.state().writes.merge(key.into_keys(), &patch.into_patch());
+    }
+
+    /// Adds a save, as [`Transaction::save`](super::Transaction::save).
+    pub fn save<E: TableEntity + 'static>(&self, loaded: Loaded<E>) {
+        self.state().writes.save(loaded);
+    }
+
+    /// Adds a delete, as [`Transaction::delete`](super::Transaction::delete).
+    #[allow(clippy::needless_pass_by_value)] // A deleted entity is of no further use.
+    pub fn delete<E: TableEntity>(&self, loaded: Loaded<E>) {
+        self.state().writes.delete(&loaded);
+    }
+
+    /// Requires that an entity is unchanged that was loaded otherwise, as
+    /// [`Transaction::require`](super::Transaction::require). What was read through the scope is required
+    /// already.
+    pub fn require<E: TableEntity>(&self, loaded: &Loaded<E>) {
+        self.state().writes.require_once(loaded);
+    }
+
+    /// Returns the number of its operations so far, without those for entities that were only read.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state().writes.len()
+    }
+
+    /// Returns whether nothing is to be written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns what still fits, as [`Transaction::room`](super::Transaction::room).
+    #[must_use]
+    pub fn room(&self) -> Room {
+        self.state().writes.room()
+    }
+
+    /// Returns the writes so far, without the conditions for entities that were only read.
+    ///
+    /// # Errors
+    /// As [`Transaction::plan`](super::Transaction::plan).
+    pub fn plan(&self) -> Result<Plan> {
+        self.state().writes.plan()
+    }
+
+    /// Sends the writes under the versions that were read; nothing without writes. Returns with an error the
+    /// condition that failed, if another attempt may succeed.
+    pub(super) async fn commit(&self) -> Result<(), (Error, Option<FailedCondition>)> {
+        let (mut writes, reads) = {
+            let mut state = self.state();
+            let none = state.writes.emptied();
+            (mem::replace(&mut state.writes, none), mem::take(&mut state.reads))
+        };
+        if writes.len() == 0 {
+            return writes.commit().await.map(drop).map_err(|error| (error, None));
+        }
+        for RowRead { context, row_key, etag } in &reads {
+            if let Some(etag) = etag {
+                writes.require_row(*context, row_key.clone(), etag);
+            }
+        }
+        let operations = writes.batch.operations.iter();
+        let conditions: Vec<_> = operations
+            .map(|operation| FailedCondition {
+                row_key: operation.row_key.clone(),
+                etag: operation.action.etag().cloned(),
+            })
+            .collect();
+        let error = match writes.commit().await {
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        let index = error.rejection().and_then(|rejection| rejection.operation);
+        let failed = index.and_then(|(index, _)| conditions.into_iter().nth(index));
+        let failed = failed.filter(|failed| match &error {
+            Error::Conflict(_) | Error::NotFound(_) => failed.etag.is_some(),
+            Error::AlreadyExists(_) => {
+                let absent = |read: &RowRead| read.etag.is_none() && read.row_key == failed.row_key;
+                reads.iter().any(absent)
+            }
+            _ => false,
+        });
+        Err((error, failed))
+    }
+}
+
+impl FailedCondition {
+    /// Whether the function that failed before has not read the row again, so that another attempt would
+    /// fail, too.
+    pub(super) fn is_stale(&self, before: Option<&Self>) -> bool {
+        self.etag.is_some() && before == Some(self)
+    }
+}

@@ -1,0 +1,400 @@
+//! The operations of a transaction as they are collected and sent.
+//!
+//! Invariants: all operations are of one table and one partition; no two operations write the same row;
+//! there are at most 100. A transaction that breaks a rule sends nothing.
+
+use super::required::Required;
+use crate::entity::{
+    AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity, WholePartition, body as row_body,
+};
+use crate::error::{Result, TransactionError};
+use crate::key::KeyError;
+use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
+use crate::plan::{EntityContext, Plan, Step, TableClient, combine};
+use crate::property::{PropertiesWriter, PropertyError};
+use crate::query::{KeyRange, Span};
+use crate::repo::fault::Fault;
+use crate::repo::patch::Patch;
+use crate::repo::save::{Delete, prepare};
+use crate::store::{Action, Batch, IfMatch, Operation};
+use bytes::Bytes;
+use std::fmt;
+
+/// What still fits into a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Room {
+    /// Operations: one for each row that is written.
+    pub operations: usize,
+    /// Bytes of the request, of the 4 MiB that the service takes.
+    pub bytes: usize,
+}
+
+/// The operations of a transaction.
+pub(super) struct Writes<'a> {
+    pub client: TableClient,
+    /// The table that the derive of the entities names. The entities may be stored in another one.
+    pub table: &'static str,
+    pub batch: Batch,
+    /// What each operation belongs to.
+    entries: Vec<Entry>,
+    members: Vec<Member<'a>>,
+    /// Whether the row keys ascend, as they mostly do. Otherwise each new one is compared with all.
+    ascends: bool,
+    fault: Option<Fault>,
+}
+
+/// What an operation belongs to.
+struct Entry {
+    context: EntityContext,
+    /// Whether it only requires a version.
+    requires: bool,
+}
+
+/// One entity of a transaction.
+struct Member<'a> {
+    /// The operation that returns its new version. Without one, the version that the entity keeps.
+    version: Result<usize, Option<ETag>>,
+    /// Stores the new version in a loaded entity.
+    written: Option<Written<'a>>,
+}
+
+type Written<'a> = Box<dyn FnOnce(ETag) + Send + 'a>;
+
+impl fmt::Debug for Writes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entities: Vec<_> = self.entries.iter().map(|entry| entry.context.entity).collect();
+        f.debug_struct("Writes")
+            .field("batch", &self.batch)
+            .field("entities", &entities)
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Writes<'a> {
+    /// No operations, in that partition.
+    pub fn new<Q: WholePartition>(client: TableClient, partition: Q) -> Self {
+        Self::in_partition(client, <Q::Row as Row>::Entity::TABLE, partition_key(partition))
+    }
+
+    /// No operations, in the partition of that key.
+    pub fn in_partition(
+        client: TableClient,
+        table: &'static str,
+        partition_key: Result<String, KeyError>,
+    ) -> Self {
+        let (partition_key, fault) = match partition_key {
+            Ok(key) => (key, None),
+            Err(error) => (String::new(), Some(error.into())),
+        };
+        // Each operation has a context of its own.
+        let context = EntityContext::untyped(client.context.entity);
+        Self {
+            client: TableClient { context, ..client },
+            table,
+            batch: Batch { partition_key, operations: Vec::new() },
+            entries: Vec::new(),
+            members: Vec::new(),
+            ascends: true,
+            fault,
+        }
+    }
+
+    /// No operations, in the same partition.
+    pub fn emptied(&self) -> Self {
+        let partition_key = Ok(self.batch.partition_key.clone());
+        Self::in_partition(self.client.clone(), self.table, partition_key)
+    }
+
+    pub fn len(&self) -> usize {
+        self.batch.operations.len()
+    }
+
+    pub fn room(&self) -> Room {
+        let measured = self.client.measure(self.batch.clone());
+        Room {
+            operations: MAX_TRANSACTION_OPERATIONS.saturating_sub(self.len()),
+            bytes: measured.room.saturating_sub(measured.bytes),
+        }
+    }
+
+    pub fn plan(&self) -> Result<Plan> {
+        match &self.fault {
+            Some(fault) => Err(fault.clone().into()),
+            None => Ok(Step::write(self.client.table.clone(), self.batch.clone()).into()),
+        }
+    }
+
+    pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
+        let Self { client, batch, entries, members, fault, .. } = self;
+        if let Some(fault) = fault {
+            return Err(fault.into());
+        }
+        let sent = match batch.operations.len() {
+            0 => Ok(Vec::new()),
+            // Only canonical rows are deleted under their ETag.
+            _ => client.send_changes(batch, "").await,
+        };
+        let etags = sent.map_err(|error| {
+            let failed = error.rejection().and_then(|rejection| rejection.operation);
+            match failed.and_then(|(index, _)| entries.get(index)) {
+                Some(entry) => entry.context.attribute(error),
+                None => error,
+            }
+        })?;
+        let committed = members.into_iter().map(|member| match member.version {
+            Ok(index) => {
+                let etag = etags.get(index).cloned().flatten();
+                if let (Some(written), Some(etag)) = (member.written, &etag) {
+                    written(etag.clone());
+                }
+                etag
+            }
+            Err(kept) => kept,
+        });
+        Ok(committed.collect())
+    }
+
+    /// Adds the rows of an entity.
+    pub fn rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
+        match EntityRows::of(entity) {
+            // The canonical row comes first.
+            Ok(rows) => self.push::<E>(operations(rows), Ok(0), None),
+            Err(invalid) => self.fail(invalid),
+        }
+    }
+
+    /// Adds a write that reads nothing, where the canonical key determines all row keys.
+    pub fn blind<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
+        if !E::KEYS_FOLLOW_CANONICAL {
+            return self.fail(TransactionError::NotBlind(E::NAME));
+        }
+        self.rows(entity, operations);
+    }
+
+    pub fn merge<E: TableEntity>(&mut self, keys: Result<KeyRange, KeyError>, patch: &Patch<E>) {
+        if !E::PATCHES_ONE_ROW {
+            return self.fail(TransactionError::NotBlind(E::NAME));
+        }
+        let operation = || {
+            let (partition_key, row_key) = complete(keys?);
+            let action = Action::Merge(patch.body(&partition_key, &row_key)?, IfMatch::Any);
+            let operations = vec![Operation { row_key, action }];
+            Ok::<_, Fault>(Batch { partition_key, operations })
+        };
+        match operation() {
+            Ok(batch) => self.push::<E>(batch, Ok(0), None),
+            Err(fault) => self.fail(fault),
+        }
+    }
+
+    pub fn save<E: TableEntity + 'a>(&mut self, mut loaded: impl AsLoaded<E> + Send + 'a) {
+        match prepare(loaded.loaded()) {
+            Ok((batch, rows)) => {
+                let row = rows.canonical().cloned();
+                let written = row.as_ref().and_then(|row| batch.last_on(&row.row_key));
+                let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
+                let take_over = move |etag| {
+                    if let Some(row) = row {
+                        loaded.loaded_mut().written(row.body, etag);
+                    }
+                };
+                self.push::<E>(batch, version, Some(Box::new(take_over)));
+            }
+            Err(fault) => self.fail(fault),
+        }
+    }
+
+    pub fn delete<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
+        match Delete::prepare(loaded) {
+            Ok(batch) => self.push::<E>(batch, Err(None), None),
+            Err(invalid) => self.fail(invalid),
+        }
+    }
+
+    /// Requires the version of a loaded entity, which takes over the new one.
+    pub fn require<E: TableEntity>(&mut self, mut loaded: impl Required<E> + Send + 'a) {
+        match required(loaded.entity()) {
+            Ok(batch) => {
+                let written = Box::new(move |etag| loaded.take_version(etag));
+                self.extend::<E>(batch, true, Ok(0), Some(written));
+            }
+            Err(invalid) => self.fail(invalid),
+        }
+    }
+
+    /// Requires the version of a loaded entity.
+    pub fn require_once<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
+        match required(loaded) {
+            Ok(batch) => self.extend::<E>(batch, true, Ok(0), None),
+            Err(invalid) => self.fail(invalid),
+        }
+    }
+
+    /// Requires that a row still has that version: of the operation on the row if there is one, else of
+    /// one that changes nothing.
+    pub fn require_row(&mut self, context: EntityContext, row_key: String, etag: &ETag) {
+        let mut operations = self.batch.operations.iter_mut();
+        if let Some(operation) = operations.find(|operation| operation.row_key == row_key) {
+            under(&mut operation.action, etag);
+            return;
+        }
+        match requirement(&self.batch.partition_key, row_key, etag.clone()) {
+            Ok(batch) => {
+                self.batch.operations.extend(batch.operations);
+                self.entries.push(Entry { context, requires: true });
+                self.check_count();
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Adds the operations of an entity. `version` counts among them.
+    fn push<E: TableEntity>(
+        &mut self,
+        new: Batch,
+        version: Result<usize, Option<ETag>>,
+        written: Option<Written<'a>>,
+    ) {
+        self.extend::<E>(new, false, version, written);
+    }
+
+    fn extend<E: TableEntity>(
+        &mut self,
+        new: Batch,
+        requires: bool,
+        version: Result<usize, Option<ETag>>,
+        written: Option<Written<'a>>,
+    ) {
+        if let Err(error) = self.check_place::<E>(&new.partition_key) {
+            return self.fail(error);
+        }
+        let last = self.batch.operations.last();
+        let in_order = last.into_iter().chain(&new.operations);
+        self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
+        let context = EntityContext::of::<E>();
+        let mut places = Vec::with_capacity(new.operations.len());
+        for operation in new.operations {
+            match self.add(operation, Entry { context, requires }) {
+                Ok(place) => places.push(place),
+                Err(row_key) => {
+                    return self.fail(TransactionError::SameRow { entity: E::NAME, row_key });
+                }
+            }
+        }
+        let version = version.and_then(|index| places.get(index).copied().ok_or(None));
+        self.members.push(Member { version, written });
+        self.check_count();
+    }
+
+    /// Checks that the rows of an entity are of the table and the partition.
+    pub fn check_place<E: TableEntity>(&self, partition_key: &str) -> Result<(), TransactionError> {
+        if !E::TABLE.eq_ignore_ascii_case(self.table) {
+            let (entity, expected, found) = (E::NAME, self.table, E::TABLE);
+            return Err(TransactionError::OtherTable { entity, expected, found });
+        }
+        if partition_key != self.batch.partition_key {
+            return Err(TransactionError::OtherPartition {
+                entity: E::NAME,
+                expected: self.batch.partition_key.clone(),
+                found: partition_key.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds an operation, or makes one of it and another on its row. Returns its index, or the RowKey if
+    /// one operation cannot do both.
+    fn add(&mut self, new: Operation, entry: Entry) -> Result<usize, String> {
+        let here = &mut self.batch.operations;
+        let same = if self.ascends {
+            None
+        } else {
+            here.iter().position(|operation| operation.row_key == new.row_key)
+        };
+        let Some(place) = same else {
+            here.push(new);
+            self.entries.push(entry);
+            return Ok(here.len() - 1);
+        };
+        let (old, old_entry) = (&mut here[place].action, &mut self.entries[place]);
+        // The version decides whether the operation fails, so it belongs to the entity that has one.
+        let takes_over = match (old_entry.requires, entry.requires) {
+            (true, _) if old.if_match() == new.action.if_match() => {
+                *old = new.action;
+                true
+            }
+            (_, true) if old.if_match() == new.action.if_match() => false,
+            _ => {
+                let takes_over = new.action.if_match().is_some();
+                *old = combine(old, &new.action).ok_or(new.row_key)?;
+                takes_over
+            }
+        };
+        if takes_over {
+            *old_entry = entry;
+        }
+        Ok(place)
+    }
+
+    fn check_count(&mut self) {
+        if self.len() > MAX_TRANSACTION_OPERATIONS {
+            self.fail(TransactionError::TooManyOperations(self.len()));
+        }
+    }
+
+    fn fail(&mut self, fault: impl Into<Fault>) {
+        // The last count of too many operations is the number of all.
+        let fault = fault.into();
+        let counted =
+            |fault: &Fault| matches!(fault, Fault::Rule(TransactionError::TooManyOperations(_)));
+        if self.fault.is_none() || self.fault.as_ref().is_some_and(counted) && counted(&fault) {
+            self.fault = Some(fault);
+        }
+    }
+}
+
+/// The PartitionKey of a whole partition.
+pub(super) fn partition_key<Q: WholePartition>(partition: Q) -> Result<String, KeyError> {
+    partition.into_keys().map(|keys| complete(keys).0)
+}
+
+/// The texts of a complete key.
+pub(super) fn complete(keys: KeyRange) -> (String, String) {
+    let text = |span| if let Span::Exact(text) = span { text } else { String::new() };
+    (text(keys.partition), text(keys.row))
+}
+
+/// The requirement that a loaded entity is unchanged.
+fn required<E: TableEntity>(loaded: &Loaded<E>) -> Result<Batch, Invalid> {
+    let EntityRows { partition_key, rows } = loaded.stored_rows()?;
+    // The canonical row comes first.
+    let row_key = rows.into_iter().next().map(|row| row.row_key).unwrap_or_default();
+    Ok(requirement(&partition_key, row_key, loaded.etag().clone())?)
+}
+
+/// The cheapest operation that fails unless the row has that version: a merge of no properties.
+fn requirement(partition_key: &str, row_key: String, etag: ETag) -> Result<Batch, PropertyError> {
+    let body: Bytes = row_body(partition_key, &row_key, &PropertiesWriter::new("row"))?;
+    let action = Action::Merge(body, IfMatch::ETag(etag));
+    let operations = vec![Operation { row_key, action }];
+    Ok(Batch { partition_key: partition_key.to_owned(), operations })
+}
+
+/// Makes an operation that has no condition fail unless the row has that version.
+fn under(action: &mut Action, etag: &ETag) {
+    let guard = || IfMatch::ETag(etag.clone());
+    let guarded = match action {
+        Action::InsertOrReplace(body) | Action::Replace(body, IfMatch::Any) => {
+            Action::Replace(body.clone(), guard())
+        }
+        Action::InsertOrMerge(body) | Action::Merge(body, IfMatch::Any) => {
+            Action::Merge(body.clone(), guard())
+        }
+        Action::Delete(IfMatch::Any) => Action::Delete(guard()),
+        // An insert fails by itself: the row was there when it was read.
+        Action::Insert(_) | Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => return,
+    };
+    *action = guarded;
+}

@@ -1,0 +1,106 @@
+//! Calls of several processes on one entity: they wait for each other, and none fails.
+//!
+//! Time is virtual: each `Tables` waits on the paused clock of its runtime, and so does the store.
+
+use futures_util::future::join_all;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use support::{dose, draw};
+use table_orm::embedded::EmbeddedStore;
+use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use table_orm::{Error, TableEntity, Tables};
+use tokio::time::{Instant, sleep};
+
+const PROCESSES: u64 = 16;
+const CALLS: u32 = 20;
+
+#[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+#[table(name = "counters", partition = "{space}", row = "{id:05}")]
+struct Counter {
+    space: String,
+    id: u32,
+    count: u32,
+}
+
+/// A store whose requests take some milliseconds each way, and are counted.
+#[derive(Debug, Clone)]
+struct Distant {
+    store: Arc<EmbeddedStore>,
+    requests: Arc<AtomicUsize>,
+    seed: u64,
+    latency: Duration,
+}
+
+impl Distant {
+    fn new(seed: u64, latency: Duration) -> Self {
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        Self { store, requests: Arc::default(), seed, latency }
+    }
+
+    async fn travel(&self, request: usize, way: &str) {
+        let share = draw((self.seed, request, way), 70..130) as u32;
+        sleep(self.latency * share / 200).await;
+    }
+}
+
+impl Middleware for Distant {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn call<T: StoreAnswer>(
+        &self,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let request = self.requests.fetch_add(1, Ordering::Relaxed);
+        self.travel(request, "there").await;
+        let answer = next.await;
+        self.travel(request, "back").await;
+        answer
+    }
+}
+
+/// Runs the updates of all processes at once. Returns the errors, and the number of requests.
+async fn contend(seed: u64, latency: Duration, processes: u64) -> (Vec<Error>, usize) {
+    let distant = Distant::new(seed, latency);
+    let below = Tables::new(Arc::clone(&distant.store)).repo::<Counter>();
+    below.create_table().await.unwrap();
+    below.insert(&Counter { space: "a".into(), id: 1, count: 0 }).await.unwrap();
+    let key = Counter::partition("a").row().id(1);
+    let connections =
+        (0..processes).map(|process| Tables::new(distant.clone()).on_virtual_time(seed + process));
+    let repos: Vec<_> = connections.map(|tables| tables.repo::<Counter>()).collect();
+    let calls = repos.iter().flat_map(|repo| {
+        (0..CALLS).map(|_| repo.update(&key, |counter| counter.count += 1).into_future())
+    });
+    let ended = join_all(calls.map(tokio::spawn)).await;
+    let calls = ended.len();
+    let errors: Vec<_> = ended.into_iter().filter_map(|ended| ended.unwrap().err()).collect();
+    let stored = below.get(&key).await.unwrap().unwrap();
+    assert_eq!(stored.count as usize, calls - errors.len());
+    (errors, distant.requests.load(Ordering::Relaxed))
+}
+
+#[tokio::test(start_paused = true)]
+async fn updates_of_sixteen_processes_all_succeed_in_at_most_twice_the_least_requests() {
+    let least = (PROCESSES * u64::from(CALLS) * 2) as usize;
+    for latency in [1, 5, 20, 50] {
+        for seed in 0..dose(3, 30) {
+            let (errors, requests) = contend(seed, Duration::from_millis(latency), PROCESSES).await;
+            println!("{latency} ms, seed {seed}: {} errors, {requests} requests", errors.len());
+            assert_eq!(errors.len(), 0, "{latency} ms, seed {seed}: {}", errors[0]);
+            assert!(requests <= 2 * least, "{latency} ms, seed {seed}: {requests} requests");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_with_one_other_process_costs_little() {
+    let began = Instant::now();
+    let (errors, requests) = contend(1, Duration::from_millis(10), 2).await;
+    assert_eq!(errors.len(), 0);
+    assert!(requests <= 2 * CALLS as usize * 2 * 14 / 10, "{requests}");
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
