@@ -254,7 +254,7 @@ async fn a_series_is_projected_whole_or_in_part() {
     let loads = repo.list(meter.newest()).project::<Loads>().collect().await.unwrap();
     assert_eq!(loads, [Loads { load }]);
     let select = record.take().queries.remove(0).select.unwrap();
-    assert_eq!((select.len(), &*select[25]), (26, "Load23"));
+    assert_eq!((select.len(), &*select[25], &*select[26]), (27, "Load23", "Moved_To"));
 
     // A `Vec` may have more values than a request can name.
     let alarms = repo.list(&meter).project::<Alarms>().one().await.unwrap();
