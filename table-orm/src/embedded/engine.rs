@@ -7,9 +7,9 @@
 //! taken in the order writer, database.
 
 use super::apply::{Change, ChangeResult, DatabaseWriter};
+use super::database::Database;
 use super::open::OpenError;
 use crate::store::{ErrorCode, StoreError};
-use redb::Database;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fmt, io};
 

@@ -42,6 +42,11 @@ pub(crate) fn etag(row: &[u8]) -> Result<ETag, StoreError> {
     Ok(ETag::from_timestamp(text))
 }
 
+/// Returns the version of a row written with that timestamp.
+pub(crate) fn etag_at(timestamp: DateTime) -> ETag {
+    ETag::from_timestamp(str::from_utf8(&timestamp.text()).unwrap_or_default())
+}
+
 /// Returns a row as text.
 pub(crate) fn text(row: &[u8]) -> Result<&str, StoreError> {
     std::str::from_utf8(row).map_err(corrupt)
