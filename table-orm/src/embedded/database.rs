@@ -4,14 +4,13 @@
 //! of a [`Transaction`] last once it is committed. In memory they take effect one request after the
 //! other, and nothing but a request's own checks can fail.
 
+use super::file::{File, FileTable, FileTransaction};
 use super::layout;
 use super::memory::{Memory, MemoryTable, RowMap};
 use super::stored;
 use crate::model::{DateTime, TableName};
 use bytes::Bytes;
-use redb::{
-    AccessGuard, ReadOnlyTable, ReadableDatabase, ReadableTable, TableError, WriteTransaction,
-};
+use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
 use std::collections::{BTreeSet, btree_map};
 use std::ops::{Bound, Deref};
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
@@ -21,72 +20,56 @@ type Value = &'static [u8];
 
 /// A database that is open.
 pub(crate) enum Database {
-    File(redb::Database),
+    File(File),
     Memory(Memory),
 }
 
 impl Database {
     /// Returns the table with this lower-case name as it is now; `None` when it does not exist.
     pub(crate) fn table(&self, name: &str) -> Result<Option<ReadTable>, redb::Error> {
-        let database = match self {
-            Self::File(database) => database,
-            Self::Memory(memory) => return Ok(memory.table(name).map(ReadTable::Memory)),
-        };
-        match database.begin_read()?.open_table(layout::rows(name)) {
-            Ok(table) => Ok(Some(ReadTable::File(table))),
-            Err(TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(match self {
+            Self::File(file) => file.table(name)?.map(ReadTable::File),
+            Self::Memory(memory) => memory.table(name).map(ReadTable::Memory),
+        })
     }
 
     /// Returns all table names in order, spelled as at creation.
     pub(crate) fn table_names(&self) -> Result<Vec<String>, redb::Error> {
-        let database = match self {
-            Self::File(database) => database,
-            Self::Memory(memory) => return Ok(memory.table_names()),
-        };
-        let catalog = database.begin_read()?.open_table(layout::CATALOG)?;
-        catalog.iter()?.map(|entry| Ok(entry?.1.value().to_owned())).collect()
+        match self {
+            Self::File(file) => file.table_names(),
+            Self::Memory(memory) => Ok(memory.table_names()),
+        }
     }
 
     /// Creates what is missing in a new database. Returns the lower-case names of all tables, and
     /// the upper bound of all timestamps.
     pub(crate) fn start(&self) -> Result<(BTreeSet<String>, i64), redb::Error> {
-        let Self::File(database) = self else { return Ok((BTreeSet::new(), 0)) };
-        let transaction = database.begin_read()?;
-        let (catalog, clock) = match (
-            transaction.open_table(layout::CATALOG),
-            transaction.open_table(layout::CLOCK),
-        ) {
-            (Ok(catalog), Ok(clock)) => (catalog, clock),
-            (Err(TableError::TableDoesNotExist(_)), _) => {
-                let transaction = database.begin_write()?;
-                transaction.open_table(layout::CATALOG)?;
-                transaction.open_table(layout::CLOCK)?;
-                transaction.commit()?;
-                return Ok((BTreeSet::new(), 0));
-            }
-            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
-        };
-        let mut tables = BTreeSet::new();
-        for entry in catalog.iter()? {
-            tables.insert(entry?.0.value().to_owned());
+        match self {
+            Self::File(file) => file.start(),
+            Self::Memory(_) => Ok((BTreeSet::new(), 0)),
         }
-        Ok((tables, clock.get(())?.map_or(0, |bound| bound.value())))
     }
 
     /// Begins a group of changes.
     pub(crate) fn begin(&self) -> Result<Transaction<'_>, redb::Error> {
         Ok(match self {
-            Self::File(database) => Transaction::File(database.begin_write()?),
+            Self::File(file) => Transaction::File(file.begin()?),
             Self::Memory(memory) => Transaction::Memory(memory),
         })
+    }
+
+    /// Moves the pages of a file together and gives the rest back to the file system.
+    pub(crate) fn compact(&mut self) -> Result<(), redb::Error> {
+        match self {
+            Self::File(file) => file.compact(),
+            Self::Memory(_) => Ok(()),
+        }
     }
 }
 
 /// A table for reading.
 pub(crate) enum ReadTable {
-    File(ReadOnlyTable<Key, Value>),
+    File(FileTable),
     Memory(MemoryTable),
 }
 
@@ -194,7 +177,7 @@ impl Deref for Row<'_> {
 
 /// Changes that are committed together.
 pub(crate) enum Transaction<'d> {
-    File(WriteTransaction),
+    File(FileTransaction<'d>),
     Memory(&'d Memory),
 }
 
@@ -202,7 +185,7 @@ impl Transaction<'_> {
     /// Returns a table by its lower-case name, which exists.
     pub(crate) fn table(&self, name: &str) -> Result<WriteTable<'_>, redb::Error> {
         Ok(match self {
-            Self::File(transaction) => WriteTable::File(transaction.open_table(layout::rows(name))?),
+            Self::File(changes) => WriteTable::File(changes.redb.open_table(layout::rows(name))?),
             Self::Memory(memory) => WriteTable::Memory(memory.table(name).unwrap_or_default()),
         })
     }
@@ -210,10 +193,10 @@ impl Transaction<'_> {
     /// Creates a table, which does not exist.
     pub(crate) fn create_table(&self, name: &TableName) -> Result<(), redb::Error> {
         match self {
-            Self::File(transaction) => {
+            Self::File(changes) => {
                 let key = layout::lower_case(name.as_str());
-                transaction.open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
-                transaction.open_table(layout::rows(&key))?;
+                changes.redb.open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
+                changes.redb.open_table(layout::rows(&key))?;
             }
             Self::Memory(memory) => memory.create_table(name),
         }
@@ -223,9 +206,9 @@ impl Transaction<'_> {
     /// Deletes a table by its lower-case name.
     pub(crate) fn delete_table(&self, name: &str) -> Result<(), redb::Error> {
         match self {
-            Self::File(transaction) => {
-                transaction.open_table(layout::CATALOG)?.remove(name)?;
-                transaction.delete_table(layout::rows(name))?;
+            Self::File(changes) => {
+                changes.redb.open_table(layout::CATALOG)?.remove(name)?;
+                changes.redb.delete_table(layout::rows(name))?;
             }
             Self::Memory(memory) => memory.delete_table(name),
         }
@@ -234,23 +217,23 @@ impl Transaction<'_> {
 
     /// Stores the upper bound of all timestamps, which memory does not outlive.
     pub(crate) fn store_clock(&self, bound: i64) -> Result<(), redb::Error> {
-        if let Self::File(transaction) = self {
-            transaction.open_table(layout::CLOCK)?.insert((), bound)?;
+        if let Self::File(changes) = self {
+            changes.redb.open_table(layout::CLOCK)?.insert((), bound)?;
         }
         Ok(())
     }
 
     pub(crate) fn commit(self) -> Result<(), redb::Error> {
-        if let Self::File(transaction) = self {
-            transaction.commit()?;
+        if let Self::File(changes) = self {
+            changes.redb.commit()?;
         }
         Ok(())
     }
 
     /// Ends a group in which no request was applied.
     pub(crate) fn abort(self) -> Result<(), redb::Error> {
-        if let Self::File(transaction) = self {
-            transaction.abort()?;
+        if let Self::File(changes) = self {
+            changes.redb.abort()?;
         }
         Ok(())
     }

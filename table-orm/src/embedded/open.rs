@@ -6,6 +6,7 @@
 
 use super::apply::DatabaseWriter;
 use super::database::Database;
+use super::file::File;
 use super::layout;
 use super::memory::Memory;
 use redb::{
@@ -154,7 +155,7 @@ pub(crate) fn in_memory() -> Result<(Database, DatabaseWriter), OpenError> {
 
 fn start(path: &Path, database: redb::Database) -> Result<(Database, DatabaseWriter), OpenError> {
     check_owner(path, &database)?;
-    started(path, Database::File(database))
+    started(path, Database::File(File::new(database)))
 }
 
 fn started(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {

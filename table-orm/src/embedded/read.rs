@@ -132,8 +132,7 @@ impl<'q> PageRows<'q> {
             if self.scanned == MAX_SCANNED_ROWS {
                 return Ok(PageStep::End(Some(seek::token(&key))));
             }
-            if let Some(SeekBound::SkipTo(lower)) =
-                seek.rows.as_ref().map(|rows| rows.locate(&key))
+            if let Some(SeekBound::SkipTo(lower)) = seek.rows.as_ref().map(|rows| rows.locate(&key))
             {
                 self.scanned += 1;
                 return Ok(PageStep::Resume(lower));

@@ -2,6 +2,7 @@ use super::super::apply::DatabaseWriter;
 use super::super::commit::CommitQueue;
 use super::super::database::Database;
 use super::super::engine::Engine;
+use super::super::file::File;
 use super::super::{EmbeddedStore, Inner, OpenError};
 use redb::backends::InMemoryBackend;
 use std::io;
@@ -62,7 +63,7 @@ impl Disk {
 
     fn open(&self) -> Result<(Database, DatabaseWriter), redb::Error> {
         let database = redb::Database::builder().create_with_backend(self.clone())?;
-        let database = Database::File(database);
+        let database = Database::File(File::new(database));
         let writer = DatabaseWriter::start(&database)?;
         Ok((database, writer))
     }
