@@ -182,9 +182,9 @@ fn write_rows(
     for (operation, body) in operations.iter().zip(bodies) {
         etags.push(match body {
             Some(body) => {
-                let timestamp = clock.tick();
-                rows.put(&operation.key, timestamp, &body)?;
-                Some(stored::etag_at(timestamp))
+                let timestamp = clock.tick().text();
+                rows.put(&operation.key, &timestamp, &body)?;
+                Some(stored::etag_at(&timestamp))
             }
             None => {
                 rows.remove(&operation.key)?;

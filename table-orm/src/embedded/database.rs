@@ -8,7 +8,8 @@ use super::file::{File, FileTable, FileTransaction};
 use super::layout;
 use super::memory::{Memory, MemoryTable, RowMap};
 use super::stored;
-use crate::model::{DateTime, TableName};
+use super::stored::TimestampText;
+use crate::model::TableName;
 use bytes::Bytes;
 use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
 use std::collections::{BTreeSet, btree_map};
@@ -110,6 +111,7 @@ impl ReadRows<'_> {
 }
 
 /// Rows in order, each with its key.
+#[allow(clippy::large_enum_variant)] // Each page has one, on the stack.
 pub(crate) enum RowRange<'r> {
     File(redb::Range<'r, Key, Value>),
     Memory(btree_map::Range<'r, Box<[u8]>, Bytes>),
@@ -176,6 +178,7 @@ impl Deref for Row<'_> {
 }
 
 /// Changes that are committed together.
+#[allow(clippy::large_enum_variant)] // There is one at a time, on the stack.
 pub(crate) enum Transaction<'d> {
     File(FileTransaction<'d>),
     Memory(&'d Memory),
@@ -273,7 +276,7 @@ impl WriteRows<'_, '_> {
     pub(crate) fn put(
         &mut self,
         key: &[u8],
-        timestamp: DateTime,
+        timestamp: &TimestampText,
         body: &[u8],
     ) -> Result<(), redb::Error> {
         let length = stored::row_len(body);

@@ -8,6 +8,9 @@
 //! Invariant: this process is the only one that has the file open, and one writer at a time changes
 //! it.
 //!
+//! In memory, a write waits for the pages of its table that are being read, and they for it: each
+//! reads at most [`MAX_SCANNED_ROWS`] rows.
+//!
 //! A write passes `admit` (the rules, on the caller's task), `commit` (group commit) and `apply`
 //! (one transaction). A read passes `seek` (where to start) and `read` (what to return).
 
