@@ -85,7 +85,7 @@
 //!
 //! | Feature | What it adds |
 //! |---|---|
-//! | `embedded` (default) | the embedded store: redb, in a file or in memory |
+//! | `embedded` (default) | the embedded store: redb in a file, or memory |
 //! | `azure` | Azure Table Storage, Cosmos DB for Table and Azurite over HTTP; the build needs a C compiler |
 //! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate; implies `azure` |
 //! | `distributed` | one scan by workers on many machines, which share a table and a queue |

@@ -18,17 +18,23 @@ pub fn criterion() -> Criterion {
         .configure_from_args()
 }
 
-/// Prints the medians of `group/baseline` and `group/subject` and their ratio beside its goal.
-pub fn print(group: &str, baseline: &str, subject: &str, goal: &str) {
+/// Prints the medians of `group/baseline` and `group/subject`, their ratio, and whether it is at most
+/// the goal.
+pub fn print(group: &str, baseline: &str, subject: &str, goal: Option<f64>) {
     let (Some(base), Some(ours)) = (median(group, baseline), median(group, subject)) else {
         return;
     };
-    println!(
-        "{group}: {subject} {} / {baseline} {} = {:.2} (goal: {goal})",
-        time(ours),
-        time(base),
-        ours / base
-    );
+    let verdict = verdict(ours / base, goal);
+    println!("{group}: {subject} {} / {baseline} {} = {verdict}", time(ours), time(base));
+}
+
+/// The ratio and its goal, as `benches/goals.sh` reads them.
+pub fn verdict(ratio: f64, goal: Option<f64>) -> String {
+    match goal {
+        None => format!("{ratio:.2}"),
+        Some(goal) if ratio <= goal => format!("{ratio:.2} (goal met: at most {goal})"),
+        Some(goal) => format!("{ratio:.2} (goal missed: at most {goal})"),
+    }
 }
 
 /// The median in nanoseconds.

@@ -15,6 +15,19 @@ use std::marker::PhantomData;
 /// Longer strings go to `serde_json`, which checks several bytes at a time.
 const SHORT: usize = 48;
 
+/// The bytes that end a string without escapes, or that no string has. A table costs one look a byte.
+const ENDS_PLAIN: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < b' ' as usize {
+        ends[byte] = true;
+        byte += 1;
+    }
+    ends[b'"' as usize] = true;
+    ends[b'\\' as usize] = true;
+    ends
+};
+
 /// The unread rest of a text.
 #[derive(Debug)]
 pub(crate) struct Json<'de> {
@@ -69,7 +82,7 @@ impl<'de> Json<'de> {
     fn plain(&mut self, start: &str, end: &str) -> Option<&'de str> {
         let text = self.rest.strip_prefix(start)?;
         let short = &text.as_bytes()[..text.len().min(SHORT)];
-        let length = short.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
+        let length = short.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)])?;
         let (text, rest) = text.split_at(length);
         self.rest = rest.strip_prefix(end)?;
         Some(text)

@@ -5,11 +5,11 @@
 //! database itself can fail, which then discards the whole group.
 
 use super::clock::Clock;
+use super::database::{Database, Transaction, WriteRows, WriteTable};
 use super::{layout, rules, stored};
 use crate::model::{ETag, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, StoreError};
 use bytes::Bytes;
-use redb::{Database, ReadableDatabase, ReadableTable, Table, TableError, WriteTransaction};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -52,31 +52,8 @@ pub(crate) struct DatabaseWriter {
 impl DatabaseWriter {
     /// Reads our own tables of the database, or creates them.
     pub(crate) fn start(database: &Database) -> Result<Self, redb::Error> {
-        let transaction = database.begin_read()?;
-        let (catalog, clock) = match (
-            transaction.open_table(layout::CATALOG),
-            transaction.open_table(layout::CLOCK),
-        ) {
-            (Ok(catalog), Ok(clock)) => (catalog, clock),
-            (Err(TableError::TableDoesNotExist(_)), _) => {
-                return Self::initialise(database);
-            }
-            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
-        };
-        let mut tables = BTreeSet::new();
-        for entry in catalog.iter()? {
-            tables.insert(entry?.0.value().to_owned());
-        }
-        let bound = clock.get(())?.map_or(0, |bound| bound.value());
+        let (tables, bound) = database.start()?;
         Ok(Self { tables, clock: Clock::after(bound) })
-    }
-
-    fn initialise(database: &Database) -> Result<Self, redb::Error> {
-        let transaction = database.begin_write()?;
-        transaction.open_table(layout::CATALOG)?;
-        transaction.open_table(layout::CLOCK)?;
-        transaction.commit()?;
-        Ok(Self { tables: BTreeSet::new(), clock: Clock::after(0) })
     }
 
     /// Applies the requests in order. An error is the database's. The writer may then be ahead of
@@ -86,13 +63,13 @@ impl DatabaseWriter {
         database: &Database,
         requests: impl Iterator<Item = &'r Change>,
     ) -> Result<Vec<ChangeResult>, redb::Error> {
-        let transaction = database.begin_write()?;
+        let transaction = database.begin()?;
         let mut answers = Vec::with_capacity(requests.size_hint().0);
         let mut open = OpenTable::none(&transaction);
         for request in requests {
             answers.push(match request {
                 Change::Write { table, operations } if self.tables.contains(table) => {
-                    write_rows(open.get(table)?, operations, &mut self.clock)?
+                    write_rows(open.get(table)?.rows(), operations, &mut self.clock)?
                 }
                 Change::Write { table, .. } => Err(table_not_found(table)),
                 Change::CreateTable(name) => {
@@ -112,7 +89,7 @@ impl DatabaseWriter {
         }
         let bound = self.clock.passed_bound();
         if let Some(bound) = bound {
-            transaction.open_table(layout::CLOCK)?.insert((), bound)?;
+            transaction.store_clock(bound)?;
         }
         transaction.commit()?;
         if let Some(bound) = bound {
@@ -123,7 +100,7 @@ impl DatabaseWriter {
 
     fn create_table(
         &mut self,
-        transaction: &WriteTransaction,
+        transaction: &Transaction<'_>,
         name: &TableName,
     ) -> Result<ChangeResult, redb::Error> {
         let key = layout::lower_case(name.as_str()).into_owned();
@@ -133,15 +110,14 @@ impl DatabaseWriter {
                 format!("The table `{name}` already exists."),
             )));
         }
-        transaction.open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
-        transaction.open_table(layout::rows(&key))?;
+        transaction.create_table(name)?;
         self.tables.insert(key);
         Ok(Ok(Vec::new()))
     }
 
     fn delete_table(
         &mut self,
-        transaction: &WriteTransaction,
+        transaction: &Transaction<'_>,
         name: &TableName,
     ) -> Result<ChangeResult, redb::Error> {
         let key = layout::lower_case(name.as_str());
@@ -151,8 +127,7 @@ impl DatabaseWriter {
                 format!("The table `{name}` does not exist."),
             )));
         }
-        transaction.open_table(layout::CATALOG)?.remove(&*key)?;
-        transaction.delete_table(layout::rows(&key))?;
+        transaction.delete_table(&key)?;
         Ok(Ok(Vec::new()))
     }
 }
@@ -162,25 +137,23 @@ pub(crate) fn table_not_found(table: &str) -> StoreError {
     StoreError::new(ErrorCode::TABLE_NOT_FOUND, format!("The table `{table}` does not exist."))
 }
 
-type RowsTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
-
 /// The table of the last write, kept open because requests of a group mostly go to one table.
 struct OpenTable<'t, 'r> {
-    transaction: &'t WriteTransaction,
-    open: Option<(&'r str, RowsTable<'t>)>,
+    transaction: &'t Transaction<'t>,
+    open: Option<(&'r str, WriteTable<'t>)>,
 }
 
 impl<'t, 'r> OpenTable<'t, 'r> {
-    const fn none(transaction: &'t WriteTransaction) -> Self {
+    const fn none(transaction: &'t Transaction<'t>) -> Self {
         Self { transaction, open: None }
     }
 
-    fn get(&mut self, name: &'r str) -> Result<&mut RowsTable<'t>, redb::Error> {
+    fn get(&mut self, name: &'r str) -> Result<&mut WriteTable<'t>, redb::Error> {
         let open = match self.open.take() {
             Some((open, rows)) if open == name => (open, rows),
             other => {
                 drop(other);
-                (name, self.transaction.open_table(layout::rows(name))?)
+                (name, self.transaction.table(name)?)
             }
         };
         Ok(&mut self.open.insert(open).1)
@@ -193,14 +166,14 @@ impl<'t, 'r> OpenTable<'t, 'r> {
 
 /// Checks all operations against the rows, then applies them. An outer error is the database's.
 fn write_rows(
-    rows: &mut RowsTable<'_>,
+    mut rows: WriteRows<'_, '_>,
     operations: &[AdmittedOperation],
     clock: &mut Clock,
 ) -> Result<ChangeResult, redb::Error> {
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
-        let stored = rows.get(&*operation.key)?;
-        match body_to_store(&operation.action, stored.as_ref().map(redb::AccessGuard::value)) {
+        let stored = rows.get(&operation.key)?;
+        match body_to_store(&operation.action, stored.as_deref()) {
             Ok(body) => bodies.push(body),
             Err(error) => return Ok(Err(error.at(index))),
         }
@@ -209,12 +182,12 @@ fn write_rows(
     for (operation, body) in operations.iter().zip(bodies) {
         etags.push(match body {
             Some(body) => {
-                let mut place = rows.insert_reserve(&*operation.key, stored::row_len(&body))?;
-                stored::write(place.as_mut(), clock.tick(), &body);
-                stored::etag(place.as_mut()).ok()
+                let timestamp = clock.tick().text();
+                rows.put(&operation.key, &timestamp, &body)?;
+                Some(stored::etag_at(&timestamp))
             }
             None => {
-                rows.remove(&*operation.key)?;
+                rows.remove(&operation.key)?;
                 None
             }
         });

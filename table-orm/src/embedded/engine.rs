@@ -7,9 +7,9 @@
 //! taken in the order writer, database.
 
 use super::apply::{Change, ChangeResult, DatabaseWriter};
+use super::database::Database;
 use super::open::OpenError;
 use crate::store::{ErrorCode, StoreError};
-use redb::Database;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fmt, io};
 
@@ -100,6 +100,26 @@ impl Engine {
         Ok(result?)
     }
 
+    /// Makes the file smaller, while no request reads or writes.
+    pub(crate) fn compact(&self) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        if writer.is_none() {
+            let times = self.opened().times;
+            self.reopen(&mut writer, times).map_err(not_open)?;
+        }
+        let mut opened = self.opened_mut();
+        let Some(database) = &mut opened.database else { return Err(closed()) };
+        database.compact().map_err(|error| {
+            // As after a failed transaction: the next request opens the file again.
+            if self.reopen.is_some() {
+                (opened.database, *writer) = (None, None);
+            }
+            let message = "The database file could not be compacted: check the disk. All rows are \
+                           as before.";
+            StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
+        })
+    }
+
     fn transact<'r>(
         &self,
         current: &mut Option<DatabaseWriter>,
@@ -149,6 +169,12 @@ impl Engine {
 fn has_failed(error: &StoreError) -> bool {
     let source = error.source.as_deref().and_then(|source| source.downcast_ref());
     matches!(source, Some(redb::Error::Io(_) | redb::Error::PreviousIo))
+}
+
+/// Builds the error of a compaction whose task did not finish.
+pub(crate) fn abandoned(error: tokio::task::JoinError) -> StoreError {
+    let message = "A panic or the runtime's shutdown ended the compaction.";
+    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }
 
 /// Builds the error for a database that another request has just failed to open again.

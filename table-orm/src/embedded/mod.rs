@@ -1,4 +1,4 @@
-//! The embedded store: a redb database, in a file or in memory.
+//! The embedded store: a redb database in a file, or ordered maps in memory.
 //!
 //! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
 //! error codes of refused requests. A commit is durable once it is answered, and reads see
@@ -8,6 +8,9 @@
 //! Invariant: this process is the only one that has the file open, and one writer at a time changes
 //! it.
 //!
+//! In memory, a write waits for the pages of its table that are being read, and they for it: each
+//! reads at most [`MAX_SCANNED_ROWS`] rows.
+//!
 //! A write passes `admit` (the rules, on the caller's task), `commit` (group commit) and `apply`
 //! (one transaction). A read passes `seek` (where to start) and `read` (what to return).
 
@@ -15,11 +18,14 @@ mod admit;
 mod apply;
 mod clock;
 mod commit;
+mod database;
 mod engine;
+mod file;
 mod filter_eval;
 mod key_bytes;
 mod layout;
 mod members;
+mod memory;
 mod open;
 mod read;
 mod rules;
@@ -65,6 +71,12 @@ impl Inner {
         self.path.is_none()
     }
 
+    /// Returns the size of the database file; 0 in memory.
+    fn file_bytes(&self) -> u64 {
+        let path = self.path.as_ref();
+        path.and_then(|path| path.metadata().ok()).map_or(0, |file| file.len())
+    }
+
     fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
         self.engine.read(|database| read::query(database, query))
     }
@@ -88,7 +100,7 @@ impl EmbeddedStore {
     /// Creates an empty store in memory, which lasts until its last clone is dropped.
     ///
     /// # Errors
-    /// Returns [`OpenError`] when redb cannot start, which does not happen in practice.
+    /// Returns [`OpenError`] when the store cannot start, which does not happen in practice.
     pub fn in_memory() -> Result<Self, OpenError> {
         Ok(Self::new(Engine::new(open::in_memory()?, None), None))
     }
@@ -97,6 +109,48 @@ impl EmbeddedStore {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
+    }
+
+    /// Makes the database file as small as its rows allow, and returns its size in bytes before and
+    /// after. Does nothing in memory.
+    ///
+    /// A file keeps the space of deleted and replaced rows, and of a load, for later writes. This
+    /// call takes about as long as writing all rows again, and every other call waits for it and
+    /// blocks its thread, so make it while the store is idle. A crash loses nothing.
+    ///
+    /// # Errors
+    /// The disk fails or is full. All rows are as before.
+    ///
+    /// ```
+    /// use table_orm::embedded::EmbeddedStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("race.redb");
+    /// let store = EmbeddedStore::open(&path)?;
+    /// let tables = table_orm::Tables::new(store.clone());
+    /// // .. load, delete and update ..
+    /// let (before, after) = store.compact().await?;
+    /// assert!(after <= before);
+    /// # drop(tables);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn compact(&self) -> Result<(u64, u64), StoreError> {
+        let inner = Arc::clone(&self.inner);
+        let compact = move || {
+            let before = inner.file_bytes();
+            inner.engine.compact()?;
+            Ok((before, inner.file_bytes()))
+        };
+        match Handle::try_current() {
+            Ok(runtime) => match runtime.spawn_blocking(compact).await {
+                Ok(sizes) => sizes,
+                Err(error) => Err(engine::abandoned(error)),
+            },
+            Err(_) => compact(),
+        }
     }
 
     fn new(engine: Engine, path: Option<PathBuf>) -> Self {

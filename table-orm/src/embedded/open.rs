@@ -5,12 +5,14 @@
 //! An absent or empty file becomes a database.
 
 use super::apply::DatabaseWriter;
+use super::database::Database;
+use super::file::File;
 use super::layout;
+use super::memory::Memory;
 use crate::model::Printable;
-use redb::backends::InMemoryBackend;
 use redb::{
-    Builder, Database, DatabaseError, MultimapTableHandle, ReadOnlyDatabase, ReadableDatabase,
-    StorageError, TableHandle,
+    Builder, DatabaseError, MultimapTableHandle, ReadOnlyDatabase, ReadableDatabase, StorageError,
+    TableHandle,
 };
 use std::io;
 use std::panic::UnwindSafe;
@@ -148,22 +150,22 @@ fn caught<T>(
 }
 
 fn builder() -> Builder {
-    let mut builder = Database::builder();
+    let mut builder = redb::Database::builder();
     builder.set_cache_size(CACHE_BYTES);
     builder
 }
 
 /// Creates a database in memory.
 pub(crate) fn in_memory() -> Result<(Database, DatabaseWriter), OpenError> {
-    let path = Path::new(IN_MEMORY);
-    let database = builder()
-        .create_with_backend(InMemoryBackend::new())
-        .map_err(|error| database_error(path, error))?;
-    start(path, database)
+    started(Path::new(IN_MEMORY), Database::Memory(Memory::default()))
 }
 
-fn start(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {
+fn start(path: &Path, database: redb::Database) -> Result<(Database, DatabaseWriter), OpenError> {
     check_owner(path, &database)?;
+    started(path, Database::File(File::new(database)))
+}
+
+fn started(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {
     let writer = DatabaseWriter::start(&database).map_err(|error| redb_error(path, error))?;
     Ok((database, writer))
 }

@@ -4,14 +4,13 @@
 //! [`MAX_SCANNED_ROWS`], whichever comes first, so every request is short.
 
 use super::apply::table_not_found;
+use super::database::{Database, ReadRows, ReadTable};
 use super::members::RowMembers;
 use super::seek::{Seek, SeekBound};
 use super::{MAX_SCANNED_ROWS, filter_eval, layout, seek, stored};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
 use crate::store::{ErrorCode, Page, StoreError, StoredRow, limits};
-use bytes::Bytes;
-use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, TableError};
 use std::borrow::Cow;
 use std::ops::Bound;
 
@@ -22,18 +21,18 @@ pub(crate) fn get(
     key: &[u8],
     select: Option<&[&str]>,
 ) -> Result<Option<StoredRow>, StoreError> {
-    let rows = open(database, table)?;
+    let table = open(database, table)?;
+    let rows = table.rows();
     let Some(row) = rows.get(key).map_err(failed)? else {
         return Ok(None);
     };
-    let row = row.value();
     // A whole row holds its version; a selection may have no Timestamp.
-    let header = select.map(|_| stored::etag(row)).transpose()?;
+    let header = select.map(|_| stored::etag(&row)).transpose()?;
     let body = match select {
-        None => Bytes::copy_from_slice(row),
+        None => row.to_bytes(),
         Some(names) => {
             let mut body = Vec::new();
-            stored::select(stored::text(row)?, names, &mut body)?;
+            stored::select(stored::text(&row)?, names, &mut body)?;
             body.into()
         }
     };
@@ -44,7 +43,8 @@ pub(crate) fn get(
 pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, StoreError> {
     check(query)?;
     let mut seek = Seek::new(&query.keys, query.continuation.as_ref())?;
-    let rows = open(database, query.table.as_str())?;
+    let table = open(database, query.table.as_str())?;
+    let rows = table.rows();
     let mut page = PageRows::new(query);
     while !seek.is_empty() {
         match page.fill(&rows, &seek)? {
@@ -57,10 +57,7 @@ pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, Store
 
 /// Returns all table names in order, spelled as at creation.
 pub(crate) fn table_names(database: &Database) -> Result<Vec<String>, StoreError> {
-    let transaction = database.begin_read().map_err(failed)?;
-    let catalog = transaction.open_table(layout::CATALOG).map_err(failed)?;
-    let names = catalog.iter().map_err(failed)?;
-    names.map(|entry| Ok(entry.map_err(failed)?.1.value().to_owned())).collect()
+    database.table_names().map_err(failed)
 }
 
 fn check(query: &RowQuery) -> Result<(), StoreError> {
@@ -82,19 +79,14 @@ fn check(query: &RowQuery) -> Result<(), StoreError> {
     Ok(())
 }
 
-type Rows = ReadOnlyTable<&'static [u8], &'static [u8]>;
-
-fn open(database: &Database, table: &str) -> Result<Rows, StoreError> {
-    let transaction = database.begin_read().map_err(failed)?;
-    transaction.open_table(layout::rows(&layout::lower_case(table))).map_err(|error| match error {
-        TableError::TableDoesNotExist(_) => table_not_found(table),
-        error => failed(error),
-    })
+fn open(database: &Database, table: &str) -> Result<ReadTable, StoreError> {
+    let found = database.table(&layout::lower_case(table)).map_err(failed)?;
+    found.ok_or_else(|| table_not_found(table))
 }
 
-fn failed(error: impl Into<redb::Error>) -> StoreError {
+fn failed(error: redb::Error) -> StoreError {
     let message = "Reading the database file failed; check the disk.";
-    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error.into())
+    StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }
 
 /// Builds the error of a query whose task did not finish.
@@ -133,25 +125,24 @@ impl<'q> PageRows<'q> {
         }
     }
 
-    fn fill(&mut self, rows: &Rows, seek: &Seek) -> Result<PageStep, StoreError> {
+    fn fill(&mut self, rows: &ReadRows<'_>, seek: &Seek) -> Result<PageStep, StoreError> {
         let bounds =
             (seek.lower.as_ref().map(Vec::as_slice), seek.upper.as_ref().map(Vec::as_slice));
-        for entry in rows.range::<&[u8]>(bounds).map_err(failed)? {
+        for entry in rows.range(bounds).map_err(failed)? {
             let (key, row) = entry.map_err(failed)?;
             if self.scanned == MAX_SCANNED_ROWS {
-                return Ok(PageStep::End(Some(seek::token(key.value()))));
+                return Ok(PageStep::End(Some(seek::token(&key))));
             }
-            if let Some(SeekBound::SkipTo(lower)) =
-                seek.rows.as_ref().map(|rows| rows.locate(key.value()))
+            if let Some(SeekBound::SkipTo(lower)) = seek.rows.as_ref().map(|rows| rows.locate(&key))
             {
                 self.scanned += 1;
                 return Ok(PageStep::Resume(lower));
             }
             if self.returned == self.top {
-                return Ok(PageStep::End(Some(seek::token(key.value()))));
+                return Ok(PageStep::End(Some(seek::token(&key))));
             }
             self.scanned += 1;
-            self.take(row.value())?;
+            self.take(&row)?;
         }
         Ok(PageStep::End(None))
     }

@@ -34,6 +34,7 @@ pub(crate) fn normalise(
         ));
     }
     let mut row = CheckedRow::addressed(partition_key, row_key);
+    row.properties.reserve_exact(members.len());
     for member in members.iter() {
         row.admit(member, &by_name)?;
     }
@@ -262,6 +263,11 @@ fn read_property<'a>(
 }
 
 fn check_name(name: &str) -> Result<(), StoreError> {
+    let plain = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+    let starts_plain = name.starts_with(|c: char| !c.is_ascii_digit());
+    if starts_plain && name.len() <= MAX_NAME_CHARS && name.bytes().all(plain) {
+        return Ok(());
+    }
     if order::len(name) > MAX_NAME_CHARS {
         return Err(StoreError::new(
             ErrorCode::PROPERTY_NAME_TOO_LONG,
@@ -279,6 +285,12 @@ fn check_name(name: &str) -> Result<(), StoreError> {
 }
 
 fn check_length(name: &str, value: &StoredValue<'_>) -> Result<(), StoreError> {
+    // UTF-8 never takes fewer bytes than UTF-16 takes units.
+    if let StoredValue::String(text) = value
+        && text.len() <= MAX_STRING_UNITS
+    {
+        return Ok(());
+    }
     let (length, limit, unit) = match value {
         StoredValue::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
         StoredValue::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),

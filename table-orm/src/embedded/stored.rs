@@ -12,6 +12,8 @@ use std::ops::Range;
 
 const HEAD: &[u8] = b"{\"Timestamp\":\"";
 const TAIL: &[u8] = b"\",";
+/// The text of a Timestamp.
+pub(crate) type TimestampText = [u8; DateTime::TEXT_LEN];
 const TIMESTAMP: Range<usize> = HEAD.len()..HEAD.len() + DateTime::TEXT_LEN;
 
 /// Returns a row's length with its Timestamp.
@@ -21,12 +23,12 @@ pub(crate) const fn row_len(body: &[u8]) -> usize {
 
 /// Writes a row of exactly [`row_len`] bytes: the Timestamp, then the members of `body`, an object
 /// with at least one.
-pub(crate) fn write(row: &mut [u8], timestamp: DateTime, body: &[u8]) {
+pub(crate) fn write(row: &mut [u8], timestamp: &TimestampText, body: &[u8]) {
     let (head, rest) = row.split_at_mut(HEAD.len());
     let (stamp, rest) = rest.split_at_mut(DateTime::TEXT_LEN);
     let (tail, members) = rest.split_at_mut(TAIL.len());
     head.copy_from_slice(HEAD);
-    stamp.copy_from_slice(&timestamp.text());
+    stamp.copy_from_slice(timestamp);
     tail.copy_from_slice(TAIL);
     members.copy_from_slice(&body[1..]);
 }
@@ -40,6 +42,11 @@ fn timestamp(row: &[u8]) -> Option<&str> {
 pub(crate) fn etag(row: &[u8]) -> Result<ETag, StoreError> {
     let text = timestamp(row).ok_or_else(|| corrupt("no Timestamp"))?;
     Ok(ETag::from_timestamp(text))
+}
+
+/// Returns the version of a row written with that timestamp.
+pub(crate) fn etag_at(timestamp: &TimestampText) -> ETag {
+    ETag::from_timestamp(str::from_utf8(timestamp).unwrap_or_default())
 }
 
 /// Returns a row as text.
@@ -92,7 +99,7 @@ mod tests {
         let body = br#"{"PartitionKey":"p","RowKey":"r"}"#;
         let when: DateTime = "2011-11-06T09:10:00Z".parse().unwrap();
         let mut row = vec![0; row_len(body)];
-        write(&mut row, when, body);
+        write(&mut row, &when.text(), body);
         assert_eq!(
             std::str::from_utf8(&row).unwrap(),
             r#"{"Timestamp":"2011-11-06T09:10:00.0000000Z","PartitionKey":"p","RowKey":"r"}"#

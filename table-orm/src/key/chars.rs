@@ -13,10 +13,25 @@ pub const fn is_forbidden(c: char) -> bool {
 /// The first forbidden character of the text.
 #[must_use]
 pub(crate) fn forbidden_in(text: &str) -> Option<char> {
-    // Most text is ASCII, which takes one pass over the bytes.
-    let plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'/' | b'\\' | b'#' | b'?');
-    if text.bytes().all(plain) { None } else { text.chars().find(|&c| is_forbidden(c)) }
+    // One look at each byte; most text has no byte that a forbidden character starts with.
+    if text.bytes().any(|byte| STARTS_FORBIDDEN[usize::from(byte)]) {
+        text.chars().find(|&c| is_forbidden(c))
+    } else {
+        None
+    }
 }
+
+/// The bytes that forbidden characters start with in UTF-8. Others start with 0xC2, too.
+const STARTS_FORBIDDEN: [bool; 256] = {
+    let mut starts = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        starts[byte as usize] = is_forbidden(byte as char);
+        byte += 1;
+    }
+    starts[0xC2] = true;
+    starts
+};
 
 /// Checks the length of a key.
 pub(super) fn check_length(key: &str) -> Result<(), KeyFault> {
@@ -48,4 +63,18 @@ pub(super) fn unescape(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forbidden_character_is_found_wherever_it_is() {
+        for c in '\0'..=char::MAX {
+            assert_eq!(forbidden_in(&format!("ü{c}ÿ")), is_forbidden(c).then_some(c), "{c:?}");
+        }
+        assert_eq!(forbidden_in("a\u{A0}\u{BF}/?"), Some('/'));
+        assert_eq!(forbidden_in(""), None);
+    }
 }

@@ -13,29 +13,42 @@ use super::{
 /// Digits of the largest `u64`.
 const MAX_DIGITS: usize = 20;
 
+/// The texts of 0 to 99, in two digits each.
+const PAIRS: &str = "\
+00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748\
+49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697\
+9899";
+const ZEROS: &str = "00000000000000000000";
+
 /// Writes `value` in exactly `width` digits.
-fn write(key: &mut KeyText, mut value: u64, width: usize) -> Result<(), KeyFault> {
-    let mut digits = [b'0'; MAX_DIGITS];
-    let mut at = MAX_DIGITS;
-    let given = value;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    if MAX_DIGITS - at > width {
-        key.push_plain(&given.to_string());
+fn write(key: &mut KeyText, value: u64, width: usize) -> Result<(), KeyFault> {
+    let digits = digits(value);
+    if digits > width {
+        key.push_plain(&value.to_string());
         return Err(KeyFault::Width(width));
     }
-    let start = MAX_DIGITS.saturating_sub(width);
-    for _ in MAX_DIGITS..width {
-        key.push_plain("0");
+    let mut zeros = width - digits;
+    while zeros > 0 {
+        let some = zeros.min(ZEROS.len());
+        key.push_plain(&ZEROS[..some]);
+        zeros -= some;
     }
-    key.push_plain(str::from_utf8(&digits[start..]).unwrap_or_default());
+    push(key, value, digits);
     Ok(())
+}
+
+/// Appends a value of that many digits.
+fn push(key: &mut KeyText, value: u64, digits: usize) {
+    let (head, last) = (value / 100, 2 * (value % 100) as usize);
+    if digits > 2 {
+        push(key, head, digits - 2);
+    }
+    key.push_plain(if digits == 1 { &PAIRS[last + 1..last + 2] } else { &PAIRS[last..last + 2] });
+}
+
+/// How many digits a number has.
+fn digits(value: u64) -> usize {
+    value.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
 /// Reads digits; every character must be one.
@@ -66,7 +79,7 @@ macro_rules! unsigned {
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 let value = *self as u64;
-                write(key, value, value.checked_ilog10().map_or(1, |log| log as usize + 1))
+                write(key, value, digits(value))
             }
 
             fn decode(text: &str) -> Result<Self, KeyFault> {

@@ -46,6 +46,7 @@ impl KeyText {
     }
 
     /// Appends a literal of the template, unchanged.
+    #[inline]
     pub fn literal(&mut self, literal: &str) {
         self.text.push_str(literal);
     }
@@ -112,6 +113,7 @@ impl KeyText {
     }
 
     /// Appends text that needs no check: ASCII characters that keys can hold.
+    #[inline]
     pub(super) fn push_plain(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -135,7 +137,7 @@ impl KeyText {
                 until.starts_with(tail) && until.starts_with(&until[tail.len()..])
             }
         };
-        if (0..value.len()).any(|at| value[at] == *first && found_early(at)) {
+        if value.iter().enumerate().any(|(at, byte)| byte == first && found_early(at)) {
             return Err(KeyFault::Separator(literal));
         }
         Ok(())

@@ -34,12 +34,13 @@ impl ETag {
         const COLON: &str = "%3A";
         let mut text = String::with_capacity(timestamp.len() + 20);
         text.push_str("W/\"datetime'");
-        for (index, part) in timestamp.split(':').enumerate() {
-            if index > 0 {
-                text.push_str(COLON);
-            }
-            text.push_str(part);
+        let mut rest = timestamp;
+        while let Some(at) = rest.bytes().position(|byte| byte == b':') {
+            text.push_str(&rest[..at]);
+            text.push_str(COLON);
+            rest = &rest[at + 1..];
         }
+        text.push_str(rest);
         text.push_str("'\"");
         Self(text)
     }

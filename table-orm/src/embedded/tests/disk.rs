@@ -1,8 +1,9 @@
 use super::super::apply::DatabaseWriter;
 use super::super::commit::CommitQueue;
+use super::super::database::Database;
 use super::super::engine::Engine;
+use super::super::file::File;
 use super::super::{EmbeddedStore, Inner, OpenError};
-use redb::Database;
 use redb::backends::InMemoryBackend;
 use std::io;
 use std::path::PathBuf;
@@ -61,7 +62,8 @@ impl Disk {
     }
 
     fn open(&self) -> Result<(Database, DatabaseWriter), redb::Error> {
-        let database = Database::builder().create_with_backend(self.clone())?;
+        let database = redb::Database::builder().create_with_backend(self.clone())?;
+        let database = Database::File(File::new(database));
         let writer = DatabaseWriter::start(&database)?;
         Ok((database, writer))
     }

@@ -82,3 +82,18 @@ async fn concurrent_readers_and_writers_all_work_again_after_a_failure() {
         assert_eq!(keys(&people).await, 1 + 4 * (round + 1));
     }
 }
+
+#[tokio::test]
+async fn a_compaction_that_fails_loses_no_row() {
+    let disk = Disk::default();
+    let people = Fixture::with(on_again(&disk)).await;
+    let etag = people.insert("p", "r", "{}").await;
+    disk.unplugged.store(true, Ordering::Relaxed);
+    let error = rejected(people.store.compact().await, &ErrorCode::INTERNAL_ERROR);
+    assert!(error.message.contains("check the disk"), "{error}");
+    disk.unplugged.store(false, Ordering::Relaxed);
+    assert_eq!(people.get("p", "r").await.unwrap().etag().unwrap(), etag);
+    people.insert("p", "s", "{}").await;
+    people.store.compact().await.unwrap();
+    assert_eq!(keys(&people).await, 2);
+}

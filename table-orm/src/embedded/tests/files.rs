@@ -193,3 +193,63 @@ async fn a_damaged_file_is_a_typed_error_and_unchanged() {
         assert_eq!(std::fs::read(&path).unwrap(), damaged);
     }
 }
+
+#[tokio::test]
+async fn a_compacted_file_is_smaller_and_keeps_its_rows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let people = Fixture::with(open(&path).unwrap()).await;
+    let body = format!(r#"{{"A":"{}"}}"#, "x".repeat(10_000));
+    for row in 0..200 {
+        people.insert("p", &format!("{row:03}"), &body).await;
+    }
+    for row in 20..200 {
+        people.write("p", &format!("{row:03}"), Action::Delete(IfMatch::Any)).await.unwrap();
+    }
+    let rows = people.keys(people.query(partition("p"))).await.0;
+    let first = people.get("p", "000").await;
+    let (before, after) = people.store.compact().await.unwrap();
+    assert!(2 * after < before, "{before} bytes before, {after} after");
+    assert_eq!(path.metadata().unwrap().len(), after);
+
+    let later = people.insert("p", "later", "{}").await;
+    assert_eq!(people.get("p", "000").await, first);
+    let table = people.table.clone();
+    drop(people);
+    let people = Fixture { store: open(&path).unwrap(), table };
+    assert_eq!(people.get("p", "000").await, first);
+    assert_eq!(people.get("p", "later").await.unwrap().etag().unwrap(), later);
+    assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), rows.len() + 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_wait_for_a_compaction() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(&directory.path().join("people.redb")).unwrap();
+    let people = std::sync::Arc::new(Fixture::with(store).await);
+    let tasks = (0..8).map(|task| {
+        let people = std::sync::Arc::clone(&people);
+        tokio::spawn(async move {
+            for round in 0..10 {
+                let row_key = format!("{task}-{round}");
+                match task % 4 {
+                    0 => drop(people.store.compact().await.unwrap()),
+                    1 => drop(people.keys(people.query(partition("p"))).await),
+                    _ => {
+                        people.insert("p", &row_key, "{}").await;
+                        assert!(people.get("p", &row_key).await.is_some());
+                    }
+                }
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 4 * 10);
+}
+
+#[tokio::test]
+async fn compacting_memory_does_nothing() {
+    assert_eq!(EmbeddedStore::in_memory().unwrap().compact().await.unwrap(), (0, 0));
+}

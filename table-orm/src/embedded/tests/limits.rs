@@ -3,12 +3,12 @@
 use super::*;
 
 async fn insert(body: &str) -> Result<Option<ETag>, StoreError> {
-    Fixture::new().await.write("p", "r", Action::Insert(json(body))).await
+    fixture().await.write("p", "r", Action::Insert(json(body))).await
 }
 
 #[tokio::test]
 async fn keys_have_the_characters_that_the_service_accepts() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     for bad in ["/", "\\", "#", "?", "\0", "\u{1F}", "\n", "\u{7F}", "\u{9F}"] {
         let code = &ErrorCode::OUT_OF_RANGE_INPUT;
         rejected(people.write(bad, "r", Action::Insert(json("{}"))).await, code);
@@ -30,7 +30,7 @@ async fn keys_have_the_characters_that_the_service_accepts() {
 
 #[tokio::test]
 async fn keys_have_at_most_512_utf16_units() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     for unit in ["a", "\u{E9}", "\u{FFFD}"] {
         people.insert(&unit.repeat(512), &unit.repeat(512), "{}").await;
         let code = &ErrorCode::KEY_VALUE_TOO_LARGE;
@@ -69,7 +69,7 @@ async fn an_entity_has_at_most_252_properties() {
     let with_null = properties(252).replace("{\"P0\"", "{\"Gone\":null,\"P0\"");
     insert(&with_null).await.unwrap();
 
-    let people = Fixture::new().await;
+    let people = fixture().await;
     people.insert("p", "r", &properties(252)).await;
     let merge = |body: &str| Action::Merge(json(body), IfMatch::Any);
     people.write("p", "r", merge(r#"{"P0":7}"#)).await.unwrap();
@@ -119,7 +119,7 @@ async fn an_entity_has_at_most_1_mib() {
     insert(&mebibyte(0)).await.unwrap();
     rejected(insert(&mebibyte(1)).await, &ErrorCode::ENTITY_TOO_LARGE);
 
-    let people = Fixture::new().await;
+    let people = fixture().await;
     people.insert("p", "r", &mebibyte(0)).await;
     let merge = |body: &str| Action::InsertOrMerge(json(body));
     people.write("p", "r", merge(r#"{"Z":1}"#)).await.unwrap();
@@ -154,6 +154,6 @@ async fn values_have_their_type() {
     rejected(insert(r#"{"A":1,"A":2}"#).await, twice);
     rejected(insert(r#"{"RowKey":"r","RowKey":"r"}"#).await, twice);
     let bytes = Bytes::from_static(b"{\"A\":\"\xFF\"}");
-    let people = Fixture::new().await;
+    let people = fixture().await;
     rejected(people.write("p", "r", Action::Insert(bytes)).await, &ErrorCode::INVALID_INPUT);
 }

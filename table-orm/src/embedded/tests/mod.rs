@@ -1,4 +1,5 @@
-//! The promises of the embedded store, through the [`Store`] trait.
+//! The promises of the embedded store, through the [`Store`] trait: those of both databases in
+//! `in_memory` and `in_file`.
 
 mod disk;
 #[cfg(target_os = "linux")]
@@ -6,12 +7,8 @@ mod exhausted;
 mod failures;
 mod files;
 mod groups;
-mod limits;
-mod model;
-mod pages;
-mod tables;
-mod transactions;
-mod writes;
+mod in_file;
+mod in_memory;
 
 use super::{EmbeddedStore, OpenError};
 use crate::model::{ETag, Metadata, TableName};
@@ -22,17 +19,13 @@ use crate::store::{
 use bytes::Bytes;
 use serde_json::Value;
 
-/// A store in memory with one table.
+/// A store with one table.
 struct Fixture {
     store: EmbeddedStore,
     table: TableName,
 }
 
 impl Fixture {
-    async fn new() -> Self {
-        Self::with(EmbeddedStore::in_memory().unwrap()).await
-    }
-
     async fn with(store: EmbeddedStore) -> Self {
         let table = TableName::new("People").unwrap();
         store.create_table(&table).await.unwrap();

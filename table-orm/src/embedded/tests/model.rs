@@ -146,7 +146,7 @@ fn request() -> impl Strategy<Value = (String, BTreeMap<String, Step>)> {
 }
 
 async fn run(requests: Vec<(String, BTreeMap<String, Step>)>) {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let mut model = Model::default();
     for (partition_key, steps) in requests {
         let key = |row_key: &String| Key(partition_key.clone(), row_key.clone());

@@ -4,7 +4,7 @@ use crate::query::{Comparison, Filter};
 use std::ops::Bound;
 
 async fn filled(rows: usize) -> Fixture {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     for chunk in (0..rows).collect::<Vec<_>>().chunks(100) {
         let operations =
             chunk.iter().map(|row| insert(&format!("{row:05}"), &format!(r#"{{"N":{row}}}"#)));
@@ -15,7 +15,7 @@ async fn filled(rows: usize) -> Fixture {
 
 #[tokio::test]
 async fn rows_come_in_utf16_order_of_partition_key_then_row_key() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let mut texts = vec![
         "",
         " ",
@@ -77,7 +77,7 @@ async fn a_page_survives_the_deletion_of_the_row_it_continues_with() {
 
 #[tokio::test]
 async fn a_page_ends_after_the_most_rows_that_it_may_read() {
-    let people = filled(super::super::MAX_SCANNED_ROWS + 50).await;
+    let people = filled(crate::embedded::MAX_SCANNED_ROWS + 50).await;
     let mut query = people.query(KeyRange::ALL);
     query.filter = Some(Filter::compare("N", Comparison::GreaterOrEqual, 10_020));
     let first = people.store.query(&query).await.unwrap();
@@ -90,7 +90,7 @@ async fn a_page_ends_after_the_most_rows_that_it_may_read() {
 
 #[tokio::test]
 async fn a_range_returns_exactly_its_rows() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     for partition_key in ["a", "ab", "b", "c"] {
         for row_key in ["", "1", "11", "2", "3"] {
             people.insert(partition_key, row_key, "{}").await;
@@ -130,7 +130,7 @@ async fn a_range_returns_exactly_its_rows() {
 
 #[tokio::test]
 async fn the_page_request_is_checked() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let code = &ErrorCode::INVALID_INPUT;
     for top in [0, 1001, u16::MAX] {
         let mut query = people.query(KeyRange::ALL);
@@ -195,7 +195,7 @@ async fn filters_and_selections_apply_to_each_row() {
 
 #[tokio::test]
 async fn every_type_is_filtered_by_its_own_literal() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let guid = "0f8fad5b-d9cb-469f-a165-70867728950e";
     people
         .insert(

@@ -6,7 +6,7 @@ fn name(text: &str) -> TableName {
 
 #[tokio::test]
 async fn table_names_ignore_case_and_keep_their_spelling() {
-    let store = EmbeddedStore::in_memory().unwrap();
+    let store = store();
     for text in ["Zebra", "apple", "Mango"] {
         store.create_table(&name(text)).await.unwrap();
     }
@@ -26,7 +26,7 @@ async fn table_names_ignore_case_and_keep_their_spelling() {
 
 #[tokio::test]
 async fn a_deleted_table_is_gone_with_its_rows() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     people.insert("p", "r", "{}").await;
     people.store.delete_table(&people.table).await.unwrap();
     rejected(people.store.delete_table(&people.table).await, &ErrorCode::RESOURCE_NOT_FOUND);
@@ -36,7 +36,7 @@ async fn a_deleted_table_is_gone_with_its_rows() {
 
 #[tokio::test]
 async fn a_missing_table_is_named() {
-    let store = EmbeddedStore::in_memory().unwrap();
+    let store = store();
     let nowhere = Fixture { store, table: name("Nowhere") };
     let code = &ErrorCode::TABLE_NOT_FOUND;
     rejected(nowhere.write("p", "r", Action::Insert(json("{}"))).await, code);

@@ -2,7 +2,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_transaction_applies_all_operations_in_order() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let etag = people.insert("p", "b", r#"{"A":1}"#).await;
     people.insert("p", "c", "{}").await;
     let etags = people
@@ -24,7 +24,7 @@ async fn a_transaction_applies_all_operations_in_order() {
 
 #[tokio::test]
 async fn a_failed_transaction_names_its_operation_and_applies_nothing() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let etag = people.insert("p", "taken", r#"{"A":1}"#).await;
     people.write("p", "taken", Action::Merge(json("{}"), IfMatch::Any)).await.unwrap();
     let last = [
@@ -48,7 +48,7 @@ async fn a_failed_transaction_names_its_operation_and_applies_nothing() {
 
 #[tokio::test]
 async fn a_transaction_holds_1_to_100_operations() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let inserts = |count| (0..count).map(|row| insert(&format!("{row:03}"), "{}")).collect();
     let code = &ErrorCode::INVALID_INPUT;
     rejected(people.commit(Vec::new()).await, code);
@@ -63,7 +63,7 @@ async fn a_transaction_holds_1_to_100_operations() {
 
 #[tokio::test]
 async fn a_transaction_has_at_most_4_mib() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     // Rows of about 120 KiB, then one that fills the rest.
     let text = "x".repeat(30 * 1024);
     let body = format!(r#"{{"A":"{text}","B":"{text}","C":"{text}","D":"{text}"}}"#);

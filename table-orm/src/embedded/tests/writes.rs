@@ -2,7 +2,7 @@ use super::*;
 
 #[tokio::test]
 async fn a_clean_body_is_stored_byte_for_byte_after_its_timestamp() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let body =
         r#"{"PartitionKey":"p","RowKey":"r","Chip":"5","Chip@odata.type":"Edm.Int64", "D" : 1.50}"#;
     let etag = people.insert("p", "r", body).await;
@@ -18,7 +18,7 @@ async fn a_clean_body_is_stored_byte_for_byte_after_its_timestamp() {
 
 #[tokio::test]
 async fn nulls_and_system_members_are_left_out_and_the_address_wins() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let body = r#" {"odata.etag":"x","Timestamp":"t","Timestamp@odata.type":"Edm.DateTime",
         "PartitionKey":"other","Gone":null,"Gone@odata.type":"Edm.Int64","Age":5} "#;
     people.insert("p", "say \"hi\"", body).await;
@@ -31,7 +31,7 @@ async fn nulls_and_system_members_are_left_out_and_the_address_wins() {
 
 #[tokio::test]
 async fn each_action_keeps_its_condition() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let (one, two) = (r#"{"A":1,"B":1}"#, r#"{"B":2}"#);
     let any = || IfMatch::Any;
     let missing = &ErrorCode::RESOURCE_NOT_FOUND;
@@ -77,7 +77,7 @@ async fn each_action_keeps_its_condition() {
 
 #[tokio::test]
 async fn a_merge_copies_type_annotations_and_ignores_nulls() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     people.insert("p", "r", r#"{"A":"5","A@odata.type":"Edm.Int64","B":1,"C":true}"#).await;
     let patch = json(r#"{"A":"text","B":null,"D":"7","D@odata.type":"Edm.Int64"}"#);
     people.write("p", "r", Action::Merge(patch, IfMatch::Any)).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_merge_copies_type_annotations_and_ignores_nulls() {
 
 #[tokio::test]
 async fn etags_strictly_increase() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let mut etags = Vec::new();
     for _ in 0..500 {
         let action = Action::InsertOrReplace(json("{}"));
@@ -105,7 +105,7 @@ async fn etags_strictly_increase() {
 
 #[tokio::test]
 async fn a_point_query_returns_the_selected_members() {
-    let people = Fixture::new().await;
+    let people = fixture().await;
     let etag = people.insert("p", "r", r#"{"A":1,"B":"2","B@odata.type":"Edm.Int64"}"#).await;
     let select = ["B", "RowKey", "Absent"];
     let row = people

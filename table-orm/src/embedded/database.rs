@@ -1,0 +1,304 @@
+//! The database under a store: redb in a file, or ordered maps in memory.
+//!
+//! Invariants: a [`ReadRows`] shows the rows after some whole request, and no later change. Changes
+//! of a [`Transaction`] last once it is committed. In memory they take effect one request after the
+//! other, and nothing but a request's own checks can fail.
+
+use super::file::{File, FileTable, FileTransaction};
+use super::layout;
+use super::memory::{Memory, MemoryTable, RowMap};
+use super::stored;
+use super::stored::TimestampText;
+use crate::model::TableName;
+use bytes::Bytes;
+use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
+use std::collections::{BTreeSet, btree_map};
+use std::ops::{Bound, Deref};
+use std::sync::{RwLockReadGuard, RwLockWriteGuard};
+
+type Key = &'static [u8];
+type Value = &'static [u8];
+
+/// A database that is open.
+pub(crate) enum Database {
+    File(File),
+    Memory(Memory),
+}
+
+impl Database {
+    /// Returns the table with this lower-case name as it is now; `None` when it does not exist.
+    pub(crate) fn table(&self, name: &str) -> Result<Option<ReadTable>, redb::Error> {
+        Ok(match self {
+            Self::File(file) => file.table(name)?.map(ReadTable::File),
+            Self::Memory(memory) => memory.table(name).map(ReadTable::Memory),
+        })
+    }
+
+    /// Returns all table names in order, spelled as at creation.
+    pub(crate) fn table_names(&self) -> Result<Vec<String>, redb::Error> {
+        match self {
+            Self::File(file) => file.table_names(),
+            Self::Memory(memory) => Ok(memory.table_names()),
+        }
+    }
+
+    /// Creates what is missing in a new database. Returns the lower-case names of all tables, and
+    /// the upper bound of all timestamps.
+    pub(crate) fn start(&self) -> Result<(BTreeSet<String>, i64), redb::Error> {
+        match self {
+            Self::File(file) => file.start(),
+            Self::Memory(_) => Ok((BTreeSet::new(), 0)),
+        }
+    }
+
+    /// Begins a group of changes.
+    pub(crate) fn begin(&self) -> Result<Transaction<'_>, redb::Error> {
+        Ok(match self {
+            Self::File(file) => Transaction::File(file.begin()?),
+            Self::Memory(memory) => Transaction::Memory(memory),
+        })
+    }
+
+    /// Moves the pages of a file together and gives the rest back to the file system.
+    pub(crate) fn compact(&mut self) -> Result<(), redb::Error> {
+        match self {
+            Self::File(file) => file.compact(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
+/// A table for reading.
+pub(crate) enum ReadTable {
+    File(FileTable),
+    Memory(MemoryTable),
+}
+
+impl ReadTable {
+    /// Returns the rows, which stay as they are while this value exists.
+    pub(crate) fn rows(&self) -> ReadRows<'_> {
+        match self {
+            Self::File(table) => ReadRows::File(table),
+            Self::Memory(table) => ReadRows::Memory(table.read()),
+        }
+    }
+}
+
+/// The rows of a table at one time.
+pub(crate) enum ReadRows<'t> {
+    File(&'t ReadOnlyTable<Key, Value>),
+    Memory(RwLockReadGuard<'t, RowMap>),
+}
+
+impl ReadRows<'_> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Row<'_>>, redb::Error> {
+        Ok(match self {
+            Self::File(table) => table.get(key)?.map(Row::File),
+            Self::Memory(rows) => rows.get(key).map(Row::Memory),
+        })
+    }
+
+    /// Returns the rows between two keys in order. The bounds are not reversed.
+    pub(crate) fn range(
+        &self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Result<RowRange<'_>, redb::Error> {
+        Ok(match self {
+            Self::File(table) => RowRange::File(table.range::<&[u8]>(bounds)?),
+            Self::Memory(rows) => RowRange::Memory(rows.range::<[u8], _>(bounds)),
+        })
+    }
+}
+
+/// Rows in order, each with its key.
+#[allow(clippy::large_enum_variant)] // Each page has one, on the stack.
+pub(crate) enum RowRange<'r> {
+    File(redb::Range<'r, Key, Value>),
+    Memory(btree_map::Range<'r, Box<[u8]>, Bytes>),
+}
+
+impl<'r> Iterator for RowRange<'r> {
+    type Item = Result<(RowKey<'r>, Row<'r>), redb::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::File(range) => Some(match range.next()? {
+                Ok((key, row)) => Ok((RowKey::File(key), Row::File(row))),
+                Err(error) => Err(error.into()),
+            }),
+            Self::Memory(range) => {
+                range.next().map(|(key, row)| Ok((RowKey::Memory(key), Row::Memory(row))))
+            }
+        }
+    }
+}
+
+/// The key of a row.
+pub(crate) enum RowKey<'r> {
+    File(AccessGuard<'r, Key>),
+    Memory(&'r [u8]),
+}
+
+impl Deref for RowKey<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::File(key) => key.value(),
+            Self::Memory(key) => key,
+        }
+    }
+}
+
+/// One stored row.
+pub(crate) enum Row<'r> {
+    File(AccessGuard<'r, Value>),
+    Memory(&'r Bytes),
+}
+
+impl Row<'_> {
+    /// Returns the row's bytes, which are copied only from a file.
+    pub(crate) fn to_bytes(&self) -> Bytes {
+        match self {
+            Self::File(row) => Bytes::copy_from_slice(row.value()),
+            Self::Memory(row) => (*row).clone(),
+        }
+    }
+}
+
+impl Deref for Row<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::File(row) => row.value(),
+            Self::Memory(row) => row,
+        }
+    }
+}
+
+/// Changes that are committed together.
+#[allow(clippy::large_enum_variant)] // There is one at a time, on the stack.
+pub(crate) enum Transaction<'d> {
+    File(FileTransaction<'d>),
+    Memory(&'d Memory),
+}
+
+impl Transaction<'_> {
+    /// Returns a table by its lower-case name, which exists.
+    pub(crate) fn table(&self, name: &str) -> Result<WriteTable<'_>, redb::Error> {
+        Ok(match self {
+            Self::File(changes) => WriteTable::File(changes.redb.open_table(layout::rows(name))?),
+            Self::Memory(memory) => WriteTable::Memory(memory.table(name).unwrap_or_default()),
+        })
+    }
+
+    /// Creates a table, which does not exist.
+    pub(crate) fn create_table(&self, name: &TableName) -> Result<(), redb::Error> {
+        match self {
+            Self::File(changes) => {
+                let key = layout::lower_case(name.as_str());
+                changes.redb.open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
+                changes.redb.open_table(layout::rows(&key))?;
+            }
+            Self::Memory(memory) => memory.create_table(name),
+        }
+        Ok(())
+    }
+
+    /// Deletes a table by its lower-case name.
+    pub(crate) fn delete_table(&self, name: &str) -> Result<(), redb::Error> {
+        match self {
+            Self::File(changes) => {
+                changes.redb.open_table(layout::CATALOG)?.remove(name)?;
+                changes.redb.delete_table(layout::rows(name))?;
+            }
+            Self::Memory(memory) => memory.delete_table(name),
+        }
+        Ok(())
+    }
+
+    /// Stores the upper bound of all timestamps, which memory does not outlive.
+    pub(crate) fn store_clock(&self, bound: i64) -> Result<(), redb::Error> {
+        if let Self::File(changes) = self {
+            changes.redb.open_table(layout::CLOCK)?.insert((), bound)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn commit(self) -> Result<(), redb::Error> {
+        if let Self::File(changes) = self {
+            changes.redb.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Ends a group in which no request was applied.
+    pub(crate) fn abort(self) -> Result<(), redb::Error> {
+        if let Self::File(changes) = self {
+            changes.redb.abort()?;
+        }
+        Ok(())
+    }
+}
+
+/// A table for writing.
+pub(crate) enum WriteTable<'t> {
+    File(redb::Table<'t, Key, Value>),
+    Memory(MemoryTable),
+}
+
+impl<'t> WriteTable<'t> {
+    /// Returns the rows for one request.
+    pub(crate) fn rows(&mut self) -> WriteRows<'_, 't> {
+        match self {
+            Self::File(table) => WriteRows::File(table),
+            Self::Memory(table) => WriteRows::Memory(table.write()),
+        }
+    }
+}
+
+/// The rows of a table while a request changes them.
+pub(crate) enum WriteRows<'w, 't> {
+    File(&'w mut redb::Table<'t, Key, Value>),
+    Memory(RwLockWriteGuard<'w, RowMap>),
+}
+
+impl WriteRows<'_, '_> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Row<'_>>, redb::Error> {
+        Ok(match self {
+            Self::File(table) => table.get(key)?.map(Row::File),
+            Self::Memory(rows) => rows.get(key).map(Row::Memory),
+        })
+    }
+
+    /// Stores a row of this body, in place of the one that is there.
+    pub(crate) fn put(
+        &mut self,
+        key: &[u8],
+        timestamp: &TimestampText,
+        body: &[u8],
+    ) -> Result<(), redb::Error> {
+        let length = stored::row_len(body);
+        match self {
+            Self::File(table) => {
+                let mut place = table.insert_reserve(key, length)?;
+                stored::write(place.as_mut(), timestamp, body);
+            }
+            Self::Memory(rows) => {
+                let mut row = vec![0; length];
+                stored::write(&mut row, timestamp, body);
+                rows.insert(key.into(), row.into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<(), redb::Error> {
+        match self {
+            Self::File(table) => drop(table.remove(key)?),
+            Self::Memory(rows) => drop(rows.remove(key)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! A redb database whose tables stay open between reads.
+//!
+//! redb takes longer to open a table than to find a row in it.
+//!
+//! Invariants: a table that is kept open shows the last commit. No table is kept open while a
+//! transaction runs, because redb reuses no page that a reader may still need.
+
+use super::layout;
+use redb::{ReadOnlyTable, ReadableDatabase, ReadableTable, TableError, WriteTransaction};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A table as it was at a commit.
+pub(crate) type FileTable = Arc<ReadOnlyTable<&'static [u8], &'static [u8]>>;
+
+/// A database file that is open.
+pub(crate) struct File {
+    /// Before the database, so that it is dropped first.
+    kept: RwLock<KeptTables>,
+    database: redb::Database,
+}
+
+#[derive(Default)]
+struct KeptTables {
+    /// How often a transaction has begun or ended: odd while one runs.
+    changes: u64,
+    /// By their lower-case names.
+    tables: BTreeMap<String, FileTable>,
+}
+
+impl KeptTables {
+    fn change(&mut self) {
+        self.changes += 1;
+        self.tables.clear();
+    }
+}
+
+impl File {
+    pub(crate) fn new(database: redb::Database) -> Self {
+        Self { kept: RwLock::default(), database }
+    }
+
+    /// Returns the table with this lower-case name; `None` when it does not exist.
+    pub(crate) fn table(&self, name: &str) -> Result<Option<FileTable>, redb::Error> {
+        let changes = {
+            let kept = self.kept();
+            if let Some(table) = kept.tables.get(name) {
+                return Ok(Some(Arc::clone(table)));
+            }
+            kept.changes
+        };
+        let table = match self.database.begin_read()?.open_table(layout::rows(name)) {
+            Ok(table) => Arc::new(table),
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        // A transaction that has begun since may have committed.
+        let mut kept = self.kept_mut();
+        if kept.changes == changes && changes.is_multiple_of(2) {
+            kept.tables.insert(name.to_owned(), Arc::clone(&table));
+        }
+        Ok(Some(table))
+    }
+
+    /// Returns all table names in order, spelled as at creation.
+    pub(crate) fn table_names(&self) -> Result<Vec<String>, redb::Error> {
+        let catalog = self.database.begin_read()?.open_table(layout::CATALOG)?;
+        catalog.iter()?.map(|entry| Ok(entry?.1.value().to_owned())).collect()
+    }
+
+    /// Creates our own tables if they are missing. Returns the lower-case names of all tables, and
+    /// the upper bound of all timestamps.
+    pub(crate) fn start(&self) -> Result<(BTreeSet<String>, i64), redb::Error> {
+        let transaction = self.database.begin_read()?;
+        let (catalog, clock) = match (
+            transaction.open_table(layout::CATALOG),
+            transaction.open_table(layout::CLOCK),
+        ) {
+            (Ok(catalog), Ok(clock)) => (catalog, clock),
+            (Err(TableError::TableDoesNotExist(_)), _) => {
+                let changes = self.begin()?;
+                changes.redb.open_table(layout::CATALOG)?;
+                changes.redb.open_table(layout::CLOCK)?;
+                changes.redb.commit()?;
+                return Ok((BTreeSet::new(), 0));
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
+        };
+        let mut tables = BTreeSet::new();
+        for entry in catalog.iter()? {
+            tables.insert(entry?.0.value().to_owned());
+        }
+        Ok((tables, clock.get(())?.map_or(0, |bound| bound.value())))
+    }
+
+    /// Begins the only transaction that runs.
+    pub(crate) fn begin(&self) -> Result<FileTransaction<'_>, redb::Error> {
+        self.kept_mut().change();
+        let running = Running(self);
+        Ok(FileTransaction { redb: self.database.begin_write()?, _running: running })
+    }
+
+    /// Moves the pages together and gives the rest back to the file system.
+    pub(crate) fn compact(&mut self) -> Result<(), redb::Error> {
+        self.kept_mut().tables.clear();
+        self.database.compact()?;
+        Ok(())
+    }
+
+    /// Locks, even after a panic: the tables are never half changed.
+    fn kept(&self) -> RwLockReadGuard<'_, KeptTables> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept_mut(&self) -> RwLockWriteGuard<'_, KeptTables> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A transaction of redb. Tables are kept open again once it has ended.
+pub(crate) struct FileTransaction<'d> {
+    pub(crate) redb: WriteTransaction,
+    _running: Running<'d>,
+}
+
+struct Running<'d>(&'d File);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.kept_mut().change();
+    }
+}
