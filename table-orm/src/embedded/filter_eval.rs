@@ -16,22 +16,7 @@ pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
 
 /// Evaluates the filter; `None` is unknown.
 fn verdict(filter: &Filter, row: &RowMembers<'_>) -> Option<bool> {
-    match filter {
-        Filter::Compare { property, comparison, value } => {
-            compare(row, property, *comparison, value)
-        }
-        Filter::And(left, right) => match (verdict(left, row), verdict(right, row)) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        },
-        Filter::Or(left, right) => match (verdict(left, row), verdict(right, row)) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (Some(false), Some(false)) => Some(false),
-            _ => None,
-        },
-        Filter::Not(inner) => verdict(inner, row).map(|verdict| !verdict),
-    }
+    filter.evaluate(&mut |property, comparison, value| compare(row, property, comparison, value))
 }
 
 fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {

@@ -9,12 +9,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const LENGTH: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
 
 /// Formats a moment. `httpdate` panics at moments before 1970, which a broken clock may give.
-pub(crate) fn format(moment: SystemTime) -> String {
+#[must_use]
+pub fn format(moment: SystemTime) -> String {
     fmt_http_date(moment.max(UNIX_EPOCH))
 }
 
 /// Reads a moment; `None` for text in another form.
-pub(crate) fn parse(text: &str) -> Option<SystemTime> {
+#[must_use]
+pub fn parse(text: &str) -> Option<SystemTime> {
     let text = text.trim();
     // `httpdate` refuses a leap second, which is the last second of its minute to other clocks.
     let text = text

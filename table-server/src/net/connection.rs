@@ -1,0 +1,114 @@
+//! One connection: HTTP/1.1 requests, one after the other.
+
+use super::body::{self, BodyError};
+use crate::message::{Answer, Client, Request, Response};
+use crate::service::TableService;
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderName, HeaderValue};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+/// How long the headers of a request may take, and how long an idle connection stays open. Clients
+/// keep connections for less.
+const HEADERS_TIME: Duration = Duration::from_secs(120);
+/// The most bytes of a request's line and headers.
+const MAX_HEADERS_BYTES: usize = 64 * 1024;
+
+/// The connection is to be closed without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer is lost")]
+struct Closed;
+
+/// Serves a connection until it is closed, or until the server stops and the current request is
+/// answered.
+pub(super) async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    client: Client,
+    service: Arc<TableService>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let handler = service_fn(move |request| answer(Arc::clone(&service), client, request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_TIME)
+        .max_buf_size(MAX_HEADERS_BYTES)
+        .serve_connection(TokioIo::new(stream), handler);
+    tokio::pin!(connection);
+    let stopped = async { stop.wait_for(|stop| *stop).await.is_ok() };
+    // What fails on a connection concerns its client only, and closes it.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        _ = stopped => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+async fn answer(
+    service: Arc<TableService>,
+    client: Client,
+    request: hyper::Request<Incoming>,
+) -> Result<hyper::Response<Full<Bytes>>, Closed> {
+    let (head, body) = request.into_parts();
+    let target = head.uri.path_and_query().map_or_else(|| "*".to_owned(), ToString::to_string);
+    let method = head.method;
+    let mut request = Request { method, target, headers: head.headers, body: Bytes::new(), client };
+    if let Some(authority) = head.uri.authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers.insert(HOST, host);
+    }
+    if is_ambiguous(&request) {
+        return Ok(closing(TableService::refuse(
+            &request,
+            &crate::ServiceError::INVALID_HEADER_VALUE,
+        )));
+    }
+    match body::read(body).await {
+        Ok(body) => request.body = body,
+        Err(BodyError::Refused(error)) => {
+            return Ok(closing(TableService::refuse(&request, &error)));
+        }
+        Err(BodyError::Broken) => return Err(Closed),
+    }
+    match service.handle(request).await {
+        Answer::Response(response) => Ok(written(response)),
+        Answer::Close => Err(Closed),
+    }
+}
+
+/// Whether two readers could see different requests: one host, and one length of the body, are
+/// required.
+fn is_ambiguous(request: &Request) -> bool {
+    let count = |name| request.headers.get_all(name).iter().count();
+    let both = count(TRANSFER_ENCODING) > 0 && count(CONTENT_LENGTH) > 0;
+    both || count(TRANSFER_ENCODING) > 1 || count(CONTENT_LENGTH) > 1 || count(HOST) != 1
+}
+
+fn written(response: Response) -> hyper::Response<Full<Bytes>> {
+    let mut written = hyper::Response::new(Full::new(response.body));
+    *written.status_mut() = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    for (name, value) in response.headers {
+        // A value that no header can hold, from a store of an app, is left out.
+        if let Ok(value) = HeaderValue::try_from(value) {
+            written.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+    written
+}
+
+/// The last response of a connection.
+fn closing(response: Response) -> hyper::Response<Full<Bytes>> {
+    let mut response = written(response);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
