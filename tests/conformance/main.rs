@@ -154,7 +154,7 @@ fn main() -> ExitCode {
         "azure::tls::carries_keys_and_tokens".into(),
         Box::new(tls::carries_keys_and_tokens),
     );
-    if azurite.is_err() || required || interop::python().is_some() {
+    if azurite.is_err() || required || support::python::command().is_some() {
         on_azurite("azure::interop::python".into(), Box::new(interop::both_ways));
     } else {
         if !arguments.list {

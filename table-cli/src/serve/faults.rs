@@ -3,14 +3,17 @@
 use std::str::FromStr;
 use table_orm::layer::Faults;
 
+/// Adds a kind of fault to others.
+type AddFault = fn(Faults, f64) -> Faults;
+
 /// A kind of fault, and the share of requests that get it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FaultRate {
-    kind: fn(Faults, f64) -> Faults,
+    kind: AddFault,
     share: f64,
 }
 
-const KINDS: [(&str, fn(Faults, f64) -> Faults); 10] = [
+const KINDS: [(&str, AddFault); 10] = [
     ("throttled", Faults::throttled),
     ("errors-before", Faults::errors_before),
     ("errors-after", Faults::errors_after),
