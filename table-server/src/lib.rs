@@ -79,6 +79,10 @@ mod net;
 
 mod server;
 
+#[cfg(any(fuzzing, test))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use accounts::{EMULATOR_ACCOUNT, EMULATOR_KEY};
 pub use error::ServiceError;
 pub use message::{Answer, Client, Request, Response};

@@ -40,6 +40,7 @@ pub(super) async fn serve(
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_TIME)
         .max_buf_size(MAX_HEADERS_BYTES)
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), handler);
     tokio::pin!(connection);
     let stopped = async { stop.wait_for(|stop| *stop).await.is_ok() };
@@ -111,4 +112,56 @@ fn closing(response: Response) -> hyper::Response<Full<Bytes>> {
     let mut response = written(response);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+    use table_orm::azure::SharedKey;
+    use table_orm::embedded::EmbeddedStore;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::time::Instant;
+
+    /// A connection that has sent these bytes, and no more. Times are tokio's, which is paused.
+    async fn connected(bytes: &[u8]) -> DuplexStream {
+        let key = SharedKey::new("acc", "a2V5").unwrap();
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let service = Arc::new(TableService::new(store, key).await.unwrap());
+        let (mut client, server) = tokio::io::duplex(64 * 1024);
+        let who = Client { address: IpAddr::V4(Ipv4Addr::LOCALHOST), https: false };
+        tokio::spawn(async move {
+            let (_stop, stopped) = watch::channel(false);
+            serve(server, who, service, stopped).await;
+        });
+        client.write_all(bytes).await.unwrap();
+        client
+    }
+
+    async fn rest(mut client: DuplexStream) -> (String, u64) {
+        let start = Instant::now();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        (String::from_utf8(answer).unwrap(), start.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_body_is_refused_after_half_a_minute() {
+        let head = b"POST /acc/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nslow";
+        let (answer, seconds) = rest(connected(head).await).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 408 ") && answer.contains("OperationTimedOut"),
+            "{answer}"
+        );
+        assert!((29..=31).contains(&seconds), "{seconds}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_says_nothing_is_closed() {
+        for bytes in [&b"GET /acc/Tab"[..], b"GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n"] {
+            let (answer, seconds) = rest(connected(bytes).await).await;
+            assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
+            assert!((119..=121).contains(&seconds), "{seconds}");
+        }
+    }
 }
