@@ -6,7 +6,7 @@ use crate::secret;
 use std::fs;
 use std::path::PathBuf;
 use table_orm::azure::SharedKey;
-use table_orm::layer::Faults;
+use table_orm::layer::{Faults, Throttle};
 use table_server::{Server, ServerBuilder};
 
 const EXAMPLES: &str = "\
@@ -17,6 +17,7 @@ Examples:
   table-orm serve --cert cert.pem --key key.pem   # HTTPS
   table-orm serve --faults 7                      # a third of all requests fails, repeatably
   table-orm serve --faults 7 --fault throttled=0.2 --fault lost-replies=0.1
+  table-orm serve --partition-rate 2000 --account-rate 20000   # the service's targets
 
 Faults: throttled, errors-before, errors-after, lost-requests, lost-replies, late, slow,
 empty-pages, short-pages, offline. Each is the share of requests, from 0 to 1.
@@ -67,6 +68,12 @@ pub(crate) struct Arguments {
     /// A kind of fault, and how often it happens
     #[arg(long = "fault", value_name = "KIND=SHARE", requires = "faults")]
     rates: Vec<FaultRate>,
+    /// Answers 503 above so many entities a second in one partition; the service's target is 2000
+    #[arg(long, value_name = "ENTITIES")]
+    partition_rate: Option<u32>,
+    /// Answers 503 above so many entities a second in all; the service's target is 20000
+    #[arg(long, value_name = "ENTITIES")]
+    account_rate: Option<u32>,
     #[arg(long = "disableTelemetry", hide = true)]
     _telemetry: bool,
 }
@@ -105,6 +112,18 @@ impl Arguments {
             return Some(Faults::mixed(seed));
         }
         Some(self.rates.iter().fold(Faults::seeded(seed), |faults, rate| rate.add_to(faults)))
+    }
+
+    /// Returns the rates above which requests are rejected.
+    pub(super) fn throttle(&self) -> Option<Throttle> {
+        let mut throttle = Throttle::new();
+        if let Some(rate) = self.partition_rate {
+            throttle = throttle.per_partition(rate);
+        }
+        if let Some(rate) = self.account_rate {
+            throttle = throttle.per_account(rate);
+        }
+        (throttle != Throttle::new()).then_some(throttle)
     }
 
     pub(super) const fn scheme(&self) -> &'static str {

@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use table_orm::embedded::{EmbeddedStore, OpenError};
-use table_orm::layer::LayerError;
+use table_orm::layer::{Layer as _, LayerError};
 use table_orm::store::Store;
 use table_server::{Server, StartError};
 
@@ -22,8 +22,8 @@ pub(crate) enum ServeError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot create `{path}`")]
     Create { path: PathBuf, source: io::Error },
-    #[error("the faults are invalid")]
-    Faults(#[source] LayerError),
+    #[error("the faults or rates are invalid")]
+    Layer(#[source] LayerError),
     #[error(transparent)]
     Start(#[from] StartError),
     #[error("cannot wait for signals")]
@@ -38,8 +38,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         None => EmbeddedStore::in_memory(),
     };
     let mut store: Arc<dyn Store> = Arc::new(store.map_err(ServeError::Open)?);
+    if let Some(throttle) = arguments.throttle() {
+        store = throttle.around(store).map_err(ServeError::Layer)?;
+    }
     if let Some(faults) = arguments.faults() {
-        store = Arc::new(faults.store(store).map_err(ServeError::Faults)?);
+        store = Arc::new(faults.store(store).map_err(ServeError::Layer)?);
     }
     let server = arguments.server()?.start(store).await?;
     announce(&arguments, &server, database.as_deref());

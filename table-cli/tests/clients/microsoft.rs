@@ -1,13 +1,8 @@
 //! Microsoft's own tests of `azure-data-tables`, from its source package, unchanged, against
 //! `table-orm serve` over HTTPS. The cloud's host names lead to it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod known;
-mod served;
-
-use known::Known;
-use served::Served;
+use crate::known::{self, Known};
+use crate::served::Served;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,7 +73,7 @@ fn pass(test: &str, chosen: fn(&str) -> bool, least: usize) {
         Err(reason) => return support::leave_out(test, reason),
     };
     let files = files(tests, chosen);
-    let served = Served::start();
+    let served = Served::with_tls();
     let modules = std::env::join_paths([sources().join("stand_in"), tests.clone()]).unwrap();
     let output = Command::new(interpreter)
         .current_dir(tests)
