@@ -147,13 +147,13 @@ def rate(port, workers, work):
 
 
 def measure(server, rows):
-    port, client = server.port, Client(server.port)
-    client.send("POST", "Tables", body='{"TableName":"bench"}')
+    port = server.port
+    Client(port).send("POST", "Tables", body='{"TableName":"bench"}')
     figures = {"start-up, ms": server.start * 1000}
     figures["inserts/s, 1 in flight"] = rate(port, 1, lambda c, n: c.insert("one", n))
     figures["inserts/s, 16 in flight"] = rate(port, 16, lambda c, n: c.insert(f"many{n % 16}", n))
     figures["transactions of 100/s, 1 in flight"] = rate(port, 1, lambda c, n: c.transaction("batch", n * 100))
-    start = time.perf_counter()
+    start, client = time.perf_counter(), Client(port)
     for first in range(0, rows, 100):
         client.transaction("scan", first)
     figures[f"loading {rows} rows, s"] = time.perf_counter() - start
@@ -171,7 +171,7 @@ def main():
         serve = [binary, "serve", "--port", "0", "--silent"]
         start = ["node", os.path.join(azurite, "dist/src/table/main.js"), "--tableHost", "127.0.0.1"]
         start += ["--tablePort", str(free_port()), "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-        own, theirs = r"listening at http://[0-9.]+:(\d+)", r"successfully listen\w* (?:at|on) http://[0-9.]+:(\d+)"
+        own, theirs = r"listening at http://[0-9.]+:(\d+)", r"successfully started on [0-9.]+:(\d+)"
         results = {}
         for name, command, ready in [
             ("table-orm, memory", serve, own),

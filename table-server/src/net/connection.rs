@@ -1,6 +1,7 @@
 //! One connection: HTTP/1.1 requests, one after the other.
 
 use super::body::{self, BodyError};
+use crate::error::ServiceError;
 use crate::message::{Answer, Client, Request, Response};
 use crate::service::TableService;
 use bytes::Bytes;
@@ -69,10 +70,7 @@ async fn answer(
         request.headers.insert(HOST, host);
     }
     if is_ambiguous(&request) {
-        return Ok(closing(TableService::refuse(
-            &request,
-            &crate::ServiceError::INVALID_HEADER_VALUE,
-        )));
+        return Ok(closing(TableService::refuse(&request, &ServiceError::INVALID_HEADER_VALUE)));
     }
     match body::read(body).await {
         Ok(body) => request.body = body,

@@ -77,7 +77,7 @@ async fn what_is_not_http_is_refused() {
         format!("GET /{long} HTTP/1.1\r\nHost: x\r\n\r\n"),
         format!("GET {PATH} HTTP/1.1\r\nHost: x\r\nA: {long}\r\n\r\n"),
         format!("GET {PATH} HTTP/1.1\r\nHost: x\r\n{}\r\n", "A: b\r\n".repeat(5_000)),
-        format!("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"),
+        "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
         "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
     ] {
         let answer = exchange(server.address(), bytes.as_bytes()).await;
