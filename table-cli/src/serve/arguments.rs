@@ -105,6 +105,12 @@ impl Arguments {
         Ok(server)
     }
 
+    /// Returns the names of the accounts in place of the emulator's, if there are any.
+    pub(super) fn account_names(&self) -> Option<String> {
+        let names: Vec<_> = self.accounts.iter().map(SharedKey::account).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
     /// Returns the faults to inject.
     pub(super) fn faults(&self) -> Option<Faults> {
         let seed = self.faults?;

@@ -60,7 +60,12 @@ fn announce(arguments: &Arguments, server: &Server, database: Option<&std::path:
     );
     if !arguments.silent {
         let store = database.map_or_else(|| "memory".into(), |path| path.display().to_string());
-        text.push_str(&format!("Store: {store}\n{}\n", server.connection_string()));
+        text.push_str(&format!("Store: {store}\n"));
+        match arguments.account_names() {
+            // The emulator's key is public; others do not belong into a log.
+            None => text.push_str(&format!("{}\n", server.connection_string())),
+            Some(names) => text.push_str(&format!("Accounts: {names}\n")),
+        }
     }
     let mut out = io::stdout().lock();
     // Nobody may be reading.
