@@ -1,6 +1,6 @@
 //! The text of `$filter`.
 //!
-//! [`parse`] reads it into a [`Filter`]; [`split_keys`] takes out of that what bounds the keys, so
+//! [`parse`] reads it into a [`Filter`]; `split_keys` takes out of that what bounds the keys, so
 //! that a store seeks instead of scanning.
 //!
 //! Invariants: text of any length and nesting is read in time linear in its length and on a bounded
