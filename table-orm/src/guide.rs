@@ -128,6 +128,12 @@ pub mod run {
     #[cfg_attr(not(feature = "distributed"), allow(rustdoc::broken_intra_doc_links))]
     #[doc = include_str!("../guide/run/stopping.md")]
     pub mod stopping {}
+
+    #[doc = include_str!("../guide/run/emulator.md")]
+    #[doc = ""]
+    #[cfg_attr(any(test, feature = "testing"), doc = "[faults]: crate::layer::Faults")]
+    #[cfg_attr(not(any(test, feature = "testing")), doc = "[faults]: crate::layer")]
+    pub mod emulator {}
 }
 
 /// Look up an attribute, a type or a message.

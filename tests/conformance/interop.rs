@@ -6,6 +6,7 @@ use crate::subject::Subject;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::azurite::Azurite;
+use support::python;
 use table_orm::DynamicEntity;
 use table_orm::azure::AzureStore;
 use table_orm::model::Edm;
@@ -15,13 +16,6 @@ const KEYS: [(&str, &str); 2] = [
     ("2011 New York City Marathon__Full", "BIB:01234__John__M__55"),
     ("2011 New York City Marathon__Full", "AGE:055__1234__John__M"),
 ];
-
-/// The name of the installed Python.
-pub fn python() -> Option<&'static str> {
-    ["python3", "python"].into_iter().find(|name| {
-        Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    })
-}
 
 pub fn both_ways(azurite: &Azurite) -> Run {
     let azurite = azurite.clone();
@@ -60,26 +54,9 @@ fn row(origin: &str, partition_key: &str, row_key: &str) -> DynamicEntity {
     row.with("DateTimeMicrosecond", microsecond).with("DoubleWhole", Edm::Double(3.0))
 }
 
-/// The interpreter of an environment with the client, made under `target` where it is not there.
+/// The interpreter of an environment with the client.
 fn environment() -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
-    let requirements = fixtures.join("interop/requirements.txt");
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop-python");
-    let interpreter =
-        directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let installed = directory.join("requirements.txt");
-    let wanted = std::fs::read_to_string(&requirements).unwrap();
-    if std::fs::read_to_string(&installed).is_ok_and(|text| text == wanted) {
-        return interpreter;
-    }
-    let run = |command: &mut Command| {
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    let python = python().expect("Python, with its module venv");
-    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&directory));
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
-    run(Command::new(&interpreter).args(install).arg(&requirements));
-    std::fs::write(&installed, wanted).unwrap();
-    interpreter
+    python::environment(&directory, &fixtures.join("interop/requirements.txt")).unwrap()
 }

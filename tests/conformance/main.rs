@@ -1,7 +1,8 @@
 //! What every store promises, checked against every store; and what every `Queues` promises.
 //!
-//! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, and the Azure
-//! store and queues against Azurite, which is started here; queues in `memory`; with the feature
+//! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, the Azure store
+//! against a server of this repository (`served`), and the Azure store and queues against Azurite, which
+//! is started here; queues in `memory`; with the feature
 //! `azure-data-tables`, the store through a client of that crate too. A scripted server replaces
 //! the service where Azurite behaves differently. Without Node, or before `npm ci` in
 //! `tests/fixtures/azurite`, the tests that need Azurite are ignored, unless `CI` is set: then they
@@ -38,6 +39,7 @@ use table_orm::azure::AzureQueues;
 use table_orm::azure::AzureStore;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::queue::MemoryQueues;
+use table_server::Server;
 use tokio::runtime::Runtime;
 
 /// What a test runs.
@@ -73,6 +75,12 @@ fn main() -> ExitCode {
         ));
         trials.push(trial(&runtime, format!("embedded-file::{}", case.name), move || async move {
             run(Subject::new(EmbeddedStore::open(file).unwrap()).await).await;
+        }));
+        trials.push(trial(&runtime, format!("served::{}", case.name), move || async move {
+            let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+            let store = AzureStore::from_connection_string(&server.connection_string());
+            run(Subject::new(store.unwrap()).await).await;
+            server.stop().await;
         }));
     }
     for queues::Case { name, run } in queues::all() {
@@ -154,7 +162,7 @@ fn main() -> ExitCode {
         "azure::tls::carries_keys_and_tokens".into(),
         Box::new(tls::carries_keys_and_tokens),
     );
-    if azurite.is_err() || required || interop::python().is_some() {
+    if azurite.is_err() || required || support::python::command().is_some() {
         on_azurite("azure::interop::python".into(), Box::new(interop::both_ways));
     } else {
         if !arguments.list {

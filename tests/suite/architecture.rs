@@ -1,4 +1,4 @@
-//! The modules of both crates import in one direction, and the files of one folder in no circle.
+//! The modules of each crate import in one direction, and the files of one folder in no circle.
 //!
 //! The order of the modules is the list in each crate's `lib.rs`.
 
@@ -29,8 +29,18 @@ fn modules_of_the_derive_import_only_those_above_them() {
 }
 
 #[test]
+fn modules_of_the_server_import_only_those_above_them() {
+    let order = |docs: &str| {
+        let rows = docs.lines().skip_while(|line| *line != "//! # Modules");
+        let cells = rows.filter_map(|row| row.strip_prefix("//! | ")?.split(" | ").next());
+        cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(path).collect()
+    };
+    assert_none(&offences(&Crate::read("../../table-server/src"), order));
+}
+
+#[test]
 fn files_of_one_folder_import_in_no_circle() {
-    for source in ["../../table-orm/src", "../../table-derive/src"] {
+    for source in ["../../table-orm/src", "../../table-derive/src", "../../table-server/src"] {
         assert_none(&circles(&Crate::read(source)));
     }
 }

@@ -3,6 +3,7 @@
 pub mod azurite;
 pub mod history;
 pub mod linear;
+pub mod python;
 pub mod recorder;
 pub mod reference;
 pub mod worker;

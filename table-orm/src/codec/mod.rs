@@ -19,14 +19,13 @@ pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;
 pub(crate) use name_cache::NameCache;
-#[cfg(feature = "embedded")]
-pub(crate) use object::RawMember;
-#[cfg(any(feature = "azure", feature = "embedded"))]
-pub(crate) use object::visit_members;
 #[cfg(feature = "azure")]
-pub(crate) use object::write_member;
+pub use object::write_member;
 pub(crate) use object::{MembersByName, members_by_name, write_object};
+#[cfg(any(feature = "azure", feature = "embedded"))]
+pub use object::{RawMember, visit_members};
 pub(crate) use overlay::overlay;
+pub(crate) use writer::KEYS_FRAME;
 #[cfg(any(feature = "azure", fuzzing, test))]
-pub(crate) use writer::is_property_name;
-pub(crate) use writer::{KEYS_FRAME, write_keys, write_string};
+pub use writer::is_property_name;
+pub use writer::{write_keys, write_string};

@@ -4,7 +4,7 @@
 //! value is written back byte for byte as it was read.
 
 use super::write_string;
-#[cfg(feature = "embedded")]
+#[cfg(any(feature = "azure", feature = "embedded"))]
 use crate::model::TYPE_ANNOTATION;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -14,20 +14,24 @@ use std::fmt;
 
 /// One member: its name, and the JSON text of its value.
 #[derive(Debug, Clone)]
-pub(crate) struct RawMember<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) value: &'a str,
+pub struct RawMember<'a> {
+    /// The name, without escapes.
+    pub name: Cow<'a, str>,
+    /// The JSON text of the value.
+    pub value: &'a str,
 }
 
-#[cfg(feature = "embedded")]
+#[cfg(any(feature = "azure", feature = "embedded"))]
 impl RawMember<'_> {
     /// Returns the property that the member annotates; `None` for a member that is no annotation.
-    pub(crate) fn annotated(&self) -> Option<&str> {
+    #[must_use]
+    pub fn annotated(&self) -> Option<&str> {
         self.name.strip_suffix(TYPE_ANNOTATION)
     }
 
     /// Returns the property whose value or type the member holds.
-    pub(crate) fn property(&self) -> &str {
+    #[must_use]
+    pub fn property(&self) -> &str {
         self.annotated().unwrap_or(&self.name)
     }
 }
@@ -46,7 +50,10 @@ pub(crate) fn members_by_name(object: &[u8]) -> serde_json::Result<MembersByName
 }
 
 /// Calls `each` with every member of a JSON object, in the order of its text.
-pub(crate) fn visit_members<'a>(
+///
+/// # Errors
+/// The text is not one JSON object.
+pub fn visit_members<'a>(
     object: &'a str,
     each: impl FnMut(RawMember<'a>),
 ) -> serde_json::Result<()> {
@@ -55,8 +62,9 @@ pub(crate) fn visit_members<'a>(
     deserializer.end()
 }
 
-/// Appends a member behind those that the object already has.
-pub(crate) fn write_member(json: &mut Vec<u8>, name: &str, value: &str) {
+/// Appends a member behind those that the object already has: a comma, its name and the JSON text of
+/// its value.
+pub fn write_member(json: &mut Vec<u8>, name: &str, value: &str) {
     json.push(b',');
     write_string(json, name);
     json.push(b':');

@@ -362,7 +362,7 @@ impl PropertyWriter<'_> {
 /// Whether a property can have that name: the rules of a C# identifier, at most 255 UTF-16 units
 /// (service documentation, "Understanding the Table service data model").
 #[must_use]
-pub(crate) fn is_property_name(name: &str) -> bool {
+pub fn is_property_name(name: &str) -> bool {
     if name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return !name.is_empty();
     }
@@ -373,7 +373,7 @@ pub(crate) fn is_property_name(name: &str) -> bool {
 }
 
 /// Appends JSON text.
-pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
+pub fn write_string(json: &mut Vec<u8>, value: &str) {
     // A fold without an early exit compiles to a loop that checks several bytes at a time.
     let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if value.bytes().fold(true, |all, byte| all & plain(byte)) {
@@ -389,7 +389,7 @@ pub(crate) fn write_string(json: &mut Vec<u8>, value: &str) {
 pub(crate) const KEYS_FRAME: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
 
 /// Starts a row's object with the members of its keys.
-pub(crate) fn write_keys(json: &mut Vec<u8>, partition_key: &str, row_key: &str) {
+pub fn write_keys(json: &mut Vec<u8>, partition_key: &str, row_key: &str) {
     for (start, name, key) in [("{\"", PARTITION_KEY, partition_key), (",\"", ROW_KEY, row_key)] {
         for text in [start, name, "\":"] {
             json.extend_from_slice(text.as_bytes());

@@ -10,14 +10,9 @@ use crate::query::{Comparison, Filter};
 
 /// Returns whether the filter is true for the row.
 pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
-    match filter {
-        Filter::Compare { property, comparison, value } => {
-            compare(row, property, *comparison, value).unwrap_or(false)
-        }
-        Filter::And(left, right) => matches(left, row) && matches(right, row),
-        Filter::Or(left, right) => matches(left, row) || matches(right, row),
-        Filter::Not(inner) => !matches(inner, row),
-    }
+    filter.evaluate(&mut |property, comparison, value| {
+        compare(row, property, comparison, value).unwrap_or(false)
+    })
 }
 
 /// Compares a property; `None` when it is missing or of another type.

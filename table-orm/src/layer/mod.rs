@@ -7,6 +7,7 @@
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
 //! | [`Rate`] | limits how many entities a second are read and written; slows down when throttled |
 //! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
+//! | `Throttle` | rejects what exceeds a rate, as the service does (feature `testing`) |
 //!
 //! [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
 //! added last first. A layer that must see every single request, such as [`Rate`], is added before
@@ -26,6 +27,8 @@ mod tally;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
+#[cfg(any(test, feature = "testing"))]
+pub mod throttle;
 #[cfg(all(test, feature = "distributed"))]
 mod writes;
 
@@ -37,6 +40,8 @@ pub use limit::Limit;
 pub use observe::Observe;
 pub use rate::Rate;
 pub use retry::{Retry, Strategy};
+#[cfg(any(test, feature = "testing"))]
+pub use throttle::Throttle;
 #[cfg(all(test, feature = "distributed"))]
 pub(crate) use writes::Writes;
 

@@ -38,7 +38,8 @@ impl Comparison {
     }
 
     /// Whether it holds between two values in that order; `None` is the order of a NaN.
-    pub(crate) fn holds(self, order: Option<Ordering>) -> bool {
+    #[must_use]
+    pub fn holds(self, order: Option<Ordering>) -> bool {
         match self {
             Self::Equal => order == Some(Ordering::Equal),
             Self::NotEqual => order != Some(Ordering::Equal),

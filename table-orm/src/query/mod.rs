@@ -5,6 +5,7 @@
 
 pub mod class;
 mod column;
+mod evaluate;
 mod filter;
 mod key_builder;
 mod permit;

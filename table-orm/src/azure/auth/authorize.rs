@@ -2,7 +2,7 @@
 
 use super::credential::SharedKey;
 use crate::azure::endpoint::AccountService;
-use crate::azure::protocol::http_date;
+use crate::azure::protocol::{http_date, signature};
 use async_trait::async_trait;
 use azure_core::credentials::{Secret, TokenRequestOptions};
 use azure_core::error::{Error, ErrorKind};
@@ -42,20 +42,21 @@ impl Policy for SignSharedKey {
 /// Builds the text to sign of a dated request. The body and most of the query are not part of it.
 fn string_to_sign(service: AccountService, account: &str, request: &Request) -> String {
     let value = |name: &HeaderName| request.headers().get_optional_str(name).unwrap_or_default();
-    let mut text = match service {
-        AccountService::Tables => format!("{}\n", value(&MS_DATE)),
-        AccountService::Queues => {
-            let method = request.method();
-            // The MD5 is empty, and the date is among the headers below.
-            format!("{method}\n\n{}\n\n{}", value(&CONTENT_TYPE), canonical_headers(request))
-        }
-    };
     let url = request.url();
-    text.extend(["/", account, url.path()]);
-    if let Some((_, value)) = url.query_pairs().find(|(name, _)| name == "comp") {
-        text.extend(["?comp=", &*value]);
+    let comp = url.query_pairs().find(|(name, _)| name == "comp").map(|(_, value)| value);
+    let comp = comp.as_deref();
+    match service {
+        AccountService::Tables => {
+            signature::shared_key_lite(value(&MS_DATE), account, url.path(), comp)
+        }
+        AccountService::Queues => {
+            let (method, headers) = (request.method(), canonical_headers(request));
+            // The MD5 is empty, and the date is among the headers.
+            let mut text = format!("{method}\n\n{}\n\n{headers}", value(&CONTENT_TYPE));
+            signature::push_resource(&mut text, account, url.path(), comp);
+            text
+        }
     }
-    text
 }
 
 /// Returns the headers `x-ms-*`, sorted, each with a line end.

@@ -43,8 +43,17 @@ impl SharedKey {
         &self.account
     }
 
-    /// Returns the base64 text of the HMAC-SHA256 of `text`.
-    pub(crate) fn sign(&self, text: &str) -> azure_core::Result<String> {
+    /// Returns the key's base64 text, for a connection string to hand out.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        self.key.secret()
+    }
+
+    /// Returns the base64 text of the HMAC-SHA256 of `text`, with which a server verifies a request.
+    ///
+    /// # Errors
+    /// Does not happen with a key that [`new`](Self::new) accepted.
+    pub fn sign(&self, text: &str) -> azure_core::Result<String> {
         hmac_sha256(text, &self.key)
     }
 }

@@ -1,7 +1,7 @@
 //! Shared access signatures of a table: limited access to hand to a client.
 
 use super::credential::{Credential, CredentialKind, SharedKey};
-use crate::azure::protocol::{API_VERSION, percent_encode};
+use crate::azure::protocol::{API_VERSION, percent_encode, signature};
 use crate::key::{KeyFault, check_key};
 use crate::model::{DateTime, DateTimeRangeError, TableName, order};
 use std::fmt;
@@ -270,23 +270,7 @@ fn string_to_sign(parameters: &Parameters, table: &TableName, account: &str) -> 
         let parameter = parameters.iter().find(|(known, _)| *known == name);
         parameter.map_or("", |(_, value)| value.as_str())
     };
-    let table = table.as_str().to_ascii_lowercase();
-    let resource = format!("/table/{account}/{table}");
-    let lines = [
-        value("sp"),
-        value("st"),
-        value("se"),
-        &resource,
-        value("si"),
-        value("sip"),
-        value("spr"),
-        value("sv"),
-        value("spk"),
-        value("srk"),
-        value("epk"),
-        value("erk"),
-    ];
-    lines.join("\n")
+    signature::table_sas(account, table.as_str(), value)
 }
 
 /// Returns whether the text is an IPv4 address, or two in ascending order with `-` between.

@@ -10,10 +10,10 @@ use crate::store::{ErrorCode, StoreError};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The most rules of a service.
-const MAX_RULES: usize = 5;
-/// The most bytes of all rules, without their XML tags.
-const MAX_BYTES: usize = 2 * 1024;
+/// The most CORS rules of a service.
+pub const MAX_CORS_RULES: usize = 5;
+/// The most bytes of all CORS rules, without their XML tags.
+pub const MAX_CORS_BYTES: usize = 2 * 1024;
 /// The most origins of a rule, and the most headers that are not prefixes.
 const MAX_NAMES: usize = 64;
 /// The most headers of a rule that are prefixes.
@@ -86,7 +86,12 @@ impl CorsRule {
         self
     }
 
-    fn check(&self) -> Result<(), StoreError> {
+    /// Checks the rule's own limits.
+    ///
+    /// # Errors
+    /// `InvalidInput`: it has no origin, no method, too many or too long names, or a name that the
+    /// service would read as two.
+    pub fn check(&self) -> Result<(), StoreError> {
         let rejected = |message: String| Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         if self.origins.is_empty() || self.methods.is_empty() {
             return rejected("A CORS rule needs an origin and a method.".to_owned());
@@ -114,6 +119,21 @@ impl CorsRule {
         Ok(())
     }
 
+    /// Appends the XML element `CorsRule`.
+    pub fn push_xml(&self, out: &mut String) {
+        out.push_str("<CorsRule>");
+        for (name, value) in self.values() {
+            xml::push(out, name, &value);
+        }
+        out.push_str("</CorsRule>");
+    }
+
+    /// The bytes that the rule adds to what all rules of a service may have together.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.values().iter().map(|(_, value)| value.len()).sum()
+    }
+
     /// Returns the values with their names on the wire.
     fn values(&self) -> [(&'static str, String); 5] {
         let methods: Vec<_> = self.methods.iter().map(|method| method.name()).collect();
@@ -126,7 +146,9 @@ impl CorsRule {
         ]
     }
 
-    fn read(rule: &str) -> Option<Self> {
+    /// Reads the content of the XML element `CorsRule`; `None` if a part is missing or unknown.
+    #[must_use]
+    pub fn from_xml(rule: &str) -> Option<Self> {
         let value = |name: &str| xml::text(xml::element(rule, name)?.0);
         let list = |name: &str| {
             let text = value(name)?;
@@ -227,17 +249,14 @@ impl TableService {
         let mut bytes = 0;
         for rule in rules {
             rule.check()?;
-            body.push_str("<CorsRule>");
-            for (name, value) in rule.values() {
-                bytes += value.len();
-                xml::push(&mut body, name, &value);
-            }
-            body.push_str("</CorsRule>");
+            bytes += rule.size();
+            rule.push_xml(&mut body);
         }
         body.push_str("</Cors></StorageServiceProperties>");
-        if rules.len() > MAX_RULES || bytes > MAX_BYTES {
-            let message =
-                format!("A service can have at most {MAX_RULES} CORS rules of {MAX_BYTES} bytes.");
+        if rules.len() > MAX_CORS_RULES || bytes > MAX_CORS_BYTES {
+            let message = format!(
+                "A service can have at most {MAX_CORS_RULES} CORS rules of {MAX_CORS_BYTES} bytes."
+            );
             return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         }
         let mut request = WireRequest { method: Method::Put, ..self.cors_rules() };
@@ -262,7 +281,7 @@ impl WireResponse {
         let mut rest = xml::element(properties, "Cors").map_or("", |(rules, _)| rules);
         let mut rules = Vec::new();
         while let Some((rule, after)) = xml::element(rest, "CorsRule") {
-            rules.push(CorsRule::read(rule).ok_or_else(unreadable)?);
+            rules.push(CorsRule::from_xml(rule).ok_or_else(unreadable)?);
             rest = after;
         }
         Ok(rules)

@@ -6,8 +6,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// All bytes but those of ASCII letters, digits and `-_.~` (RFC 3986, section 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Percent-encodes the UTF-8 bytes of `text`.
-pub(crate) fn percent_encode(text: &str) -> String {
+/// Percent-encodes the UTF-8 bytes of `text`, all but ASCII letters, digits and `-_.~`.
+#[must_use]
+pub fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 

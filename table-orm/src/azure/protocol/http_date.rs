@@ -15,12 +15,14 @@ const LAST: Duration = Duration::from_secs(253_402_300_799);
 
 /// Formats a moment. `httpdate` panics at moments before 1970 and after 9999, which a broken clock
 /// may give.
-pub(crate) fn format(moment: SystemTime) -> String {
+#[must_use]
+pub fn format(moment: SystemTime) -> String {
     fmt_http_date(moment.clamp(UNIX_EPOCH, UNIX_EPOCH + LAST))
 }
 
 /// Reads a moment; `None` for text in another form.
-pub(crate) fn parse(text: &str) -> Option<SystemTime> {
+#[must_use]
+pub fn parse(text: &str) -> Option<SystemTime> {
     let text = text.trim();
     // `httpdate` refuses a leap second, which is the last second of its minute to other clocks.
     let text = text

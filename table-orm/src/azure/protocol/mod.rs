@@ -4,6 +4,9 @@
 //! read into memory, becomes what a [`Store`](crate::store::Store) returns. It has no sockets,
 //! clocks or credentials: a transport adds the date and the signature and sends the bytes.
 //!
+//! What both ends of the wire need is public as well, for a server that answers these requests:
+//! [`http_date`], [`json`], [`signature`] and [`xml`].
+//!
 //! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; the
 //! text of a value never changes the meaning of the request around it.
 
@@ -12,21 +15,23 @@ mod cors;
 mod dialect;
 mod encode;
 mod fault;
-pub(crate) mod http_date;
+pub mod http_date;
+pub mod json;
 mod message;
 mod read;
 mod row_keys;
 mod service;
+pub mod signature;
 mod sink;
 mod write;
-mod xml;
+pub mod xml;
 
-pub use cors::{CorsMethod, CorsRule};
+pub use cors::{CorsMethod, CorsRule, MAX_CORS_BYTES, MAX_CORS_RULES};
 pub use dialect::Dialect;
 pub use message::{Method, WireRequest, WireResponse};
 pub use service::TableService;
 
-pub(crate) use encode::percent_encode;
+pub use encode::percent_encode;
 
 /// The `x-ms-version` of every request: the first that supports tokens of Entra ID. Azurite and
 /// Cosmos DB support it too.

@@ -3,7 +3,8 @@
 
 /// Returns the content of the first element with this name, and the text after the element. No
 /// element contains another of the same name.
-pub(crate) fn element<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str)> {
+#[must_use]
+pub fn element<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str)> {
     let mut rest = text;
     loop {
         rest = &rest[rest.find('<')? + 1..];
@@ -20,8 +21,10 @@ pub(crate) fn element<'t>(text: &'t str, name: &str) -> Option<(&'t str, &'t str
     }
 }
 
-/// Returns the text of an element that holds text only.
-pub(crate) fn text(content: &str) -> Option<String> {
+/// Returns the text of an element that holds text only; `None` if it holds elements, or a reference
+/// that XML does not define.
+#[must_use]
+pub fn text(content: &str) -> Option<String> {
     let mut parts = content.split('&');
     let mut text = parts.next()?.to_owned();
     for part in parts {
@@ -47,7 +50,7 @@ fn numbered(number: &str) -> Option<char> {
 }
 
 /// Appends an element that holds text.
-pub(crate) fn push(out: &mut String, name: &str, text: &str) {
+pub fn push(out: &mut String, name: &str, text: &str) {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     for part in ["<", name, ">", &text, "</", name, ">"] {
         out.push_str(part);

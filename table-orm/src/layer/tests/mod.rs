@@ -11,6 +11,7 @@ mod observe;
 mod own_rows;
 mod retry;
 mod script;
+mod throttle;
 
 use crate::model::TableName;
 

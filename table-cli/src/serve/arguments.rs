@@ -1,0 +1,147 @@
+//! What can be said on the command line.
+
+use super::ServeError;
+use super::faults::FaultRate;
+use crate::secret;
+use std::fs;
+use std::path::PathBuf;
+use table_orm::azure::SharedKey;
+use table_orm::layer::{Faults, Throttle};
+use table_server::{Server, ServerBuilder};
+
+const EXAMPLES: &str = "\
+Examples:
+  table-orm serve                                 # in memory, at port 10002, as Azurite
+  table-orm serve --db race.redb --port 0         # the data of an app, at a free port
+  table-orm serve --account race=env:RACE_KEY     # an account of your own
+  table-orm serve --cert cert.pem --key key.pem   # HTTPS
+  table-orm serve --faults 7                      # a third of all requests fails, repeatably
+  table-orm serve --faults 7 --fault throttled=0.2 --fault lost-replies=0.1
+  table-orm serve --partition-rate 2000 --account-rate 20000   # the service's targets
+
+Faults: throttled, errors-before, errors-after, lost-requests, lost-replies, late, slow,
+empty-pages, short-pages, offline. Each is the share of requests, from 0 to 1.
+
+The flags of Azurite --tableHost, --tablePort, --location, --inMemoryPersistence, --silent,
+--skipApiVersionCheck and --oauth basic are understood.";
+
+/// Serves a database file, or memory, as an Azure Table service
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The database file; it is created if it does not exist. Without it, data is kept in memory
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["location", "memory"])]
+    db: Option<PathBuf>,
+    /// A folder, in which the database file is `tables.redb`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "memory")]
+    location: Option<PathBuf>,
+    /// Keeps data in memory, which is the default
+    #[arg(long = "inMemoryPersistence")]
+    memory: bool,
+    /// The address to listen at. Others than loopback let other machines in
+    #[arg(long, visible_alias = "tableHost", value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: String,
+    /// The port to listen at; 0 takes a free one
+    #[arg(long, visible_alias = "tablePort", default_value_t = 10_002)]
+    port: u16,
+    /// An account in place of the emulator's; several have the same tables. KEY is base64, or env:NAME
+    #[arg(long = "account", value_name = "NAME=KEY", value_parser = account)]
+    accounts: Vec<SharedKey>,
+    /// The certificates of HTTPS, as PEM
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Accepts tokens of Entra ID over HTTPS; their signature is not verified
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "basic", value_parser = ["basic"], requires = "cert")]
+    oauth: Option<String>,
+    /// Accepts every x-ms-version
+    #[arg(long = "skipApiVersionCheck", visible_alias = "skip-version-check")]
+    any_version: bool,
+    /// Prints the address only
+    #[arg(long)]
+    pub(super) silent: bool,
+    /// Injects faults. The seed repeats them. Without --fault, all kinds
+    #[arg(long, value_name = "SEED")]
+    faults: Option<u64>,
+    /// A kind of fault, and how often it happens
+    #[arg(long = "fault", value_name = "KIND=SHARE", requires = "faults")]
+    rates: Vec<FaultRate>,
+    /// Answers 503 above so many entities a second in one partition; the service's target is 2000
+    #[arg(long, value_name = "ENTITIES")]
+    partition_rate: Option<u32>,
+    /// Answers 503 above so many entities a second in all; the service's target is 20000
+    #[arg(long, value_name = "ENTITIES")]
+    account_rate: Option<u32>,
+    #[arg(long = "disableTelemetry", hide = true)]
+    _telemetry: bool,
+}
+
+impl Arguments {
+    /// Returns the database file; `None` for memory. Creates the folder that Azurite would create.
+    pub(super) fn database(&self) -> Result<Option<PathBuf>, ServeError> {
+        let Some(folder) = &self.location else { return Ok(self.db.clone()) };
+        let create = fs::create_dir_all(folder);
+        create.map_err(|source| ServeError::Create { path: folder.clone(), source })?;
+        Ok(Some(folder.join("tables.redb")))
+    }
+
+    /// Returns the settings of the server.
+    pub(super) fn server(&self) -> Result<ServerBuilder, ServeError> {
+        let mut server = Server::builder().host(&self.host).port(self.port);
+        for account in &self.accounts {
+            server = server.account(account.clone());
+        }
+        if let (Some(certificate), Some(key)) = (&self.cert, &self.key) {
+            server = server.tls(read(certificate)?, read(key)?);
+        }
+        if self.oauth.is_some() {
+            server = server.oauth();
+        }
+        if self.any_version {
+            server = server.any_version();
+        }
+        Ok(server)
+    }
+
+    /// Returns the names of the accounts in place of the emulator's, if there are any.
+    pub(super) fn account_names(&self) -> Option<String> {
+        let names: Vec<_> = self.accounts.iter().map(SharedKey::account).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// Returns the faults to inject.
+    pub(super) fn faults(&self) -> Option<Faults> {
+        let seed = self.faults?;
+        if self.rates.is_empty() {
+            return Some(Faults::mixed(seed));
+        }
+        Some(self.rates.iter().fold(Faults::seeded(seed), |faults, rate| rate.add_to(faults)))
+    }
+
+    /// Returns the rates above which requests are rejected.
+    pub(super) fn throttle(&self) -> Option<Throttle> {
+        let mut throttle = Throttle::new();
+        if let Some(rate) = self.partition_rate {
+            throttle = throttle.per_partition(rate);
+        }
+        if let Some(rate) = self.account_rate {
+            throttle = throttle.per_account(rate);
+        }
+        (throttle != Throttle::new()).then_some(throttle)
+    }
+
+    pub(super) const fn scheme(&self) -> &'static str {
+        if self.cert.is_some() { "https" } else { "http" }
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Vec<u8>, ServeError> {
+    fs::read(path).map_err(|source| ServeError::Read { path: path.clone(), source })
+}
+
+fn account(text: &str) -> Result<SharedKey, String> {
+    let (name, key) = text.split_once('=').ok_or("write NAME=KEY")?;
+    SharedKey::new(name, &secret::read(key)?).map_err(|error| error.to_string())
+}

@@ -1,0 +1,9 @@
+//! Clients in other languages against `table-orm serve`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod azure_cli;
+mod javascript;
+mod known;
+mod microsoft;
+mod served;

@@ -1,0 +1,219 @@
+//! The requests in a `$batch` body.
+//!
+//! Invariants: the boundaries that the body declares separate the parts, whatever a part holds; each
+//! byte is looked at a constant number of times.
+
+use crate::error::ServiceError;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use memchr::memmem;
+
+/// One request in a body.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) method: Method,
+    /// The URL as it was sent, mostly absolute.
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// The `Content-ID`, which the response repeats.
+    pub(crate) content_id: Option<String>,
+}
+
+/// Reads the requests in a body with that `Content-Type`. Their number is not checked here.
+pub(crate) fn parts(content_type: &str, body: &Bytes) -> Result<Vec<Part>, ServiceError> {
+    let boundary = boundary(content_type).ok_or(ServiceError::MEDIA_TYPE_NOT_SUPPORTED)?;
+    let mut requests = Vec::new();
+    for section in sections(body, boundary)? {
+        let (headers, content) = head(&section)?;
+        match headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) {
+            Some(kind) if kind.to_ascii_lowercase().starts_with("multipart/mixed") => {
+                let inner = self::boundary(kind).ok_or_else(malformed)?;
+                for section in sections(&content, inner)? {
+                    requests.push(request(&section)?);
+                }
+            }
+            _ => requests.push(request(&section)?),
+        }
+    }
+    Ok(requests)
+}
+
+fn malformed() -> ServiceError {
+    ServiceError::invalid("The body of the transaction is malformed.")
+}
+
+/// Reads the boundary of a `multipart/mixed` media type.
+fn boundary(content_type: &str) -> Option<&str> {
+    let mut parts = content_type.split(';').map(str::trim);
+    if !parts.next()?.eq_ignore_ascii_case("multipart/mixed") {
+        return None;
+    }
+    let boundary = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches('"'))
+    })?;
+    (1..=70).contains(&boundary.len()).then_some(boundary)
+}
+
+/// Splits a body at its boundary lines, up to the closing one.
+fn sections(body: &Bytes, boundary: &str) -> Result<Vec<Bytes>, ServiceError> {
+    let delimiter = format!("--{boundary}");
+    let mut sections = Vec::new();
+    let mut start = None;
+    for at in memmem::find_iter(body, &delimiter) {
+        let at_line_start = at == 0 || body[at - 1] == b'\n';
+        let after = at + delimiter.len();
+        let Some(next) = line_end(body, after).filter(|_| at_line_start) else { continue };
+        if let Some(start) = start {
+            sections.push(body.slice(start..before_line_end(body, at).max(start)));
+        }
+        if body[after..].starts_with(b"--") {
+            return Ok(sections);
+        }
+        start = Some(next);
+    }
+    Err(malformed())
+}
+
+/// Returns the start of the next line if the rest of this one is a closing mark or space.
+fn line_end(body: &[u8], from: usize) -> Option<usize> {
+    let length = memchr::memchr(b'\n', &body[from..]).map_or(body.len() - from, |end| end + 1);
+    let rest = body[from..from + length].trim_ascii();
+    matches!(rest, b"" | b"--").then_some(from + length)
+}
+
+/// Returns the end of the line before `at`, without its line end.
+fn before_line_end(body: &[u8], at: usize) -> usize {
+    let line = body[..at].strip_suffix(b"\n").unwrap_or(&body[..at]);
+    line.strip_suffix(b"\r").unwrap_or(line).len()
+}
+
+/// Reads one request, with the headers of the part around it.
+fn request(section: &Bytes) -> Result<Part, ServiceError> {
+    let (outer, content) = head(section)?;
+    let (line, rest) = first_line(&content);
+    let line = str::from_utf8(line).map_err(|_| malformed())?;
+    let mut words = line.split(' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(malformed());
+    };
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
+    if !version.starts_with("HTTP/1.") || target.is_empty() {
+        return Err(malformed());
+    }
+    let (headers, body) = head(&content.slice_ref(rest))?;
+    let id = |headers: &HeaderMap| {
+        headers.get("content-id").and_then(|value| value.to_str().ok()).map(str::to_owned)
+    };
+    let content_id = id(&headers).or_else(|| id(&outer));
+    Ok(Part { method, target: target.to_owned(), headers, body, content_id })
+}
+
+/// The most headers of one part.
+const MAX_HEADERS: usize = 64;
+
+/// Splits headers from the body behind the empty line.
+fn head(section: &Bytes) -> Result<(HeaderMap, Bytes), ServiceError> {
+    let mut headers = HeaderMap::new();
+    let mut rest: &[u8] = section;
+    loop {
+        let (line, after) = first_line(rest);
+        if line.is_empty() {
+            return Ok((headers, section.slice_ref(after)));
+        }
+        let colon = memchr::memchr(b':', line).ok_or_else(malformed)?;
+        let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| malformed())?;
+        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
+        if headers.len() == MAX_HEADERS
+            || headers.insert(name, value.map_err(|_| malformed())?).is_some()
+        {
+            return Err(malformed());
+        }
+        rest = after;
+    }
+}
+
+/// Splits off the first line, without its end.
+fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b'\n', text) {
+        Some(end) => (text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]), &text[end + 1..]),
+        None => (text.strip_suffix(b"\r").unwrap_or(text), &text[text.len()..]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TYPE: &str = "multipart/mixed; boundary=batch_1";
+    const TWO: &str = "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_2\r\n\r\n\
+        --changeset_2\r\nContent-Type: application/http\r\nContent-ID: 7\r\n\r\n\
+        POST http://h/acc/People HTTP/1.1\r\nPrefer: return-no-content\r\n\r\n{\"A\":\"\\n--x\"}\r\n\
+        --changeset_2\r\nContent-Type: application/http\r\n\r\n\
+        DELETE http://h/acc/People(PartitionKey='p',RowKey='r') HTTP/1.1\r\nIf-Match: *\r\n\r\n\r\n\
+        --changeset_2--\r\n--batch_1--\r\n";
+
+    fn read(text: &str) -> Result<Vec<Part>, ServiceError> {
+        parts(TYPE, &Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    #[test]
+    fn crlf_and_lf_are_equal() {
+        for text in [TWO.to_owned(), TWO.replace("\r\n", "\n")] {
+            let read = read(&text).unwrap();
+            assert_eq!(read.len(), 2);
+            assert_eq!((&*read[0].target, &read[0].method), ("http://h/acc/People", &Method::POST));
+            assert_eq!(read[0].body, "{\"A\":\"\\n--x\"}");
+            assert_eq!(read[0].headers["prefer"], "return-no-content");
+            assert_eq!((read[0].content_id.as_deref(), &read[1].content_id), (Some("7"), &None));
+            assert_eq!(read[1].headers["if-match"], "*");
+            assert!(read[1].body.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_empty_change_set_has_no_requests() {
+        let text =
+            "--batch_1\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--batch_1--";
+        assert_eq!(read(text).unwrap().len(), 0);
+        assert_eq!(read("--batch_1--").unwrap().len(), 0);
+    }
+
+    #[test]
+    fn malformed_bodies_are_refused() {
+        for text in [
+            "",
+            "--batch_1",
+            "--batch_1\r\n",
+            "--batch_2--",
+            "--batch_1\r\n\r\nPOST /x\r\n\r\n--batch_1--",
+            "--batch_1\r\n\r\nPOST /x HTTP/1.1 x\r\n\r\n--batch_1--",
+            "--batch_1\r\n\r\nPOST /x HTTP/1.1\r\nno header\r\n\r\n--batch_1--",
+            "--batch_1\r\n\r\nPOST /x HTTP/1.1\r\nA: 1\r\na: 2\r\n\r\n--batch_1--",
+            "--batch_1\r\nContent-Type: multipart/mixed\r\n\r\n--batch_1--",
+            &TWO[..TWO.len() / 2],
+        ] {
+            assert_eq!(read(text).unwrap_err().code, "InvalidInput", "{text}");
+        }
+        for kind in ["", "application/json", "multipart/mixed", "multipart/mixed; boundary="] {
+            let error = parts(kind, &Bytes::from_static(TWO.as_bytes())).unwrap_err();
+            assert_eq!(error.status, 415, "{kind}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_is_read_or_refused(cuts in prop::collection::vec((0..TWO.len(), any::<u8>()), 0..8)) {
+            let mut text = TWO.as_bytes().to_vec();
+            for (at, byte) in cuts {
+                if byte < 128 { text[at] = byte } else { text.truncate(at.max(1)); }
+                if text.len() < TWO.len() { break }
+            }
+            let _ = parts(TYPE, &text.into());
+        }
+    }
+}

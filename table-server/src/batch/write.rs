@@ -1,0 +1,70 @@
+//! The responses in the answer to a `$batch`.
+
+use crate::message::Response;
+use uuid::Uuid;
+
+/// Writes the answer with the responses of a change set: one for each operation, or the one of the
+/// operation that failed.
+pub(crate) fn change_set(responses: &[(Option<String>, Response)]) -> Response {
+    let (batch, changes) = (Uuid::new_v4(), Uuid::new_v4());
+    let mut body = format!(
+        "--batchresponse_{batch}\r\n\
+         Content-Type: multipart/mixed; boundary=changesetresponse_{changes}\r\n\r\n"
+    )
+    .into_bytes();
+    for (content_id, response) in responses {
+        body.extend_from_slice(format!("--changesetresponse_{changes}\r\n").as_bytes());
+        push(&mut body, content_id.as_deref(), response);
+    }
+    let end = format!("--changesetresponse_{changes}--\r\n--batchresponse_{batch}--\r\n");
+    body.extend_from_slice(end.as_bytes());
+    answer(batch, body)
+}
+
+/// Writes the answer to a batch of one query.
+pub(crate) fn single(response: &Response) -> Response {
+    let batch = Uuid::new_v4();
+    let mut body = format!("--batchresponse_{batch}\r\n").into_bytes();
+    push(&mut body, None, response);
+    body.extend_from_slice(format!("--batchresponse_{batch}--\r\n").as_bytes());
+    answer(batch, body)
+}
+
+fn answer(batch: Uuid, body: Vec<u8>) -> Response {
+    let media_type = format!("multipart/mixed; boundary=batchresponse_{batch}");
+    Response::with_body(202, &media_type, body)
+}
+
+fn push(body: &mut Vec<u8>, content_id: Option<&str>, response: &Response) {
+    let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    let mut head =
+        "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n".to_owned();
+    head.push_str(&format!(
+        "HTTP/1.1 {} {}\r\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or("")
+    ));
+    if let Some(id) = content_id {
+        head.push_str(&format!("Content-ID: {id}\r\n"));
+    }
+    head.push_str("X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: 3.0;\r\n");
+    for (name, value) in &response.headers {
+        head.push_str(&format!("{}: {value}\r\n", canonical(name)));
+    }
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(b"\r\n");
+    body.extend_from_slice(&response.body);
+    body.extend_from_slice(b"\r\n");
+}
+
+/// Returns a header's name as the service spells it: some clients compare the case in a batch.
+fn canonical(name: &str) -> &str {
+    match name {
+        "etag" => "ETag",
+        "location" => "Location",
+        "dataserviceid" => "DataServiceId",
+        "content-type" => "Content-Type",
+        "preference-applied" => "Preference-Applied",
+        other => other,
+    }
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::media::MetadataLevel;
+use serde_json::value::RawValue;
+
+fn row(body: &str) -> Result<String, crate::ServiceError> {
+    let row = EntityBody::read(body.as_bytes())?.row("p", "r")?;
+    Ok(String::from_utf8(row.to_vec()).unwrap())
+}
+
+const KEYS: &str = r#"{"PartitionKey":"p","RowKey":"r""#;
+
+#[test]
+fn values_of_a_declared_type_may_be_strings() {
+    for (sent, stored) in [
+        (r#""A":"false","A@odata.type":"Edm.Boolean""#, r#""A":false"#),
+        (r#""A":"23","A@odata.type":"Edm.Int32""#, r#""A":23"#),
+        (r#""A":"0","A@odata.type":"Edm.Double""#, r#""A":0.0,"A@odata.type":"Edm.Double""#),
+        (r#""A":"NaN","A@odata.type":"Edm.Double""#, r#""A":"NaN","A@odata.type":"Edm.Double""#),
+        (
+            r#""A@odata.type":"Edm.DateTime","A":"2008-07-10T00:00:00""#,
+            r#""A":"2008-07-10T00:00:00.0000000Z","A@odata.type":"Edm.DateTime""#,
+        ),
+        (r#""A":"x","A@odata.type":"Edm.String""#, r#""A":"x""#),
+        (r#""A":null,"A@odata.type":"Edm.Int64","B":1.0"#, r#""B":1.0"#),
+        (r#""odata.etag":"x","Timestamp":"x","PartitionKey":"other","B":true"#, r#""B":true"#),
+    ] {
+        assert_eq!(row(&format!("{{{sent}}}")).unwrap(), format!("{KEYS},{stored}}}"), "{sent}");
+    }
+}
+
+#[test]
+fn values_of_another_type_are_refused() {
+    for sent in [
+        r#"{"A":"not a bool","A@odata.type":"Edm.Boolean"}"#,
+        r#"{"A":"x","A@odata.type":"Edm.Int32"}"#,
+        r#"{"A":"now","A@odata.type":"Edm.DateTime"}"#,
+        r#"{"A":"x","A@odata.type":"Edm.Guid"}"#,
+        r#"{"A":1,"A@odata.type":"Edm.String"}"#,
+        r#"{"A":1,"A@odata.type":"Edm.Byte"}"#,
+        r#"{"A":[1]}"#,
+        "[]",
+        "",
+    ] {
+        assert_eq!(row(sent).unwrap_err().code, "InvalidInput", "{sent}");
+    }
+}
+
+#[test]
+fn keys_of_an_insert_are_strings() {
+    let key = |body: &str| {
+        EntityBody::read(body.as_bytes()).unwrap().key("RowKey").map_err(|error| error.code)
+    };
+    assert_eq!(key(r#"{"RowKey":"a\u0062"}"#), Ok("ab".to_owned()));
+    assert_eq!(key("{}"), Err("PropertiesNeedValue".into()));
+    assert_eq!(key(r#"{"RowKey":1}"#), Err("InvalidInput".into()));
+    assert_eq!(key(r#"{"RowKey":"1","RowKey@odata.type":"Edm.Guid"}"#), Err("InvalidInput".into()));
+}
+
+const STORED: &str = r#"{"Timestamp":"2020-01-02T03:04:05.0000000Z","PartitionKey":"it's","RowKey":"r","A":"5","A@odata.type":"Edm.Int64","B":1}"#;
+
+fn written(level: MetadataLevel, select: Option<&[String]>) -> String {
+    let address = EntityAddress { endpoint: "http://h/acc", account: "acc", table: "People" };
+    let writer = EntityWriter { address, level, select };
+    String::from_utf8(writer.single(STORED, None).unwrap()).unwrap()
+}
+
+#[test]
+fn each_level_of_metadata_says_more() {
+    assert_eq!(
+        written(MetadataLevel::None, None),
+        r#"{"Timestamp":"2020-01-02T03:04:05.0000000Z","PartitionKey":"it's","RowKey":"r","A":"5","B":1}"#
+    );
+    assert_eq!(
+        written(MetadataLevel::Minimal, None),
+        r#"{"odata.metadata":"http://h/acc/$metadata#People/@Element","odata.etag":"W/\"datetime'2020-01-02T03%3A04%3A05.0000000Z'\"","Timestamp":"2020-01-02T03:04:05.0000000Z","PartitionKey":"it's","RowKey":"r","A@odata.type":"Edm.Int64","A":"5","B":1}"#
+    );
+    let full = written(MetadataLevel::Full, None);
+    for part in [
+        r#""odata.type":"acc.People""#,
+        r#""odata.id":"http://h/acc/People(PartitionKey='it%27%27s',RowKey='r')""#,
+        r#""odata.editLink":"People(PartitionKey='it%27%27s',RowKey='r')""#,
+        r#""Timestamp@odata.type":"Edm.DateTime","Timestamp""#,
+    ] {
+        assert!(full.contains(part), "{full}");
+    }
+}
+
+#[test]
+fn a_selected_property_that_is_absent_is_null() {
+    let select = ["B".to_owned(), "C".to_owned()];
+    assert_eq!(written(MetadataLevel::None, Some(&select)), r#"{"B":1,"C":null}"#);
+}
+
+#[test]
+fn a_page_leaves_out_rows_that_are_not_admitted() {
+    let row = |key: &str| {
+        RawValue::from_string(format!(r#"{{"PartitionKey":"p","RowKey":"{key}"}}"#)).unwrap()
+    };
+    let rows = ["a", "b", "c"].map(row);
+    let rows: Vec<&RawValue> = rows.iter().map(|row| &**row).collect();
+    let address = EntityAddress { endpoint: "", account: "", table: "" };
+    let writer = EntityWriter { address, level: MetadataLevel::None, select: None };
+    let page = |admits: fn(&str, &str) -> bool| {
+        String::from_utf8(writer.page(&rows, admits).unwrap()).unwrap()
+    };
+    assert_eq!(page(|_, row| row != "a").matches("RowKey").count(), 2);
+    assert!(page(|_, row| row != "a").starts_with(r#"{"value":[{"P"#));
+    assert_eq!(page(|_, _| false), r#"{"value":[]}"#);
+}

@@ -1,0 +1,92 @@
+//! One property of a request: the form that the client sent, in the form that a store takes.
+//!
+//! The service reads values of a declared type from JSON strings, too: `"23"` as an `Edm.Int32`.
+
+use crate::error::ServiceError;
+use crate::instant;
+use serde_json::Value;
+use std::borrow::Cow;
+use table_orm::model::EdmType;
+use uuid::Uuid;
+
+/// The JSON text of a property's value, and its annotation, if JSON does not show the type.
+pub(super) struct StoredProperty<'a> {
+    pub(super) value: Cow<'a, str>,
+    pub(super) annotation: Option<EdmType>,
+}
+
+/// Reads a value, of the declared type if there is one. `None` for a null.
+pub(super) fn read<'a>(
+    name: &str,
+    value: &'a str,
+    declared: Option<&str>,
+) -> Result<Option<StoredProperty<'a>>, ServiceError> {
+    if value == "null" {
+        return Ok(None);
+    }
+    if value.starts_with(['{', '[']) {
+        let message = format!("The property `{name}` is an array or an object.");
+        return Err(ServiceError::invalid(message));
+    }
+    let Some(declared) = declared else {
+        return Ok(Some(StoredProperty { value: Cow::Borrowed(value), annotation: None }));
+    };
+    let declared: Option<String> = serde_json::from_str(declared).ok();
+    let edm = declared.and_then(|declared| EdmType::from_name(&declared)).ok_or_else(|| {
+        ServiceError::invalid(format!("The type of the property `{name}` is not supported."))
+    })?;
+    converted(value, edm).map(Some).ok_or_else(|| {
+        ServiceError::invalid(format!(
+            "The value of the property `{name}` is not of the type {edm}."
+        ))
+    })
+}
+
+/// Returns the value in the form of its type.
+fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
+    let unchanged = Cow::Borrowed(value);
+    let (value, shown) = match edm {
+        EdmType::String => (value.starts_with('"').then_some(unchanged)?, true),
+        EdmType::Int32 => match quoted(value) {
+            Some(text) => (Cow::Owned(text.trim().parse::<i32>().ok()?.to_string()), true),
+            None => (unchanged, true),
+        },
+        EdmType::Boolean => match quoted(value) {
+            Some(text) => (Cow::Owned(boolean(&text)?.to_string()), true),
+            None => (unchanged, true),
+        },
+        EdmType::Double => match quoted(value) {
+            Some(text) if !is_special(&text) => {
+                let number: f64 = text.trim().parse().ok()?;
+                (Cow::Owned(Value::from(number).to_string()), false)
+            }
+            _ => (unchanged, false),
+        },
+        EdmType::DateTime => {
+            let instant = instant::parse(&quoted(value)?)?;
+            (Cow::Owned(format!("\"{instant}\"")), false)
+        }
+        EdmType::Guid => {
+            let guid = Uuid::parse_str(&quoted(value)?).ok()?;
+            (Cow::Owned(format!("\"{guid}\"")), false)
+        }
+        _ => (unchanged, false),
+    };
+    Some(StoredProperty { value, annotation: (!shown).then_some(edm) })
+}
+
+fn quoted(value: &str) -> Option<String> {
+    if value.starts_with('"') { serde_json::from_str(value).ok() } else { None }
+}
+
+fn is_special(text: &str) -> bool {
+    matches!(text, "NaN" | "Infinity" | "-Infinity")
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "1" => Some(true),
+        "false" | "False" | "0" => Some(false),
+        _ => None,
+    }
+}

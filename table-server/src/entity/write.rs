@@ -1,0 +1,208 @@
+//! Entities in answers.
+//!
+//! Invariant: values are written as the store returned them, byte for byte; the level decides only
+//! about what is written beside them.
+
+use crate::media::MetadataLevel;
+use table_orm::ETag;
+use table_orm::azure::protocol::json::{self, RawMember};
+use table_orm::azure::protocol::percent_encode;
+
+/// Where entities are found: what addresses in answers are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct EntityAddress<'a> {
+    /// The endpoint, such as `http://127.0.0.1:10002/devstoreaccount1`.
+    pub(crate) endpoint: &'a str,
+    pub(crate) account: &'a str,
+    pub(crate) table: &'a str,
+}
+
+impl EntityAddress<'_> {
+    /// Returns the part of an entity's address behind the endpoint.
+    pub(crate) fn path(&self, partition_key: &str, row_key: &str) -> String {
+        let quoted = |key: &str| percent_encode(&key.replace('\'', "''"));
+        let (partition_key, row_key) = (quoted(partition_key), quoted(row_key));
+        format!("{}(PartitionKey='{partition_key}',RowKey='{row_key}')", self.table)
+    }
+}
+
+/// Writes rows of a store as entities.
+#[derive(Debug)]
+pub(crate) struct EntityWriter<'a> {
+    pub(crate) address: EntityAddress<'a>,
+    pub(crate) level: MetadataLevel,
+    /// The properties to return; `None` returns all.
+    pub(crate) select: Option<&'a [String]>,
+}
+
+impl EntityWriter<'_> {
+    /// Writes the answer to a point query or insert.
+    pub(crate) fn single(&self, row: &str, etag: Option<&ETag>) -> serde_json::Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(row.len() + 256);
+        let context = (self.level != MetadataLevel::None).then(|| self.context("/@Element"));
+        self.write(row, etag, context.as_deref(), &mut out)?;
+        Ok(out)
+    }
+
+    /// Writes the answer to a query. `admits` decides by its keys whether a row is returned.
+    pub(crate) fn page(
+        &self,
+        rows: &[&serde_json::value::RawValue],
+        admits: impl Fn(&str, &str) -> bool,
+    ) -> serde_json::Result<Vec<u8>> {
+        let bytes: usize = rows.iter().map(|row| row.get().len() + 128).sum();
+        let mut out = Vec::with_capacity(bytes + 128);
+        out.push(b'{');
+        if self.level != MetadataLevel::None {
+            out.extend_from_slice(b"\"odata.metadata\":");
+            json::write_string(&mut out, &self.context(""));
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\"value\":[");
+        let start = out.len();
+        for row in rows {
+            let before = out.len();
+            if before > start {
+                out.push(b',');
+            }
+            let keys = self.write(row.get(), None, None, &mut out)?;
+            if !admits(&keys.partition_key, &keys.row_key) {
+                out.truncate(before);
+            }
+        }
+        out.extend_from_slice(b"]}");
+        Ok(out)
+    }
+
+    fn context(&self, suffix: &str) -> String {
+        format!("{}/$metadata#{}{suffix}", self.address.endpoint, self.address.table)
+    }
+
+    /// Appends one entity and returns its keys.
+    fn write(
+        &self,
+        row: &str,
+        etag: Option<&ETag>,
+        context: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> serde_json::Result<Keys> {
+        let mut members = Vec::with_capacity(24);
+        json::visit_members(row, |member| members.push(member))?;
+        let keys = Keys::of(&members);
+        let mut object = Object { out, is_first: true };
+        object.out.push(b'{');
+        if self.level != MetadataLevel::None {
+            if let Some(context) = context {
+                object.text("odata.metadata", context);
+            }
+            self.write_metadata(&members, &keys, etag, &mut object);
+        }
+        match self.select {
+            None => members.iter().filter(|member| is_value(member)).for_each(|member| {
+                self.write_property(member, &members, &mut object);
+            }),
+            Some(names) => names.iter().for_each(|name| {
+                match members.iter().find(|member| member.name == **name) {
+                    Some(member) => self.write_property(member, &members, &mut object),
+                    // An entity that lacks a selected property returns it as null.
+                    None => object.raw(name, "null"),
+                }
+            }),
+        }
+        object.out.push(b'}');
+        Ok(keys)
+    }
+
+    fn write_metadata(
+        &self,
+        members: &[RawMember<'_>],
+        keys: &Keys,
+        etag: Option<&ETag>,
+        object: &mut Object<'_>,
+    ) {
+        let path = || self.address.path(&keys.partition_key, &keys.row_key);
+        let full = self.level == MetadataLevel::Full;
+        if full {
+            let EntityAddress { endpoint, account, table } = &self.address;
+            object.text("odata.type", &format!("{account}.{table}"));
+            object.text("odata.id", &format!("{endpoint}/{}", path()));
+        }
+        let stated = members.iter().find(|member| member.name == "odata.etag");
+        let timestamp = || Some(ETag::from_timestamp(&value_of(members, "Timestamp")?));
+        match (etag.cloned(), stated) {
+            (None, Some(stated)) => object.raw("odata.etag", stated.value),
+            (etag, _) => {
+                if let Some(etag) = etag.or_else(timestamp) {
+                    object.text("odata.etag", etag.as_str());
+                }
+            }
+        }
+        if full {
+            object.text("odata.editLink", &path());
+        }
+    }
+
+    fn write_property(
+        &self,
+        member: &RawMember<'_>,
+        members: &[RawMember<'_>],
+        object: &mut Object<'_>,
+    ) {
+        let name = &*member.name;
+        if self.level != MetadataLevel::None {
+            let annotation = members.iter().find(|other| other.annotated() == Some(name));
+            if let Some(annotation) = annotation.filter(|found| found.value != "\"Edm.String\"") {
+                object.raw(&annotation.name, annotation.value);
+            } else if self.level == MetadataLevel::Full && name == "Timestamp" {
+                object.text("Timestamp@odata.type", "Edm.DateTime");
+            }
+        }
+        object.raw(name, member.value);
+    }
+}
+
+/// The keys of a row, empty if the store left them out.
+struct Keys {
+    partition_key: String,
+    row_key: String,
+}
+
+impl Keys {
+    fn of(members: &[RawMember<'_>]) -> Self {
+        let key = |name| value_of(members, name).unwrap_or_default();
+        Self { partition_key: key("PartitionKey"), row_key: key("RowKey") }
+    }
+}
+
+fn value_of(members: &[RawMember<'_>], name: &str) -> Option<String> {
+    let member = members.iter().find(|member| member.name == name)?;
+    serde_json::from_str(member.value).ok()
+}
+
+/// Whether a member is a property with its value, and no metadata.
+fn is_value(member: &RawMember<'_>) -> bool {
+    member.annotated().is_none() && !member.name.starts_with("odata.")
+}
+
+/// An object under construction.
+struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    is_first: bool,
+}
+
+impl Object<'_> {
+    fn raw(&mut self, name: &str, value: &str) {
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(b',');
+        }
+        json::write_string(self.out, name);
+        self.out.push(b':');
+        self.out.extend_from_slice(value.as_bytes());
+    }
+
+    fn text(&mut self, name: &str, value: &str) {
+        let mut quoted = Vec::with_capacity(value.len() + 2);
+        json::write_string(&mut quoted, value);
+        self.raw(name, &String::from_utf8_lossy(&quoted));
+    }
+}

@@ -1,0 +1,139 @@
+//! Entity group transactions.
+
+use super::Execution;
+use super::entities::Written;
+use crate::address::Address;
+use crate::batch::{self, Part};
+use crate::error::ServiceError;
+use crate::media::MetadataLevel;
+use crate::message::{Request, Response};
+use crate::operation::{EntityWrite, Operation, meant_method};
+use crate::respond;
+use crate::uri::Parameters;
+use table_orm::model::MAX_TRANSACTION_OPERATIONS;
+use table_orm::store::Batch;
+
+impl Execution<'_> {
+    /// Carries out the requests of a batch: writes as one transaction, or one query.
+    ///
+    /// A request that is refused is answered within the batch.
+    pub(super) async fn batch(&self, mut parts: Vec<Part>) -> Result<Response, ServiceError> {
+        let is_query =
+            |part: &Part| meant_method(&part.method, &part.headers) == Ok(http::Method::GET);
+        if parts.iter().any(is_query) {
+            if parts.len() > 1 {
+                return Err(ServiceError::invalid("A query is the only request of its batch."));
+            }
+            return match parts.pop() {
+                Some(part) => self.single_query(part).await,
+                None => Err(ServiceError::INVALID_INPUT),
+            };
+        }
+        let ids: Vec<_> = parts.iter().map(|part| part.content_id.clone()).collect();
+        match self.transaction(&parts).await {
+            Ok(responses) => {
+                Ok(batch::change_set(&ids.into_iter().zip(responses).collect::<Vec<_>>()))
+            }
+            Err(error) if error.is_lost() || error.status >= 500 || error.status == 413 => {
+                Err(error)
+            }
+            Err(error) => {
+                let index = error.operation.unwrap_or_default();
+                let error = error.clone().because(format!("{index}:{}", error.message));
+                let response = respond::json_error(&error, &respond::RequestId::new());
+                Ok(batch::change_set(&[(ids.get(index).cloned().flatten(), response)]))
+            }
+        }
+    }
+
+    async fn transaction(&self, parts: &[Part]) -> Result<Vec<Response>, ServiceError> {
+        if parts.len() > MAX_TRANSACTION_OPERATIONS {
+            let message = format!(
+                "The batch request operation exceeds the maximum {MAX_TRANSACTION_OPERATIONS} changes \
+                 per change set."
+            );
+            return Err(ServiceError::invalid(message).at(MAX_TRANSACTION_OPERATIONS - 1));
+        }
+        let (mut writes, mut levels) = (Vec::new(), Vec::new());
+        for (index, part) in parts.iter().enumerate() {
+            let (write, level) = self.part(part).map_err(|error| error.at(index))?;
+            writes.push(write);
+            levels.push(level);
+        }
+        let Some(first) = writes.first() else { return Ok(Vec::new()) };
+        let (table, partition_key) = (first.table.clone(), first.partition_key.clone());
+        let same = |write: &EntityWrite| {
+            write.table.as_str().eq_ignore_ascii_case(table.as_str())
+                && write.partition_key == partition_key
+        };
+        if let Some(index) = writes.iter().position(|write| !same(write)) {
+            return Err(ServiceError::DIFFERENT_PARTITIONS.at(index));
+        }
+        let written: Vec<_> = writes
+            .iter()
+            .map(|write| {
+                Written::of(&write.table, &partition_key, &write.operation, write.preference)
+            })
+            .collect();
+        let operations = writes.into_iter().map(|write| write.operation).collect();
+        let etags = self.store.commit(&table, Batch { partition_key, operations }).await?;
+        let results = written.iter().zip(&etags).zip(levels);
+        results
+            .map(|((written, etag), level)| self.written(written, etag.as_ref(), level))
+            .collect()
+    }
+
+    /// Reads one write, and checks that the caller may do it.
+    fn part(&self, part: &Part) -> Result<(EntityWrite, MetadataLevel), ServiceError> {
+        let address = self.part_address(part)?;
+        let method = meant_method(&part.method, &part.headers)?;
+        let write = EntityWrite::read(&method, &address.resource, &part.headers, &part.body)?;
+        self.grant.check(&write.need())?;
+        let level = MetadataLevel::read(None, &part.headers).unwrap_or_default();
+        Ok((write, level))
+    }
+
+    /// Reads the URL of a part: absolute, or a path.
+    fn part_address(&self, part: &Part) -> Result<Address, ServiceError> {
+        let target = part.target.split('?').next().unwrap_or_default();
+        let (host, path) = match target.split_once("://") {
+            Some((_, rest)) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+            None => ("", target),
+        };
+        let host =
+            if host.is_empty() { self.request.header("host").unwrap_or_default() } else { host };
+        let address = Address::read(self.request.client.https, host, path)?;
+        if address.account == self.address.account {
+            Ok(address)
+        } else {
+            Err(ServiceError::INVALID_URI)
+        }
+    }
+
+    /// Answers the one query of a batch.
+    async fn single_query(&self, part: Part) -> Result<Response, ServiceError> {
+        let address = self.part_address(&part)?;
+        let parameters =
+            Parameters::read(part.target.split_once('?').map_or("", |(_, query)| query))?;
+        let Part { method, target, headers, body, .. } = part;
+        let request = Request { method, target, headers, body, client: self.request.client };
+        let operation = Operation::read(&request, &address.resource, &parameters)?;
+        if let Some(need) = operation.need() {
+            self.grant.check(&need)?;
+        }
+        let response = match operation {
+            operation @ (Operation::Query { .. } | Operation::Get { .. }) => {
+                let execution = Execution { address: &address, request: &request, ..*self };
+                execution.run(operation).await
+            }
+            _ => Err(ServiceError::INVALID_INPUT),
+        };
+        match response {
+            Ok(response) => Ok(batch::single(&response)),
+            Err(error) if error.is_lost() => Err(error),
+            Err(error) => {
+                Ok(batch::single(&respond::json_error(&error, &respond::RequestId::new())))
+            }
+        }
+    }
+}

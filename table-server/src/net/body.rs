@@ -1,0 +1,61 @@
+//! Bodies of requests, read into memory up to a limit.
+
+use crate::error::ServiceError;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use std::time::Duration;
+use table_orm::model::MAX_TRANSACTION_BYTES;
+use tokio::time::timeout;
+
+/// How long a body may take to arrive (the longest `timeout` of the service's operations).
+const MAX_TIME: Duration = Duration::from_secs(30);
+/// How much of a body that is too large is read and dropped, because a client reads the answer only
+/// after it has sent its request.
+const MAX_DROPPED: usize = 64 * 1024 * 1024;
+
+/// Why a body could not be read.
+#[derive(Debug)]
+pub(super) enum BodyError {
+    /// The request is answered with this error, and the connection is closed.
+    Refused(ServiceError),
+    /// The connection failed.
+    Broken,
+}
+
+/// Reads a body.
+pub(super) async fn read(mut body: Incoming) -> Result<Bytes, BodyError> {
+    match timeout(MAX_TIME, collect(&mut body)).await {
+        Ok(read) => read,
+        Err(_) => {
+            let slow = ServiceError {
+                status: 408,
+                ..ServiceError::invalid("The body did not arrive in time.")
+            };
+            Err(BodyError::Refused(ServiceError { code: "OperationTimedOut".into(), ..slow }))
+        }
+    }
+}
+
+async fn collect(body: &mut Incoming) -> Result<Bytes, BodyError> {
+    let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let mut collected = BytesMut::with_capacity(expected.min(64 * 1024));
+    let mut size = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
+        size = size.saturating_add(data.len());
+        if size > MAX_DROPPED {
+            break;
+        }
+        if size > MAX_TRANSACTION_BYTES {
+            collected = BytesMut::new();
+        } else {
+            collected.extend_from_slice(&data);
+        }
+    }
+    if size > MAX_TRANSACTION_BYTES {
+        Err(BodyError::Refused(ServiceError::TOO_LARGE))
+    } else {
+        Ok(collected.freeze())
+    }
+}

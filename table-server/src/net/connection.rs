@@ -1,0 +1,165 @@
+//! One connection: HTTP/1.1 requests, one after the other.
+
+use super::body::{self, BodyError};
+use crate::error::ServiceError;
+use crate::message::{Answer, Client, Request, Response};
+use crate::service::TableService;
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderName, HeaderValue};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+/// How long the headers of a request may take, and how long an idle connection stays open. Clients
+/// keep connections for less.
+const HEADERS_TIME: Duration = Duration::from_secs(120);
+/// The most bytes of a request's line and headers.
+const MAX_HEADERS_BYTES: usize = 64 * 1024;
+
+/// The connection is to be closed without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer is lost")]
+struct Closed;
+
+/// Serves a connection until it is closed, or until the server stops and the current request is
+/// answered.
+pub(super) async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    client: Client,
+    service: Arc<TableService>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let handler = service_fn(move |request| answer(Arc::clone(&service), client, request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_TIME)
+        .max_buf_size(MAX_HEADERS_BYTES)
+        .half_close(true)
+        .serve_connection(TokioIo::new(stream), handler);
+    tokio::pin!(connection);
+    let stopped = async { stop.wait_for(|stop| *stop).await.is_ok() };
+    // What fails on a connection concerns its client only, and closes it.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        _ = stopped => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+async fn answer(
+    service: Arc<TableService>,
+    client: Client,
+    request: hyper::Request<Incoming>,
+) -> Result<hyper::Response<Full<Bytes>>, Closed> {
+    let (head, body) = request.into_parts();
+    let target = head.uri.path_and_query().map_or_else(|| "*".to_owned(), ToString::to_string);
+    let method = head.method;
+    let mut request = Request { method, target, headers: head.headers, body: Bytes::new(), client };
+    if let Some(authority) = head.uri.authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers.insert(HOST, host);
+    }
+    if is_ambiguous(&request) {
+        return Ok(closing(TableService::refuse(&request, &ServiceError::INVALID_HEADER_VALUE)));
+    }
+    match body::read(body).await {
+        Ok(body) => request.body = body,
+        Err(BodyError::Refused(error)) => {
+            return Ok(closing(TableService::refuse(&request, &error)));
+        }
+        Err(BodyError::Broken) => return Err(Closed),
+    }
+    match service.handle(request).await {
+        Answer::Response(response) => Ok(written(response)),
+        Answer::Close => Err(Closed),
+    }
+}
+
+/// Whether two readers could see different requests: one host, and one length of the body, are
+/// required.
+fn is_ambiguous(request: &Request) -> bool {
+    let count = |name| request.headers.get_all(name).iter().count();
+    let both = count(TRANSFER_ENCODING) > 0 && count(CONTENT_LENGTH) > 0;
+    both || count(TRANSFER_ENCODING) > 1 || count(CONTENT_LENGTH) > 1 || count(HOST) != 1
+}
+
+fn written(response: Response) -> hyper::Response<Full<Bytes>> {
+    let mut written = hyper::Response::new(Full::new(response.body));
+    *written.status_mut() = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    for (name, value) in response.headers {
+        // A value that no header can hold, from a store of an app, is left out.
+        if let Ok(value) = HeaderValue::try_from(value) {
+            written.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+    written
+}
+
+/// The last response of a connection.
+fn closing(response: Response) -> hyper::Response<Full<Bytes>> {
+    let mut response = written(response);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+    use table_orm::azure::SharedKey;
+    use table_orm::embedded::EmbeddedStore;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::time::Instant;
+
+    /// A connection that has sent these bytes, and no more. Times are tokio's, which is paused.
+    async fn connected(bytes: &[u8]) -> DuplexStream {
+        let key = SharedKey::new("acc", "a2V5").unwrap();
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let service = Arc::new(TableService::new(store, key).await.unwrap());
+        let (mut client, server) = tokio::io::duplex(64 * 1024);
+        let who = Client { address: IpAddr::V4(Ipv4Addr::LOCALHOST), https: false };
+        tokio::spawn(async move {
+            let (_stop, stopped) = watch::channel(false);
+            serve(server, who, service, stopped).await;
+        });
+        client.write_all(bytes).await.unwrap();
+        client
+    }
+
+    async fn rest(mut client: DuplexStream) -> (String, u64) {
+        let start = Instant::now();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        (String::from_utf8(answer).unwrap(), start.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_body_is_refused_after_half_a_minute() {
+        let head = b"POST /acc/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nslow";
+        let (answer, seconds) = rest(connected(head).await).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 408 ") && answer.contains("OperationTimedOut"),
+            "{answer}"
+        );
+        assert!((29..=31).contains(&seconds), "{seconds}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_says_nothing_is_closed() {
+        for bytes in [&b"GET /acc/Tab"[..], b"GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n"] {
+            let (answer, seconds) = rest(connected(bytes).await).await;
+            assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
+            assert!((119..=121).contains(&seconds), "{seconds}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Sockets: the listener, connections, TLS, and bodies read within limits.
+
+mod body;
+mod connection;
+mod listener;
+mod tls;
+
+pub(crate) use listener::{Listener, ListenerOptions};
+pub(crate) use tls::TlsAcceptor;
+pub use tls::TlsError;

@@ -1,0 +1,140 @@
+//! The service without sockets: a request in, an answer out.
+//!
+//! Invariant: whatever a request holds, it gets an answer with the service's code, or its connection
+//! is closed because the store lost it.
+
+use crate::access::{self, Access, Grant};
+use crate::accounts::Accounts;
+use crate::address::Address;
+use crate::cors;
+use crate::error::ServiceError;
+use crate::execute::Execution;
+use crate::message::{Answer, Request, Response};
+use crate::operation::Operation;
+use crate::respond::{self, ErrorForm, LATEST_VERSION, RequestId};
+use crate::settings::SettingsStore;
+use crate::uri::Parameters;
+use http::Method;
+use std::sync::Arc;
+use table_orm::azure::SharedKey;
+use table_orm::model::DateTime;
+use table_orm::store::{Store, StoreError};
+
+/// The oldest `x-ms-version` of the Table service.
+const OLDEST_VERSION: &str = "2009-04-14";
+
+/// The Table service over a store.
+#[derive(Debug)]
+pub struct TableService {
+    store: Arc<dyn Store>,
+    accounts: Accounts,
+    settings: SettingsStore,
+    oauth: bool,
+    any_version: bool,
+}
+
+/// How requests are checked.
+#[derive(Debug, Clone)]
+pub(crate) struct ServiceOptions {
+    pub(crate) accounts: Accounts,
+    pub(crate) oauth: bool,
+    pub(crate) any_version: bool,
+}
+
+impl TableService {
+    /// Serves a store as the emulator's account.
+    ///
+    /// # Errors
+    /// The store's settings cannot be read.
+    pub async fn new(store: Arc<dyn Store>, account: SharedKey) -> Result<Self, StoreError> {
+        let accounts = Accounts::one(account);
+        let options = ServiceOptions { accounts, oauth: false, any_version: false };
+        Self::with_options(store, options).await
+    }
+
+    pub(crate) async fn with_options(
+        store: Arc<dyn Store>,
+        options: ServiceOptions,
+    ) -> Result<Self, StoreError> {
+        let settings = SettingsStore::open(Arc::clone(&store)).await?;
+        let ServiceOptions { accounts, oauth, any_version } = options;
+        Ok(Self { store, accounts, settings, oauth, any_version })
+    }
+
+    pub(crate) const fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// Answers a request.
+    pub async fn handle(&self, request: Request) -> Answer {
+        let id = RequestId::new();
+        let response = match self.respond(&request).await {
+            Ok(response) => response,
+            Err(error) if error.is_lost() => return Answer::Close,
+            Err(error) => respond::error(&error, ErrorForm::of(&request), &id),
+        };
+        let response = respond::complete(response, &request, id);
+        if request.method == Method::OPTIONS {
+            return Answer::Response(response);
+        }
+        let rules = &self.settings.properties().cors;
+        Answer::Response(cors::expose(rules, &request, response))
+    }
+
+    /// Answers a request that could not be read: too large, too slow or malformed.
+    pub(crate) fn refuse(request: &Request, error: &ServiceError) -> Response {
+        let id = RequestId::new();
+        let response = respond::error(error, ErrorForm::of(request), &id);
+        respond::complete(response, request, id)
+    }
+
+    async fn respond(&self, request: &Request) -> Result<Response, ServiceError> {
+        if request.method == Method::OPTIONS {
+            return cors::preflight(&self.settings.properties().cors, request);
+        }
+        self.check_version(request)?;
+        let host = request.header("host").unwrap_or("localhost");
+        let address = Address::read(request.client.https, host, request.path())?;
+        let parameters = Parameters::read(request.query())?;
+        let grant = self.grant(request, &address, &parameters).await?;
+        let operation = Operation::read(request, &address.resource, &parameters)?;
+        if let Some(need) = operation.need() {
+            grant.check(&need)?;
+        }
+        if address.secondary && operation.is_write() {
+            return Err(ServiceError::WRITES_NOT_ALLOWED);
+        }
+        let (store, settings) = (&*self.store, &self.settings);
+        let execution = Execution { store, settings, address: &address, grant: &grant, request };
+        execution.run(operation).await
+    }
+
+    /// Finds out what the caller may do.
+    async fn grant(
+        &self,
+        request: &Request,
+        address: &Address,
+        parameters: &Parameters,
+    ) -> Result<Grant, ServiceError> {
+        let now = DateTime::now();
+        let access = access::verify(&self.accounts, self.oauth, request, address, parameters, now)?;
+        match access {
+            Access::Granted(grant) => Ok(grant),
+            Access::ByPolicy(asked) => {
+                let policies = self.settings.policies(&asked.table).await?;
+                let policy = policies.get(&asked.policy);
+                asked.decide(policy.as_ref(), now)
+            }
+        }
+    }
+
+    fn check_version(&self, request: &Request) -> Result<(), ServiceError> {
+        let Some(version) = request.header("x-ms-version") else { return Ok(()) };
+        let date = version.len() == 10 && crate::instant::parse(version).is_some();
+        if date && (self.any_version || (OLDEST_VERSION..=LATEST_VERSION).contains(&version)) {
+            Ok(())
+        } else {
+            Err(ServiceError::INVALID_HEADER_VALUE)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Requests of scripts in browsers.
+
+use crate::client::{Client, request, signed};
+use table_server::Response;
+
+const RULES: &str = "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>https://race.example</AllowedOrigins>\
+    <AllowedMethods>GET,PUT</AllowedMethods><AllowedHeaders>accept,x-ms-*</AllowedHeaders>\
+    <ExposedHeaders>x-ms-*</ExposedHeaders><MaxAgeInSeconds>60</MaxAgeInSeconds></CorsRule></Cors>\
+    </StorageServiceProperties>";
+
+async fn with_rules() -> Client {
+    let client = Client::with_people().await;
+    let set = client.send("PUT", "/?restype=service&comp=properties", &[], RULES).await;
+    assert_eq!(set.status, 202);
+    client
+}
+
+async fn preflight(client: &Client, headers: &[(&str, &str)]) -> Response {
+    client.answer(request("OPTIONS", "/People()", headers, "")).await
+}
+
+#[tokio::test]
+async fn a_preflight_is_answered_by_the_rules_without_a_credential() {
+    let client = with_rules().await;
+    let origin = ("origin", "https://race.example");
+    let get = ("access-control-request-method", "GET");
+    let asked = ("access-control-request-headers", "Accept, X-MS-Date");
+    let allowed = preflight(&client, &[origin, get, asked]).await;
+    assert_eq!(allowed.status, 200);
+    assert_eq!(allowed.header("access-control-allow-origin"), Some(origin.1));
+    assert_eq!(allowed.header("access-control-max-age"), Some("60"));
+    assert_eq!(allowed.header("access-control-allow-headers"), Some(asked.1));
+    for headers in [
+        &[("origin", "https://other.example"), get][..],
+        &[origin, ("access-control-request-method", "DELETE")],
+        &[origin, get, ("access-control-request-headers", "authorization")],
+    ] {
+        assert_eq!(preflight(&client, headers).await.status, 403, "{headers:?}");
+    }
+    assert_eq!(preflight(&client, &[get]).await.status, 400);
+}
+
+#[tokio::test]
+async fn an_answer_names_the_origin_that_may_read_it() {
+    let client = with_rules().await;
+    let read = async |origin: &str| {
+        client.answer(signed(request("GET", "/People()", &[("origin", origin)], ""))).await
+    };
+    let allowed = read("https://race.example").await;
+    assert_eq!(allowed.header("access-control-allow-origin"), Some("https://race.example"));
+    assert!(allowed.header("access-control-expose-headers").unwrap().contains("x-ms-request-id"));
+    let other = read("https://other.example").await;
+    assert_eq!((other.status, other.header("access-control-allow-origin")), (200, None));
+    let unsigned = request("GET", "/People()", &[("origin", "https://race.example")], "");
+    assert_eq!(client.answer(unsigned).await.status, 403);
+}

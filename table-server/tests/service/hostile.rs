@@ -1,0 +1,182 @@
+//! Requests that no client sends: each gets a clear error or is cut off, and the server goes on.
+
+use crate::client::{Client, code};
+use std::net::SocketAddr;
+use table_orm::embedded::EmbeddedStore;
+use table_server::Server;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+async fn start() -> Server {
+    Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap()
+}
+
+/// Sends bytes, and returns what comes back until the server closes or has answered once.
+async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The server may close before it has read everything.
+    let _ = stream.write_all(bytes).await;
+    let _ = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
+}
+
+const PATH: &str = "/devstoreaccount1/Tables";
+
+#[tokio::test]
+async fn requests_that_two_readers_would_split_differently_are_refused() {
+    let server = start().await;
+    let head = format!("POST {PATH} HTTP/1.1\r\nHost: x\r\n");
+    let smuggled = format!("GET {PATH} HTTP/1.1\r\nHost: x\r\n\r\n");
+    for headers in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        "Content-Length: 5, 6\r\n\r\nhello",
+        "Content-Length: +5\r\n\r\nhello",
+        "Content-Length: 0x5\r\n\r\nhello",
+        "Content-Length: -1\r\n\r\n",
+        "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        "Host: y\r\n\r\n",
+        "A: b\r\n folded\r\n\r\n",
+        "A\0: b\r\n\r\n",
+        "A: b\rC: d\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nx",
+        "Transfer-Encoding: chunked\r\n\r\nzz\r\nx",
+    ] {
+        let answer =
+            exchange(server.address(), format!("{head}{headers}{smuggled}").as_bytes()).await;
+        let answers = answer.matches("HTTP/1.1 ").count();
+        assert!(answers <= 1, "{headers:?} is read as {answers} requests");
+        assert!(
+            answer.is_empty() || (400..500).contains(&status(&answer)),
+            "{headers:?}: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_refused() {
+    let server = start().await;
+    let long = "x".repeat(200_000);
+    for bytes in [
+        "\r\n\r\n".to_owned(),
+        "GET\r\n\r\n".to_owned(),
+        format!("GET {PATH}\r\n\r\n"),
+        format!("GET {PATH} HTTP/9.9\r\nHost: x\r\n\r\n"),
+        format!("GET {PATH} HTTP/1.1\r\n\r\n"),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(),
+        "\u{16}\u{3}\u{1}\0\u{5}hello".to_owned(),
+        format!("GET /{long} HTTP/1.1\r\nHost: x\r\n\r\n"),
+        format!("GET {PATH} HTTP/1.1\r\nHost: x\r\nA: {long}\r\n\r\n"),
+        format!("GET {PATH} HTTP/1.1\r\nHost: x\r\n{}\r\n", "A: b\r\n".repeat(5_000)),
+        "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
+        "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
+    ] {
+        let answer = exchange(server.address(), bytes.as_bytes()).await;
+        let shown = &bytes[..bytes.len().min(60)];
+        assert!(answer.is_empty() || (400..500).contains(&status(&answer)), "{shown:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_over_4_mib_is_refused_however_it_is_sent() {
+    let server = start().await;
+    let head = format!("POST {PATH} HTTP/1.1\r\nHost: x\r\n");
+    let large = vec![b'x'; 5 << 20];
+    let sized =
+        [format!("{head}Content-Length: {}\r\n\r\n", large.len()).as_bytes(), &large].concat();
+    let chunk = format!("{:x}\r\n", large.len());
+    let chunked = [
+        format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunk}").as_bytes(),
+        &large,
+        b"\r\n0\r\n\r\n",
+    ]
+    .concat();
+    for bytes in [sized, chunked] {
+        let answer = exchange(server.address(), &bytes).await;
+        assert_eq!(status(&answer), 413, "{answer}");
+        assert!(answer.contains("RequestBodyTooLarge") && answer.contains("connection: close"));
+    }
+    // A body that claims to be endless is cut off.
+    let endless = format!("{head}Content-Length: 99999999999999\r\n\r\nx");
+    assert!(exchange(server.address(), endless.as_bytes()).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_off_harms_nobody() {
+    let server = start().await;
+    for _ in 0..50 {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        let half = format!("POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf");
+        stream.write_all(half.as_bytes()).await.unwrap();
+    }
+    let good = format!("GET {PATH} HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(status(&exchange(server.address(), good.as_bytes()).await), 403);
+}
+
+#[tokio::test]
+async fn paths_and_parameters_name_what_they_say_or_nothing() {
+    let client = Client::with_people().await;
+    for path in [
+        "/..",
+        "/../devstoreaccount1/Tables",
+        "/%2e%2e/Tables",
+        "//Tables",
+        "/People%00",
+        "/%FF",
+        "/%",
+        "/People/..",
+        "/People(PartitionKey='%FF',RowKey='r')",
+        "/People(PartitionKey='p'",
+        "/Tables('",
+        "/People()?%FF=1",
+        "/People()?$top=1&$top=2",
+        "/?comp=list",
+        "/People()?restype=container",
+        "/$metadata",
+        "/People()?$filter=%00",
+    ] {
+        let response = client.send("GET", path, &[], "").await;
+        assert!(
+            (400..600).contains(&response.status) && response.status != 500,
+            "{path}: {}",
+            response.status
+        );
+        assert!(!code(&response).is_empty() || response.body.starts_with(b"<?xml"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_of_any_bytes_are_refused() {
+    let client = Client::with_people().await;
+    let deep = "[".repeat(100_000);
+    for body in [
+        "",
+        "{",
+        "null",
+        "[]",
+        "{}x",
+        &deep,
+        &format!("{{\"A\":{deep}}}"),
+        "{\"PartitionKey\":\"p\",\"RowKey\":\"\\ud800\"}",
+    ] {
+        let response = client.send("POST", "/People", &[], body).await;
+        assert_eq!(response.status, 400, "{}", &body[..body.len().min(40)]);
+        let response = client.send("POST", "/Tables", &[], body).await;
+        assert_eq!(response.status, 400);
+    }
+    let filter = format!("/People()?$filter={}", "(".repeat(50_000));
+    assert_eq!(client.send("GET", &filter, &[], "").await.status, 400);
+    for document in ["", "<", "<StorageServiceProperties>", &"<a>".repeat(100_000)] {
+        let target = "/?restype=service&comp=properties";
+        assert_eq!(client.send("PUT", target, &[], document).await.status, 400, "{document:.20}");
+    }
+}

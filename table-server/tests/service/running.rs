@@ -1,0 +1,80 @@
+//! A server that is started and stopped.
+
+use crate::client::key;
+use std::sync::Arc;
+use table_orm::azure::AzureStore;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::Faults;
+use table_orm::model::Metadata;
+use table_orm::store::{ErrorCode, Store as _};
+use table_orm::{DynamicEntity, TableName, Tables};
+use table_server::{Server, StartError};
+
+#[tokio::test]
+async fn clients_share_the_tables_of_the_app() {
+    let store = EmbeddedStore::in_memory().unwrap();
+    let server = Server::start(store.clone()).await.unwrap();
+    let (app, client) =
+        (Tables::new(store), Tables::from_connection_string(&server.connection_string()).unwrap());
+    let people = TableName::new("people").unwrap();
+    app.create(&people).await.unwrap();
+    let ann = DynamicEntity::new("2026", "it's ann").with("Age", 55);
+    client.table(people.clone()).insert(&ann).await.unwrap();
+    assert!(app.table(people).get("2026", "it's ann").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_stopped_server_frees_its_port() {
+    let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+    let port = server.address().port();
+    let taken = Server::builder().port(port).start(EmbeddedStore::in_memory().unwrap()).await;
+    assert!(matches!(taken, Err(StartError::Listen { .. })));
+    server.stop().await;
+    let again = Server::builder().port(port).start(EmbeddedStore::in_memory().unwrap()).await;
+    again.unwrap().stop().await;
+}
+
+#[tokio::test]
+async fn an_account_of_its_own_replaces_the_emulators() {
+    let account = table_orm::azure::SharedKey::new("race", "c2VjcmV0").unwrap();
+    let builder = Server::builder().account(account);
+    let server = builder.start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+    let own = AzureStore::from_connection_string(&server.connection_string()).unwrap();
+    own.list_tables().await.unwrap();
+    let endpoint = format!("http://{}/devstoreaccount1", server.address());
+    let emulator = AzureStore::new(&endpoint, key()).unwrap();
+    assert_eq!(emulator.list_tables().await.unwrap_err().status, 403);
+}
+
+#[tokio::test]
+async fn a_request_that_the_store_loses_gets_no_answer() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let lost = Faults::seeded(1).lost_replies(1.0).store(store).unwrap();
+    lost.disable();
+    let server = Server::start(lost.clone()).await.unwrap();
+    let client = AzureStore::from_connection_string(&server.connection_string()).unwrap();
+    lost.enable();
+    let people = TableName::new("people").unwrap();
+    let error = client.create_table(&people).await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::NO_ANSWER, 0));
+    lost.disable();
+    let found = client.get(&people, "p", "r", None, Metadata::None).await.unwrap();
+    assert_eq!(found, None, "the table was created");
+}
+
+#[tokio::test]
+async fn a_busy_store_says_how_long_to_wait() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let busy = Faults::seeded(3).throttled(1.0).store(store).unwrap();
+    busy.disable();
+    let server = Server::start(busy.clone()).await.unwrap();
+    let client = AzureStore::from_connection_string(&server.connection_string()).unwrap();
+    busy.enable();
+    let mut waits = Vec::new();
+    for _ in 0..20 {
+        let error = client.list_tables().await.unwrap_err();
+        assert_eq!((error.code, error.status), (ErrorCode::SERVER_BUSY, 503));
+        waits.push(error.retry_after);
+    }
+    assert!(waits.contains(&None) && waits.iter().any(Option::is_some));
+}
