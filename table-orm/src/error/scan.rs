@@ -58,6 +58,18 @@ pub enum ScanError {
     /// A worker stopped early, for example because reading a row panicked. Requests were sent.
     #[error("a worker of the scan stopped early; resume from the checkpoint, or scan again")]
     WorkerLost,
+    /// A page of an ordered scan began before the end of the one before: the service sorts these keys
+    /// in another way, or forgot where the scan was. Rows before it were handed out.
+    #[error(
+        "the row {partition_key:?}, {row_key:?} came behind a later one, so the rows are not in \
+         order; scan without `ordered`"
+    )]
+    OutOfOrder {
+        /// The PartitionKey of the page's first row.
+        partition_key: String,
+        /// Its RowKey.
+        row_key: String,
+    },
     /// The checkpoint file cannot be read.
     #[error(
         "the checkpoint {} cannot be read; check its path and permissions",

@@ -66,6 +66,8 @@ mod pace;
 mod tests;
 
 pub use crate::error::ScanError;
-pub use api::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, ScanPage, ScanStream, Untyped};
+pub use api::{
+    DEFAULT_BUFFER, DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, ScanPage, ScanStream, Untyped,
+};
 pub use checkpoint::Checkpoint;
 pub use engine::{ScanReport, Splitter};

@@ -78,6 +78,8 @@ impl<T, R> Scan<T, R> {
             Some(limit) if query.filter.is_none() => limit.div_ceil(page.into()).max(1),
             _ => usize::MAX,
         };
+        // A single worker reads in order anyway.
+        let ordered = self.ordered && splitter != Splitter::Serial;
         Ok(Rules {
             query,
             page_size,
@@ -87,7 +89,8 @@ impl<T, R> Scan<T, R> {
             splitter,
             rounds: self.rounds,
             workers: self.workers.min(most),
-            ordered: self.ordered,
+            ordered,
+            buffer: self.buffer,
             keys_only,
             limit: self.limit,
         })

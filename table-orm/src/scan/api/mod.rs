@@ -8,5 +8,5 @@ mod scan;
 mod start;
 mod stream;
 
-pub use scan::{DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
+pub use scan::{DEFAULT_BUFFER, DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
 pub use stream::{ScanPage, ScanStream};

@@ -21,6 +21,10 @@ pub const DEFAULT_CONCURRENCY: usize = 16;
 /// targets").
 pub const MAX_CONCURRENCY: usize = 1000;
 
+/// The bytes of pages that an [ordered](Scan::ordered) scan keeps in memory by default: 64 MiB. That is
+/// about 200 full pages of rows of ten properties.
+pub const DEFAULT_BUFFER: usize = 64 * 1024 * 1024;
+
 /// Names of properties.
 pub(super) type Names = Vec<Cow<'static, str>>;
 
@@ -35,7 +39,8 @@ pub enum Untyped {}
 /// A scan delivers each row that stays in the table while it runs exactly once. It is no snapshot: it
 /// may or may not see rows that are written while it runs. Rows come in no order without [`ordered`].
 ///
-/// A slow consumer stops the workers: at most two pages for each worker wait in memory.
+/// A slow consumer stops the workers: at most two pages for each worker wait in memory, or with
+/// [`ordered`] as many as fit into the [`buffer`](Self::buffer).
 ///
 /// ```
 /// # use table_orm::{DynamicEntity, TableName, Tables};
@@ -95,6 +100,7 @@ pub struct Scan<T, R = Untyped> {
     pub(in crate::scan) workers: usize,
     pub(in crate::scan) handlers: usize,
     pub(in crate::scan) ordered: bool,
+    pub(in crate::scan) buffer: usize,
     pub(in crate::scan) limit: Option<usize>,
     pub(in crate::scan) skip: Option<SkipUnreadable>,
     pub(in crate::scan) checkpoint: Option<Checkpoint>,
@@ -144,6 +150,7 @@ impl<T: ReadRow, R> Scan<T, R> {
             workers: DEFAULT_CONCURRENCY,
             handlers: 1,
             ordered: false,
+            buffer: DEFAULT_BUFFER,
             limit: None,
             skip: None,
             checkpoint: None,
@@ -193,10 +200,44 @@ impl<T, R> Scan<T, R> {
     }
 
     /// Chooses whether rows come in key order: PartitionKey, then RowKey, by UTF-16 code unit. In order,
-    /// up to five pages for each worker wait in memory for earlier ones, and the scan takes about twice
-    /// as long.
+    /// pages wait in memory for earlier ones, as many as fit into the [`buffer`](Self::buffer).
     pub const fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
+        self
+    }
+
+    /// Limits the memory of an [`ordered`](Self::ordered) scan, in bytes: of the pages that wait for
+    /// earlier ones or for the consumer, and of those in flight. Default: [`DEFAULT_BUFFER`]. A page
+    /// counts with its JSON and with the structs read from it. A page in flight counts like the largest
+    /// of late, so a scan whose pages grow may exceed the limit by what those in flight grow. The page
+    /// that the consumer waits for is read in any case.
+    ///
+    /// The scan is fastest with eight pages or more for each worker, and slower with fewer. What the
+    /// consumer has taken does not count.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// # let rows = (0..2500).map(|at| DynamicEntity::new(format!("race {}", at / 250), format!("{at:05}")));
+    /// # tables.table(results.clone()).insert_or_replace_many(rows).await.all()?;
+    /// let scan = tables.scan(results, ScanPermit::because("sorted export"));
+    /// let mut rows = scan.ordered(true).buffer(4 * 1024 * 1024).stream();
+    /// let mut last = None;
+    /// while let Some(row) = rows.next().await? {
+    ///     let key = Some((row.partition_key, row.row_key));
+    ///     assert!(last < key);
+    ///     last = key;
+    /// }
+    /// assert!(rows.report().held_bytes <= 4 * 1024 * 1024);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn buffer(mut self, bytes: usize) -> Self {
+        self.buffer = bytes;
         self
     }
 
@@ -290,6 +331,7 @@ impl<T, R> Scan<T, R> {
             workers: self.workers,
             handlers: self.handlers,
             ordered: self.ordered,
+            buffer: self.buffer,
             limit: self.limit,
             skip: self.skip,
             checkpoint: self.checkpoint,

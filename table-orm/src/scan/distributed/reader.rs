@@ -5,7 +5,8 @@ use crate::entity::RowHead;
 use crate::error::Result;
 use crate::query::RowQuery;
 use crate::scan::engine::{
-    Axis, LEAST_PAGES, PageKeys, Position, Range, Shared, fetch, key_range, simple_ranges,
+    Axis, LEAST_PAGES, LOOK_AHEAD, PageKeys, Position, Range, Shared, fetch, key_range,
+    simple_ranges,
 };
 use crate::store::Page;
 use crate::sync::Random;
@@ -103,7 +104,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
             let rules = &self.shared.rules;
             let mut request = rules.query.clone();
             request.keys = key_range(&axis, &start, end.as_ref(), &rules.rows);
-            Range::new(axis, end, request, rules.look_ahead())
+            Range::new(axis, end, request, LOOK_AHEAD)
         });
     }
 

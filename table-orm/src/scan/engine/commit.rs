@@ -1,15 +1,18 @@
 //! How a page becomes part of what was read: cut at its range's end, learned from, queued.
 
 use super::delivery::QueuedPage;
+use super::density::POOR_PAGE;
+use super::forecast::Forecast;
 use super::page_keys::PageKeys;
 use super::position::Position;
 use super::prefix::PrefixStep;
 use super::range::{Axis, RangePhase, key_range};
 use super::ranges::Ranges;
+use super::rules::LOOK_AHEAD;
 use super::state::ScanState;
 use crate::entity::RowHead;
+use crate::error::{Result, ScanError};
 use crate::model::Continuation;
-use crate::property::PropertyError;
 
 /// The outcome of a page.
 #[derive(Debug)]
@@ -31,9 +34,8 @@ impl<T> ScanState<T> {
         start: &Position,
         page: &PageKeys<'_>,
         continuation: Option<Continuation>,
-    ) -> Result<Committed, PropertyError> {
+    ) -> Result<Committed> {
         let Self { rules, ranges, delivery, .. } = self;
-        delivery.requested -= 1;
         ranges.exhausted = false;
         let (found, more) = (page.len(), continuation.is_some());
         let range = ranges.get(start);
@@ -42,17 +44,23 @@ impl<T> ScanState<T> {
         delivery.dropped += (found - owned) as u64;
         let keep = delivery.claim(page, owned);
         let read_up = keep == owned && (!more || owned < found);
-        ranges.learn_from_split(start, found, more);
+        let is_first = ranges.learn_from_split(start, found, more);
         let pages = ranges.learned.learn(page, keep, more)?;
         ranges.learned.pages += pages;
+        ranges.learned.poor += u64::from(is_first && pages < POOR_PAGE);
         let (first, last) = match keep.checked_sub(1) {
             Some(last) => (page.at(0)?, page.at(last)?),
             None => Default::default(),
         };
         let (keys_only, sparse) = (rules.keys_only, rules.is_sparse());
         let mut committed = Committed { keep, ended: read_up, then: None, first, last };
-        let Some(range) = ranges.get_mut(start) else { return Ok(committed) };
+        let Some(range) = ranges.by_start.get_mut(start) else { return Ok(committed) };
         range.pages += pages;
+        if rules.ordered
+            && let Axis::Rows(partition) = &range.axis
+        {
+            ranges.learned.sizes.read(partition, pages);
+        }
         range.request.continuation = continuation;
         if page.leaves_out() {
             // Many rows left out would cost many small requests.
@@ -60,7 +68,15 @@ impl<T> ScanState<T> {
         }
         if keep > 0 {
             let Committed { first, last, .. } = &committed;
+            let from = range.committed.as_ref().unwrap_or(start);
+            if rules.ordered && from.is_after(first) {
+                let RowHead { partition_key, row_key } = committed.first;
+                return Err(ScanError::OutOfOrder { partition_key, row_key }.into());
+            }
             range.advance(first, last, pages, sparse || keys_only, !keys_only);
+            if rules.ordered {
+                range.learn_ahead(pages);
+            }
             delivery.expect(start);
             let skips_partition = keys_only && page.ends_in_found_partition(keep)?;
             let behind = if skips_partition {
@@ -82,21 +98,32 @@ impl<T> ScanState<T> {
         if committed.ended
             && let Some(range) = ranges.get_mut(start)
         {
-            // Nothing is left to steal.
+            // Nothing is left to steal or to cut, though the range ends only when its rows are queued.
             range.current = None;
+            range.single_partition = None;
+            range.forecast = Forecast::default();
+            range.left = None;
         }
         Ok(committed)
     }
 
-    /// Queues a page's rows, and ends its range if it is read to its end.
-    pub(super) fn push(&mut self, start: &Position, committed: &Committed, rows: Vec<T>) {
+    /// Queues a page's rows, whose answer had that many bytes. Ends its range if it is read to its end.
+    pub(super) fn push(
+        &mut self,
+        start: &Position,
+        committed: &Committed,
+        rows: Vec<T>,
+        body: usize,
+    ) {
+        self.delivery.requested -= 1;
         if committed.ended {
             self.ranges.release(start);
         }
         if committed.keep > 0 {
-            let Committed { keep, first, last, .. } = committed;
-            let (first, last, read) = (first.clone(), last.clone(), *keep);
-            self.delivery.push(QueuedPage { range: start.clone(), rows, first, last, read });
+            let Committed { first, last, .. } = committed;
+            let (first, last) = (first.clone(), last.clone());
+            let bytes = body + rows.len() * size_of::<T>();
+            self.delivery.push(QueuedPage { range: start.clone(), rows, first, last, bytes });
         }
         if committed.ended {
             self.ranges.finish(start);
@@ -106,22 +133,23 @@ impl<T> ScanState<T> {
 }
 
 impl Ranges {
-    /// Learns from the first answer of a part split off how far ahead stealers may start.
-    fn learn_from_split(&mut self, start: &Position, found: usize, more: bool) {
-        let look_ahead = self.rules.look_ahead();
+    /// Learns from the first answer of a part split off how far ahead stealers may start. Returns
+    /// whether it was the first.
+    fn learn_from_split(&mut self, start: &Position, found: usize, more: bool) -> bool {
         if found == 0 && more {
-            return;
+            return false;
         }
-        let Some(range) = self.get_mut(start) else { return };
-        let Some((victim, distance)) = range.parent.take() else { return };
+        let parent = self.get_mut(start).and_then(|range| range.parent.take());
+        let Some((victim, distance)) = parent else { return false };
         self.learned.misses += u64::from(found == 0);
         if let Some(victim) = self.get_mut(&victim) {
             victim.ahead = if found == 0 {
                 victim.ahead.min(distance / 4.0).max(2.0)
             } else {
-                victim.ahead.max(2.0 * distance).min(look_ahead)
+                victim.ahead.max(2.0 * distance).min(LOOK_AHEAD)
             };
         }
+        true
     }
 
     /// In a prefix scan: goes deeper, once enough pages are read.

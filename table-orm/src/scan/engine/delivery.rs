@@ -11,10 +11,12 @@ use crate::error::Error;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Pages that may wait for an earlier one, for each worker.
-const HELD_PAGES: usize = 5;
-/// Pages of the earliest range that may wait for the consumer.
-const READY_PAGES: usize = 4;
+/// The bytes of a page in flight until one has come: a full page of rows of 1 KiB.
+const FIRST_PAGE: f64 = 1_048_576.0;
+/// A page in flight counts as the largest one, which is forgotten by this share with each page.
+const FORGOTTEN: f64 = 1.0 / 64.0;
+/// The share of the buffer that pages a whole buffer ahead may not fill, so that nearer ones can.
+const NEAR: f64 = 0.5;
 
 /// Rows on their way to the consumer.
 #[derive(Debug)]
@@ -24,8 +26,8 @@ pub(in crate::scan) struct QueuedPage<T> {
     pub rows: Vec<T>,
     pub first: RowHead,
     pub last: RowHead,
-    /// Stored rows it was read from.
-    pub read: usize,
+    /// What it counts towards the buffer: its JSON, and the structs read from it.
+    pub bytes: usize,
 }
 
 /// The pages of one range.
@@ -35,6 +37,8 @@ struct Outbox<T> {
     queue: VecDeque<QueuedPage<T>>,
     /// Committed pages that the consumer is not done with.
     unsettled: usize,
+    /// The bytes of the queue.
+    bytes: usize,
     /// The last row that the consumer is done with.
     delivered: Option<RowHead>,
 }
@@ -46,9 +50,12 @@ pub(super) struct Delivery<T> {
     outboxes: BTreeMap<Position, Outbox<T>>,
     /// The ranges whose pages wait to be taken, oldest first; unused where rows leave in order.
     arrivals: VecDeque<Position>,
-    /// Pages and rows that wait.
+    /// Pages that wait, their bytes, and the most bytes at a time.
     waiting_pages: usize,
-    waiting_rows: usize,
+    waiting_bytes: usize,
+    pub most_bytes: usize,
+    /// The bytes that a page in flight counts as; `None` before the first page.
+    page_bytes: Option<f64>,
     /// Pages requested and not committed.
     pub requested: usize,
     /// Rows committed, or partition keys.
@@ -68,7 +75,9 @@ impl<T> Delivery<T> {
             outboxes: BTreeMap::new(),
             arrivals: VecDeque::new(),
             waiting_pages: 0,
-            waiting_rows: 0,
+            waiting_bytes: 0,
+            most_bytes: 0,
+            page_bytes: None,
             requested: 0,
             found: 0,
             pages: 0,
@@ -99,20 +108,36 @@ impl<T> Delivery<T> {
         self.waiting_pages == 0
     }
 
-    /// Whether the most rows that may wait do wait or are on their way, in pages of `page_rows`
-    /// rows.
-    pub fn is_full(&self, page_rows: f64) -> bool {
-        if !self.rules.ordered {
-            return self.waiting_pages + self.requested >= 2 * self.rules.workers;
-        }
-        let pages = (HELD_PAGES * self.rules.workers).max(4 * READY_PAGES) as f64;
-        let rows = self.waiting_rows as f64 + self.requested as f64 * page_rows;
-        rows >= pages * page_rows
+    /// Whether the most pages that may wait in no order do wait or are on their way.
+    pub fn is_full(&self) -> bool {
+        self.waiting_pages + self.requested >= 2 * self.rules.workers
     }
 
-    /// Whether the most pages that may wait for that range, the earliest, do wait.
-    pub fn is_head_full(&self, range: &Position) -> bool {
-        self.outboxes.get(range).is_some_and(|outbox| outbox.queue.len() >= READY_PAGES)
+    /// Whether the buffer has room for a page of the earliest range.
+    pub fn has_room_for_earliest(&self) -> bool {
+        self.used() + self.page_bytes() <= self.rules.buffer as f64
+    }
+
+    /// Whether the buffer has room for a page that comes `ahead` bytes after those handed out, beside
+    /// one of the earliest range.
+    pub fn has_room(&self, ahead: f64) -> bool {
+        let buffer = self.rules.buffer as f64;
+        let near = NEAR * (ahead / buffer).min(1.0);
+        2.0_f64.mul_add(self.page_bytes(), self.used()) <= buffer * (1.0 - near)
+    }
+
+    /// The bytes that a page in flight counts as.
+    pub fn page_bytes(&self) -> f64 {
+        self.page_bytes.unwrap_or(FIRST_PAGE)
+    }
+
+    fn used(&self) -> f64 {
+        (self.requested as f64).mul_add(self.page_bytes(), self.waiting_bytes as f64)
+    }
+
+    /// The bytes of a range's pages that wait.
+    pub fn bytes_of(&self, range: &Position) -> f64 {
+        self.outboxes.get(range).map_or(0.0, |outbox| outbox.bytes as f64)
     }
 
     /// Whether pages of a range wait.
@@ -134,6 +159,7 @@ impl<T> Delivery<T> {
         let outbox = self.outboxes.entry(range.clone()).or_insert_with(|| Outbox {
             queue: VecDeque::new(),
             unsettled: 0,
+            bytes: 0,
             delivered: None,
         });
         outbox.unsettled += 1;
@@ -143,7 +169,12 @@ impl<T> Delivery<T> {
     pub fn push(&mut self, page: QueuedPage<T>) {
         let Some(outbox) = self.outboxes.get_mut(&page.range) else { return };
         self.waiting_pages += 1;
-        self.waiting_rows += page.read;
+        self.waiting_bytes += page.bytes;
+        self.most_bytes = self.most_bytes.max(self.waiting_bytes);
+        let bytes = page.bytes as f64;
+        let largest = self.page_bytes.map_or(bytes, |largest| largest * (1.0 - FORGOTTEN));
+        self.page_bytes = Some(largest.max(bytes));
+        outbox.bytes += page.bytes;
         if !self.rules.ordered {
             self.arrivals.push_back(page.range.clone());
         }
@@ -158,9 +189,11 @@ impl<T> Delivery<T> {
 
     /// The next page of a range.
     pub fn take_of(&mut self, range: &Position) -> Option<QueuedPage<T>> {
-        let page = self.outboxes.get_mut(range)?.queue.pop_front()?;
+        let outbox = self.outboxes.get_mut(range)?;
+        let page = outbox.queue.pop_front()?;
+        outbox.bytes -= page.bytes;
         self.waiting_pages -= 1;
-        self.waiting_rows -= page.read;
+        self.waiting_bytes -= page.bytes;
         self.pages += 1;
         self.rows += page.rows.len() as u64;
         Some(page)

@@ -1,5 +1,6 @@
 //! How much of a range is left, and where to cut it: what is learned from its pages.
 
+use super::key_line::KeyLine;
 use super::key_model::KeyModel;
 use super::learned::Learned;
 use super::page_keys::PageKeys;
@@ -90,10 +91,7 @@ impl Range {
     pub fn point(&self, learned: &Learned, fraction: f64) -> Option<Position> {
         let (model, hi) = self.line(learned);
         let key = model.point(self.current.as_ref()?, hi, fraction)?;
-        Some(match &self.axis {
-            Axis::Partitions => Position::partition(key),
-            Axis::Rows(pk) => Position::new(pk.clone(), key),
-        })
+        Some(self.on_axis(key))
     }
 
     /// The keys it is measured on, and its upper bound among them.
@@ -101,6 +99,58 @@ impl Range {
         match &self.axis {
             Axis::Partitions => (&learned.models.partition, self.hi()),
             Axis::Rows(_) => (&learned.models.row, self.hi().or(learned.rules.rows.1.as_deref())),
+        }
+    }
+
+    /// Takes the last page as a measure of what lies ahead, where rows leave in order.
+    pub fn learn_ahead(&mut self, pages: f64) {
+        if let (Some(first), Some(last)) = (&self.page, &self.current) {
+            self.forecast.learn(first, last, pages);
+        }
+    }
+
+    /// The pages left of the range that starts at `start`, if anything measures them.
+    pub fn pages_ahead(&self, start: &Position, learned: &Learned) -> Option<f64> {
+        let (line, from, hi) = self.ahead(start, learned);
+        let left = self.forecast.density.pages(line, from, hi)?;
+        let size = match &self.axis {
+            Axis::Rows(partition) if hi.is_none() => learned.sizes.expected(partition),
+            _ => None,
+        };
+        // The line goes on where a partition may not.
+        let most = size.map(|size| (size - self.forecast.before - self.pages).max(0.0));
+        Some(most.map_or(left, |most| left.min(most)))
+    }
+
+    /// The position about that many pages ahead of what was read.
+    pub fn position_ahead(
+        &self,
+        start: &Position,
+        learned: &Learned,
+        pages: f64,
+    ) -> Option<Position> {
+        let (line, from, hi) = self.ahead(start, learned);
+        self.forecast.density.key(line, from, hi, pages).map(|key| self.on_axis(key))
+    }
+
+    /// The line of the keys ahead, where they begin, and their upper bound.
+    fn ahead<'a>(
+        &'a self,
+        start: &'a Position,
+        learned: &'a Learned,
+    ) -> (&'a KeyLine, &'a str, Option<&'a str>) {
+        let (_, hi) = self.line(learned);
+        let (line, start) = match &self.axis {
+            Axis::Partitions => (&learned.lines.partition, &start.pk),
+            Axis::Rows(_) => (&learned.lines.row, &start.rk),
+        };
+        (line, self.current.as_ref().unwrap_or(start), hi)
+    }
+
+    fn on_axis(&self, key: String) -> Position {
+        match &self.axis {
+            Axis::Partitions => Position::partition(key),
+            Axis::Rows(pk) => Position::new(pk.clone(), key),
         }
     }
 

@@ -28,13 +28,18 @@ pub(in crate::scan) struct KeyModels {
 impl KeyModels {
     /// Learns some of the keys of a page's first rows.
     pub fn learn(&mut self, page: &PageKeys<'_>, rows: usize) -> Result<(), PropertyError> {
-        for index in (0..rows).step_by((rows / SAMPLES).max(1)).chain(rows.checked_sub(1)) {
+        for index in samples(rows) {
             let key = page.at(index)?;
             self.partition.learn(&key.partition_key);
             self.row.learn(&key.row_key);
         }
         Ok(())
     }
+}
+
+/// The rows of a page whose keys are learned.
+pub(super) fn samples(rows: usize) -> impl Iterator<Item = usize> {
+    (0..rows).step_by((rows / SAMPLES).max(1)).chain(rows.checked_sub(1))
 }
 
 /// The characters seen at each position of a PartitionKey or RowKey.

@@ -1,7 +1,9 @@
 //! What the pages of a scan have taught about its keys: where to split, and how large a page is.
 
+use super::key_line::KeyLines;
 use super::key_model::KeyModels;
 use super::page_keys::PageKeys;
+use super::partition_sizes::PartitionSizes;
 use super::rules::Rules;
 use crate::model::MAX_PAGE_ROWS;
 use crate::property::PropertyError;
@@ -11,12 +13,17 @@ use std::sync::Arc;
 pub(in crate::scan) struct Learned {
     pub rules: Arc<Rules>,
     pub models: KeyModels,
+    /// The same where rows leave in order.
+    pub(super) lines: KeyLines,
+    pub(super) sizes: PartitionSizes,
     /// Committed pages, by the rows of a full one.
     pub pages: f64,
     /// Splits without an estimate.
     pub speculative: f64,
     /// Splits whose upper part held no rows.
     pub misses: u64,
+    /// Splits whose upper part began with hardly any rows.
+    pub poor: u64,
     /// The most rows of a page that was not the last.
     fullest: usize,
 }
@@ -26,9 +33,12 @@ impl Learned {
         Self {
             rules,
             models: KeyModels::default(),
+            lines: KeyLines::default(),
+            sizes: PartitionSizes::default(),
             pages: 0.0,
             speculative: 0.0,
             misses: 0,
+            poor: 0,
             fullest: 0,
         }
     }
@@ -51,7 +61,11 @@ impl Learned {
         if more && measured {
             self.fullest = self.fullest.max(page.len());
         }
-        self.models.learn(page, keep)?;
+        if self.rules.ordered {
+            self.lines.learn(page, keep)?;
+        } else {
+            self.models.learn(page, keep)?;
+        }
         // Where rows are left out, each page that is not the last was a page's work.
         Ok(if more && !measured { 1.0 } else { keep as f64 / self.page_rows() })
     }

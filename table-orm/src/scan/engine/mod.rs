@@ -6,12 +6,17 @@
 
 mod commit;
 mod delivery;
+mod density;
 mod estimate;
 mod fetch;
+mod forecast;
+mod key_line;
 mod key_model;
 mod learned;
+mod look_ahead;
 mod page_keys;
 mod page_rows;
+mod partition_sizes;
 mod position;
 mod prefix;
 mod range;
@@ -28,6 +33,8 @@ pub(super) use key_model::is_split_char;
 pub(super) use page_rows::{ReadRows, no_rows, partition_keys, typed_rows};
 pub(super) use position::{Position, bounds, max, min, span};
 pub use report::ScanReport;
+#[cfg(feature = "distributed")]
+pub(super) use rules::LOOK_AHEAD;
 pub(super) use rules::Rules;
 pub use rules::Splitter;
 pub(super) use shared::{ScanSource, Shared};

@@ -3,8 +3,10 @@
 //! Invariant: the ranges of a scan never overlap. A range's start never changes; its end only
 //! moves down, and never below what has been committed.
 
+use super::forecast::Forecast;
 use super::position::{Position, max, min, span};
 use super::prefix::PrefixStep;
+use super::rules::Rules;
 use crate::query::{KeyRange, RowQuery, Span};
 
 /// Which keys a range is measured and split by.
@@ -66,6 +68,10 @@ pub(in crate::scan) struct Range {
     pub ahead: f64,
     /// The range it was split from, and how many pages ahead.
     pub parent: Option<(Position, f64)>,
+    /// What is known of the keys ahead, where rows leave in order.
+    pub(super) forecast: Forecast,
+    /// Its end has moved since the request was made.
+    pub is_cut: bool,
     /// What the prefix scan does after a page, and how many more pages before it does so.
     pub step: Option<(PrefixStep, u32)>,
     /// Ranges to be released when this one ends.
@@ -91,9 +97,22 @@ impl Range {
             left: None,
             ahead,
             parent: None,
+            forecast: Forecast::default(),
+            is_cut: false,
             step: None,
             held: Vec::new(),
             committed: None,
+        }
+    }
+
+    /// Makes the request end where the range now ends, if the rows it has yet to return are known by
+    /// their keys alone. Otherwise it goes on, and rows behind the end are dropped.
+    pub fn narrow(&mut self, rules: &Rules) {
+        self.is_cut = false;
+        let read_up = !rules.is_sparse() && !rules.keys_only;
+        if let (Axis::Rows(_), Some(from), true) = (&self.axis, &self.committed, read_up) {
+            self.request.keys = key_range(&self.axis, from, self.end.as_ref(), &rules.rows);
+            self.request.continuation = None;
         }
     }
 

@@ -7,7 +7,7 @@ use super::learned::Learned;
 use super::position::{Position, max, min};
 use super::prefix::PrefixStep;
 use super::range::{Axis, Range, RangePhase, key_range, simple_ranges};
-use super::rules::{Rules, Splitter};
+use super::rules::{LOOK_AHEAD, Rules, Splitter};
 use crate::entity::RowHead;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(in crate::scan) struct Ranges {
     pub(super) idle: usize,
     /// No range is worth a split before the next page arrives.
     pub(super) exhausted: bool,
+    /// The version of the keys' lines that the remainders were measured on.
+    pub(super) measured: u64,
     /// Ranges in all, those that are settled included.
     pub(super) made: u64,
     pub learned: Learned,
@@ -41,6 +43,7 @@ impl Ranges {
             parked: 0,
             idle: 0,
             exhausted: false,
+            measured: 0,
             made: 0,
         }
     }
@@ -105,7 +108,7 @@ impl Ranges {
     ) -> Position {
         let mut request = self.rules.query.clone();
         request.keys = key_range(&axis, &start, end.as_ref(), &self.rules.rows);
-        let mut range = Range::new(axis, end, request, self.rules.look_ahead());
+        let mut range = Range::new(axis, end, request, LOOK_AHEAD);
         let first = self.rules.rounds.0;
         range.step = step.map(|step| (step, first));
         self.by_start.insert(start.clone(), range);
@@ -165,21 +168,22 @@ impl Ranges {
         }
     }
 
-    /// The next range that waits for a worker.
-    pub(super) fn pop_ready(&mut self) -> Option<Position> {
-        if !self.rules.ordered {
-            return self.ready.pop_front();
-        }
-        let earliest = (0..self.ready.len()).min_by_key(|at| self.ready.get(*at))?;
-        self.ready.remove(earliest)
+    /// The earliest range that is parked or waits for a worker.
+    pub(super) fn earliest_unread(&self) -> Option<&Position> {
+        let mut ranges = self.iter();
+        let parked = (self.parked > 0)
+            .then(|| ranges.find(|(_, range)| range.phase == RangePhase::Parked))
+            .flatten();
+        self.ready.iter().chain(parked.map(|(start, _)| start)).min()
     }
 
-    pub(super) fn earliest_parked(&self) -> Option<Position> {
-        if self.parked == 0 {
-            return None;
+    /// Takes a range that is parked or waits for a worker.
+    pub(super) fn take_unread(&mut self, start: &Position) {
+        if let Some(at) = self.ready.iter().position(|ready| ready == start) {
+            self.ready.remove(at);
+        } else {
+            self.parked -= 1;
         }
-        let earliest = self.iter().find(|(_, range)| range.phase == RangePhase::Parked);
-        earliest.map(|(start, _)| start.clone())
     }
 
     /// Puts a range aside until there is room for its pages.
@@ -207,6 +211,19 @@ impl Ranges {
         if let Some(range) = self.by_start.get_mut(start) {
             range.phase = RangePhase::Done;
             self.open -= 1;
+        }
+        if self.rules.ordered {
+            self.finish_partition(start);
+        }
+    }
+
+    /// Learns how large the partition of a range is, if it is read to its end.
+    fn finish_partition(&mut self, start: &Position) {
+        let Some(Axis::Rows(partition)) = self.get(start).map(|range| &range.axis) else { return };
+        let all = Position::partition(partition.clone())..Position::after_partition(partition);
+        if self.by_start.range(all).all(|(_, range)| range.phase == RangePhase::Done) {
+            let partition = partition.clone();
+            self.learned.sizes.finish(&partition);
         }
     }
 }

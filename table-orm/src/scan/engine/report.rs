@@ -29,4 +29,7 @@ pub struct ScanReport {
     pub already_complete: bool,
     /// Partitions whose rate the service limited.
     pub hot_partitions: Vec<String>,
+    /// The most bytes of pages that waited in memory for the consumer: their JSON, and the structs read
+    /// from it.
+    pub held_bytes: u64,
 }

@@ -2,10 +2,8 @@
 
 use crate::query::RowQuery;
 
-/// How many pages ahead of the range it splits a stealer may start.
-const LOOK_AHEAD: f64 = 64.0;
-/// The same where rows leave in order.
-const ORDERED_LOOK_AHEAD: f64 = 6.0;
+/// How many pages ahead of the range it splits a worker may start.
+pub(in crate::scan) const LOOK_AHEAD: f64 = 64.0;
 
 /// The way a scan divides the table among its workers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +44,8 @@ pub(in crate::scan) struct Rules {
     pub rounds: (u32, u32),
     pub workers: usize,
     pub ordered: bool,
+    /// The bytes of pages that may wait for earlier ones, where rows leave in order.
+    pub buffer: usize,
     /// One row of each partition is enough.
     pub keys_only: bool,
     /// The most rows in all, or partition keys.
@@ -56,11 +56,6 @@ impl Rules {
     /// Whether the service leaves out rows that it reads, so that a page does not measure its work.
     pub const fn is_sparse(&self) -> bool {
         self.query.filter.is_some() || !self.rows.0.is_empty() || self.rows.1.is_some()
-    }
-
-    /// How many pages ahead of the range it splits a stealer may start.
-    pub const fn look_ahead(&self) -> f64 {
-        if self.ordered { ORDERED_LOOK_AHEAD } else { LOOK_AHEAD }
     }
 
     /// Whether idle workers split ranges, and requests keep to a rate.

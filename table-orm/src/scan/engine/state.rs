@@ -5,7 +5,7 @@
 
 use super::delivery::{Delivery, QueuedPage};
 use super::position::Position;
-use super::range::RangePhase;
+use super::range::{Range, RangePhase};
 use super::ranges::Ranges;
 use super::report::ScanReport;
 use super::rules::Rules;
@@ -66,8 +66,11 @@ impl<T> ScanState<T> {
     pub fn start(&mut self, left: Option<Vec<(Position, Option<Position>)>>) {
         self.pace.start();
         match left {
-            Some(ranges) => {
+            Some(mut ranges) => {
                 self.already_complete = ranges.is_empty();
+                if self.rules.ordered {
+                    join(&mut ranges);
+                }
                 ranges.into_iter().for_each(|(start, end)| self.ranges.seed(start, end));
             }
             None => self.ranges.begin(),
@@ -93,6 +96,7 @@ impl<T> ScanState<T> {
             elapsed: pace.elapsed(),
             already_complete: self.already_complete,
             hot_partitions: pace.limiter.hot(),
+            held_bytes: delivery.most_bytes as u64,
         }
     }
 
@@ -120,10 +124,14 @@ impl<T> ScanState<T> {
         if self.delivery.is_ended() {
             return NextTask::End;
         }
-        let found = self.unpark().or_else(|| self.ranges.pop_ready()).or_else(|| {
-            let steals = self.rules.is_adaptive();
-            steals.then(|| self.ranges.steal(&self.pace.limiter)).flatten()
-        });
+        let found = if self.rules.ordered {
+            self.next_in_order()
+        } else {
+            self.ranges.ready.pop_front().or_else(|| {
+                let steals = self.rules.is_adaptive();
+                steals.then(|| self.ranges.steal(&self.pace.limiter)).flatten()
+            })
+        };
         match found {
             Some(start) => {
                 self.ranges.assign(&start);
@@ -134,46 +142,23 @@ impl<T> ScanState<T> {
         }
     }
 
-    /// The earliest parked range, if it may be read again.
-    fn unpark(&mut self) -> Option<Position> {
-        let start = self.ranges.earliest_parked()?;
-        if !self.is_head(&start) && self.delivery.is_full(self.ranges.learned.page_rows()) {
-            return None;
-        }
-        self.ranges.parked -= 1;
-        Some(start)
-    }
-
-    /// The earliest range with rows to come.
-    fn head(&self) -> Option<&Position> {
-        let mut ranges = self.ranges.iter();
-        let earliest = ranges
-            .find(|(start, range)| range.phase != RangePhase::Done || self.delivery.holds(start));
-        earliest.map(|(start, _)| start)
-    }
-
-    /// Whether no earlier range has rows to come.
-    fn is_head(&self, start: &Position) -> bool {
-        self.head().is_none_or(|earliest| earliest == start)
-    }
-
     /// Whether the next page of a range may be requested; it counts as requested then.
     pub(super) fn admit(&mut self, start: &Position) -> Admission {
         if self.delivery.is_ended() {
             return Admission::Park;
         }
-        if self.rules.ordered && self.is_head(start) {
-            if self.delivery.is_head_full(start) {
-                return Admission::Wait;
+        if self.rules.ordered {
+            if !self.has_room(start) {
+                self.ranges.park(start);
+                return Admission::Park;
             }
-        } else if self.delivery.is_full(self.ranges.learned.page_rows()) {
-            if !self.rules.ordered {
-                return Admission::Wait;
-            }
-            self.ranges.park(start);
-            return Admission::Park;
+        } else if self.delivery.is_full() {
+            return Admission::Wait;
         }
-        let Some(range) = self.ranges.get(start) else { return Admission::Park };
+        let Some(range) = self.ranges.get_mut(start) else { return Admission::Park };
+        if range.is_cut {
+            range.narrow(&self.rules);
+        }
         self.delivery.requested += 1;
         Admission::Go(Box::new(range.request.clone()), range.partition().map(str::to_owned))
     }
@@ -183,8 +168,11 @@ impl<T> ScanState<T> {
         if !self.rules.ordered {
             return self.delivery.take_first();
         }
-        let head = self.head()?.clone();
-        self.delivery.take_of(&head)
+        let mut ranges = self.ranges.iter();
+        let is_open = |range: &Range| range.phase != RangePhase::Done;
+        let (head, _) =
+            ranges.find(|(start, range)| is_open(range) || self.delivery.holds(start))?;
+        self.delivery.take_of(&head.clone())
     }
 
     /// The error that has ended the scan; it stops then.
@@ -213,4 +201,15 @@ impl<T> ScanState<T> {
     pub fn is_over(&self) -> bool {
         (self.ranges.open == 0 && self.delivery.is_empty()) || self.delivery.has_handed_out_limit()
     }
+}
+
+/// Joins ranges without a gap between them: a scan in order has read the one before the other.
+fn join(ranges: &mut Vec<(Position, Option<Position>)>) {
+    ranges.dedup_by(|(start, end), (_, before)| {
+        let joined = before.as_ref() == Some(start);
+        if joined {
+            *before = end.take();
+        }
+        joined
+    });
 }

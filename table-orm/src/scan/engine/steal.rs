@@ -84,8 +84,8 @@ impl Ranges {
         let crowded = limiter.is_crowded(unpaced.count(), self.learned.page_rows());
         let mut best: Option<(Rank, &Position, f64)> = None;
         let open = self.by_start.iter().filter(|(_, range)| range.phase != RangePhase::Done);
-        for (at, (start, range)) in open.enumerate() {
-            let Some((rank, pages)) = self.rank(range, crowded, at, limiter) else { continue };
+        for (start, range) in open {
+            let Some((rank, pages)) = self.rank(range, crowded, limiter) else { continue };
             if best.as_ref().is_none_or(|(most, ..)| rank > *most) {
                 best = Some((rank, start, pages));
             }
@@ -96,13 +96,7 @@ impl Ranges {
     }
 
     /// How promising a range is, and how many pages of it are left.
-    fn rank(
-        &self,
-        range: &Range,
-        crowded: bool,
-        at: usize,
-        limiter: &Limiter,
-    ) -> Option<(Rank, f64)> {
+    fn rank(&self, range: &Range, crowded: bool, limiter: &Limiter) -> Option<(Rank, f64)> {
         range.current.as_ref().filter(|_| !range.unsplittable)?;
         if matches!(&range.axis, Axis::Rows(pk) if limiter.is_paced(pk)) {
             return None;
@@ -111,19 +105,18 @@ impl Ranges {
         if crowded && !cut.is_some_and(|cut| limiter.is_paced(&cut.partition)) {
             return None;
         }
-        let order = |size: f64| if self.rules.ordered { -(at as f64) } else { size };
         let left = if cut.is_some() { ENDLESS } else { range.left.unwrap_or_default() };
         if left >= 1.0 + LEAST_PAGES {
-            return Some((Rank::Estimate(order(left)), left));
+            return Some((Rank::Estimate(left), left));
         }
         let speculative = !limiter.is_throttled()
             && !range.tried
             && self.learned.speculative + 2.0 <= SPECULATION * self.learned.pages;
-        speculative.then(|| (Rank::Speculative(order(range.pages)), 1.0 + LEAST_PAGES))
+        speculative.then_some((Rank::Speculative(range.pages), 1.0 + LEAST_PAGES))
     }
 
     /// Splits off what lies behind the partition that filled the last page.
-    fn cut_behind_partition(&mut self, victim: &Position) -> Option<Position> {
+    pub(super) fn cut_behind_partition(&mut self, victim: &Position) -> Option<Position> {
         let (behind, end) = self.by_start.get_mut(victim)?.cut_behind_partition()?;
         Some(self.add(Axis::Partitions, behind, end, None))
     }

@@ -71,7 +71,7 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
     let rows = read.first(committed.keep, usize::MAX, shared.skip.as_ref())?;
     let then = {
         let mut state = shared.lock();
-        state.push(start, &committed, rows);
+        state.push(start, &committed, rows, page.body.len());
         if committed.ended { committed.then } else { Some(start.clone()) }
     };
     shared.wake();

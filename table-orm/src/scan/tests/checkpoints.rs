@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Scans until `pages` pages were handled, then drops the scan while the next one is. Returns the
 /// keys handled, those of the page in flight, and whether that was all.
-async fn until(scan: Scan<DynamicEntity>, pages: usize) -> (Vec<Key>, Vec<Key>, bool) {
+pub(super) async fn until(scan: Scan<DynamicEntity>, pages: usize) -> (Vec<Key>, Vec<Key>, bool) {
     let (mut handled, mut flying) = (Vec::new(), Vec::new());
     let mut left = pages;
     let ended = scan

@@ -165,13 +165,13 @@ fn a_slow_consumer_stops_the_workers() {
     for ordered in [false, true] {
         let service = service((0..3000).map(|row| (format!("{row:06}"), String::new())), 10);
         let rows = run(async {
-            let mut rows = scan(&service).concurrency(4).ordered(ordered).stream();
+            let mut rows = scan(&service).concurrency(4).ordered(ordered).buffer(50_000).stream();
             while rows.next().await.unwrap().is_some() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let report = rows.report();
                 let waiting = service.figures().rows - report.dropped - report.rows;
-                // Two pages for each worker, or five where rows are ordered, and the pages that
-                // wait for the consumer.
+                // Two pages for each worker, or where rows are ordered those of the buffer, and the
+                // pages that wait for the consumer.
                 assert!(waiting <= if ordered { 250 } else { 80 }, "{waiting}");
             }
             rows.report().rows

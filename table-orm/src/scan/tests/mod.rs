@@ -4,6 +4,7 @@ mod bad_input;
 mod checkpoints;
 pub(super) mod coverage;
 mod limits;
+mod ordered;
 mod prefix_scan;
 mod requests;
 mod skipping;
