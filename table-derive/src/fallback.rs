@@ -117,6 +117,7 @@ fn row_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
             impl #params #this #where_clause {
                 #(#vis fn #equal(self, #equal: impl Sized) -> Self {})*
                 #(#vis fn #ranges(self, _: impl Sized) -> _orm::Range<Self> {})*
+                #vis fn and_below(self) -> _orm::Below<Self> {}
             }
         }
     });

@@ -21,8 +21,8 @@ pub use key_mismatch::KeyMismatch;
 pub use loaded::{AsLoaded, Loaded};
 pub use own_rows::Moved;
 #[doc(hidden)]
-pub use projection::{Field, FromKeys, Stores, in_partition, in_row};
-pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, WholePartition};
+pub use projection::{Field, FromKeys, Stores};
+pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
@@ -30,8 +30,8 @@ pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use key_mismatch::{ReadBackError, read_entity};
-pub(crate) use query::{canonical_rows, keys_of};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
+pub(crate) use query::{canonical_rows, keys_of};
 pub(crate) use read::{
     PageRows, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };

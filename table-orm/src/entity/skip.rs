@@ -100,14 +100,18 @@ mod tests {
         let skipped = Arc::new(Mutex::new(Vec::new()));
         let keys = Arc::clone(&skipped);
         let skip = SkipUnreadable::new(move |error| keys.lock().unwrap().push(error.clone()));
-        let rows = read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), Some(&skip), usize::MAX).unwrap().0;
+        let rows =
+            read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), Some(&skip), usize::MAX)
+                .unwrap()
+                .0;
         assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["1", "3"]);
-        let rejected =
-            read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), None, usize::MAX).unwrap_err();
+        let rejected = read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), None, usize::MAX)
+            .unwrap_err();
         assert_eq!((&*rejected.partition_key, &*rejected.row_key), ("p", "2"));
         assert_eq!(*skipped.lock().unwrap(), [rejected]);
         skipped.lock().unwrap().clear();
-        let first = read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), Some(&skip), 1).unwrap().0;
+        let first =
+            read_rows::<DynamicEntity>(&OwnRows::ANY, PAGE.as_bytes(), Some(&skip), 1).unwrap().0;
         assert_eq!((first.len(), skipped.lock().unwrap().len()), (1, 0));
     }
 

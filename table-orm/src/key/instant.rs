@@ -7,7 +7,7 @@
 
 use super::{
     Ascending, Descending, Escape, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain,
-    Shape, Sorted, SortedLast, Width,
+    PrefixFree, Shape, Sorted, SortedLast, Width,
 };
 use crate::model::DateTime;
 use std::ops::RangeInclusive;
@@ -45,9 +45,13 @@ macro_rules! ascending_as_plain {
         $($cfg)*
         impl Sorted<Plain> for $type {}
         $($cfg)*
+        impl PrefixFree<Plain> for $type {}
+        $($cfg)*
         impl SortedLast<Ascending> for $type {}
         $($cfg)*
         impl Sorted<Ascending> for $type {}
+        $($cfg)*
+        impl PrefixFree<Ascending> for $type {}
     )*};
 }
 
@@ -84,6 +88,7 @@ impl KeyPart<Descending> for DateTime {
 
 impl SortedLast<Descending> for DateTime {}
 impl Sorted<Descending> for DateTime {}
+impl PrefixFree<Descending> for DateTime {}
 
 /// Implements the instants of date-time crates through [`DateTime`].
 macro_rules! instants {
@@ -92,6 +97,7 @@ macro_rules! instants {
         instants!(@each Descending: $([$($cfg)*] $type),*);
         $($($cfg)* impl SortedLast<Descending> for $type {})*
         $($($cfg)* impl Sorted<Descending> for $type {})*
+        $($($cfg)* impl PrefixFree<Descending> for $type {})*
         ascending_as_plain!($([$($cfg)*] $type),*);
     };
     (@each $encoder:ident: $([$($cfg:tt)*] $type:ty),*) => {$(
@@ -206,6 +212,7 @@ const LAST_DAY: i32 = 5_373_484;
 
 impl SortedLast<Descending> for Date {}
 impl Sorted<Descending> for Date {}
+impl PrefixFree<Descending> for Date {}
 
 /// `09:10:00.0000000`, truncated to 100 ns.
 impl KeyPart<Plain> for Time {

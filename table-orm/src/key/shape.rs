@@ -107,7 +107,9 @@ impl Shape {
                 text.len() == pattern.len() && pattern.bytes().zip(text.bytes()).all(fits)
             }
             Self::OneOf(texts) => texts.contains(&text),
-            Self::Char => unescaped(text, escape, |text| text.chars().nth(1).is_none() && !text.is_empty()),
+            Self::Char => {
+                unescaped(text, escape, |text| text.chars().nth(1).is_none() && !text.is_empty())
+            }
             Self::Text => true,
             Self::Own(_, accepts) => unescaped(text, escape, accepts),
         }

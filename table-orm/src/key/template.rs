@@ -46,12 +46,17 @@ impl TemplatePart {
         match self.shape.fixed() {
             Some(width) => {
                 let (text, rest) = key.split_at_checked(width)?;
-                Some((text, rest.strip_prefix(self.separator)?))
+                Some((text, without(self.separator, rest)?))
             }
             None if self.separator.is_empty() => Some((key, "")),
             None => key.split_once(self.separator),
         }
     }
+}
+
+/// The text behind a literal.
+fn without<'k>(literal: &str, text: &'k str) -> Option<&'k str> {
+    if literal.is_empty() { Some(text) } else { text.strip_prefix(literal) }
 }
 
 /// A key template: a literal, then components with a literal behind each.
@@ -124,10 +129,15 @@ impl<'t> KeyTemplate<'t> {
     }
 
     /// A component, and the key from its text on; `None` where the key has another form before it.
-    pub(crate) fn component<'k>(&self, at: usize, key: &'k str) -> Option<(&TemplatePart, &'k str)> {
+    pub(crate) fn component<'k>(
+        &self,
+        at: usize,
+        key: &'k str,
+    ) -> Option<(&TemplatePart, &'k str)> {
         let (before, part) = (self.parts.get(..at)?, self.parts.get(at)?);
         let rest = key.strip_prefix(self.start);
-        let rest = before.iter().try_fold(rest?, |rest, part| part.split(rest).map(|(_, rest)| rest));
+        let rest =
+            before.iter().try_fold(rest?, |rest, part| part.split(rest).map(|(_, rest)| rest));
         Some((part, rest?))
     }
 
@@ -137,7 +147,7 @@ impl<'t> KeyTemplate<'t> {
     /// no value contains it.
     #[must_use]
     pub fn takes(&self, key: &str, escape: Escape) -> bool {
-        let Some(mut rest) = key.strip_prefix(self.start) else { return false };
+        let Some(mut rest) = without(self.start, key) else { return false };
         for part in self.parts {
             match part.split(rest) {
                 Some((text, behind)) if part.shape.takes(text, escape) => rest = behind,

@@ -141,9 +141,7 @@ where
 {
     let keys = split_page(page)?
         .into_iter()
-        .filter_map(|row| {
-            listed(read_entity::<R, E>(row.get().as_bytes(), None)).transpose()
-        })
+        .filter_map(|row| listed(read_entity::<R, E>(row.get().as_bytes(), None)).transpose())
         .map(|row| {
             let (entity, _) = row?;
             let row_key = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();

@@ -3,6 +3,7 @@
 mod entities;
 mod filters;
 mod histories;
+mod isolation;
 mod keys;
 mod open;
 mod pages;
@@ -48,6 +49,7 @@ cases! {
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
         replace_what_was_stored_with_fewer_rows;
+    isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

@@ -11,10 +11,7 @@ use crate::property::PropertyError;
 pub(in crate::scan) type ReadRows<T> = fn(&OwnRows, &[u8]) -> Result<PageRows<T>, PropertyError>;
 
 /// Only how many rows there are.
-pub(in crate::scan) fn no_rows(
-    own: &OwnRows,
-    body: &[u8],
-) -> Result<PageRows<()>, PropertyError> {
+pub(in crate::scan) fn no_rows(own: &OwnRows, body: &[u8]) -> Result<PageRows<()>, PropertyError> {
     let PageRows { rows, left_out } = read_page::<RowHead>(own, body)?;
     Ok(PageRows { rows: vec![(); rows.len()], left_out })
 }

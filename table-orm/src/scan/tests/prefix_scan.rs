@@ -48,7 +48,10 @@ fn rounds(page: usize, first: u32, later: u32) -> String {
             rounds.push(Vec::new());
         }
         let body = run(crate::store::Store::query(&again, &query)).unwrap().body;
-        let page = crate::entity::read_page::<crate::entity::RowHead>(&crate::entity::OwnRows::ANY, &body).unwrap().rows;
+        let page =
+            crate::entity::read_page::<crate::entity::RowHead>(&crate::entity::OwnRows::ANY, &body)
+                .unwrap()
+                .rows;
         rounds.last_mut().unwrap().extend(page.into_iter().map(|key| key.partition_key));
     }
     rounds.retain(|round| !round.is_empty());
