@@ -118,6 +118,7 @@ fn row_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
             impl #params #this #where_clause {
                 #(#vis fn #equal(self, #equal: impl _orm::Sized) -> Self {})*
                 #(#vis fn #ranges(self, _: impl _orm::Sized) -> _orm::Range<Self> {})*
+                #vis fn and_below(self) -> _orm::Below<Self> {}
             }
         }
     });

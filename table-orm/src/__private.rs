@@ -1,7 +1,7 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
-pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores, in_partition, in_row};
+pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::entity::{
     GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
@@ -10,8 +10,8 @@ pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
     Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
-    KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixOf, RangeOf, Shape,
-    Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
+    KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixFree, PrefixOf,
+    RangeOf, Shape, Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
 };
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
@@ -43,6 +43,8 @@ use serde::de::{Error, Unexpected};
 
 /// The query `K` with a range of its next component.
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
+/// The row of query `K` and those below it.
+pub type Below<K> = crate::query::Below<<K as Query>::Row>;
 /// The result of writing or reading a key.
 pub type KeyResult<T = ()> = Result<T, KeyError>;
 /// The result of writing a row's key: whether the entity has the row.
@@ -226,10 +228,8 @@ pub const fn guard(name: &'static str, key: &'static str, start: &'static str) -
     GuardTemplate::new(name, key, start)
 }
 
-/// Does not compile where only the types of components show that a template is wrong.
-pub const fn assert_templates<E: TableEntity>() {
-    let _ = (E::PARTITION_KEY, E::ROWS, E::GUARDS);
-}
+/// Evaluates templates: that does not compile where the types of components show that one is wrong.
+pub const fn evaluate<T>(_templates: &T) {}
 
 /// The names of properties to select: the names, then the empty texts, because an array has one
 /// length.

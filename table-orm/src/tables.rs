@@ -1,6 +1,8 @@
 //! Where an app starts: the tables of one store, and the typed repositories of its entities.
 
-use crate::entity::{DynamicEntity, MemberOf, Row, TableEntity, TableUnion, WholePartition};
+use crate::entity::{
+    DynamicEntity, MemberOf, Row, TableEntity, TableUnion, UnionScope, WholePartition,
+};
 use crate::error::{Error, Result, rejected};
 use crate::layer::Layer;
 use crate::model::TableName;
@@ -231,8 +233,47 @@ impl Tables {
 
     /// Queries the entities of one partition that are of one of the types of `U`, an enum with
     /// `#[derive(TableUnion)]`. This is one query, whatever the number of types. Pass the partition
-    /// of any of the types. The enum does not compile if a query of one type could read rows of
-    /// another.
+    /// of any of the types. The enum does not compile if a row could be taken for one of either of two
+    /// types.
+    ///
+    /// Pass a complete key and the rows below it to read a parent and its children: those whose keys
+    /// continue its key.
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, TableUnion, Tables};
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{project}", row = "ISS:{number:08}")]
+    /// struct Issue { project: String, number: u32, title: String }
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{project}", row = "ISS:{number:08}__C:{comment:04}")]
+    /// struct Comment { project: String, number: u32, comment: u32, text: String }
+    ///
+    /// #[derive(Debug, PartialEq, TableUnion)]
+    /// enum Thread { Issue(Issue), Comment(Comment) }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// let issues = tables.repo::<Issue>();
+    /// issues.create_table().await?;
+    /// let project = || "tables".to_owned();
+    /// for number in [42, 43] {
+    ///     issues.insert(&Issue { project: project(), number, title: "Slow".into() }).await?;
+    /// }
+    /// let first = Comment { project: project(), number: 42, comment: 1, text: "Here too".into() };
+    /// tables.repo::<Comment>().insert(&first).await?;
+    ///
+    /// let issue = Issue::partition("tables").row().number(42);
+    /// let thread = tables.union::<Thread>(issue.and_below()).collect().await?;
+    /// assert!(matches!(&thread[0], Thread::Issue(issue) if issue.number == 42));
+    /// assert_eq!(thread[1..], [Thread::Comment(first)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Or pass a partition:
     ///
     /// ```
     /// use table_orm::{TableEntity, TableUnion, Tables};
@@ -268,7 +309,7 @@ impl Tables {
     /// ```
     pub fn union<U: TableUnion>(
         &self,
-        partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
+        partition: impl UnionScope<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
         self.union_in(TableName::checked(U::TABLE), partition)
     }
@@ -295,7 +336,7 @@ impl Tables {
     pub fn union_in<U: TableUnion>(
         &self,
         table: TableName,
-        partition: impl WholePartition<Row: Row<Entity: MemberOf<U>>>,
+        partition: impl UnionScope<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
         UnionList::new(Arc::clone(&self.connection), table, partition)
     }

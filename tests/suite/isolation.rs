@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use support::recorder::recorded;
 use table_orm::model::Edm;
+use table_orm::query::QueryClass;
 use table_orm::repo::{Problem, SkipReason, Table};
 use table_orm::{
-    DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity, TableUnion, Tables,
+    DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity, TableUnion, Tables,
     shares_table,
 };
 
@@ -362,4 +363,90 @@ async fn kinds_tell_types_apart_that_no_key_does() {
     assert_eq!(products.list(&shop).count().await.unwrap(), 2);
     assert_eq!(products.delete_partition(&shop).await.unwrap().rows, 2);
     assert_eq!(rows.list("S", ..).count().await.unwrap(), 4);
+}
+
+#[derive(Debug, Clone, PartialEq, TableUnion)]
+enum Thread {
+    Document(Document),
+    Revision(Revision),
+}
+
+#[tokio::test]
+async fn a_parent_and_its_children_are_read_in_one_range() {
+    let (tables, record) = recorded();
+    let Shared { documents, revisions, rows } = shared(&tables).await;
+    rows.insert(&DynamicEntity::new("F", "DOC:00002__NOTE")).await.unwrap();
+    let key = Document::partition("F").by_id().id(2);
+    let thread = || tables.union::<Thread>(key.clone().and_below());
+    let plan = thread().plan().unwrap();
+    assert_eq!((plan.steps.len(), plan.class()), (1, Some(QueryClass::RowRange)));
+    record.take();
+    let read = thread().collect().await.unwrap();
+    assert_eq!(record.take().queries.len(), 1);
+    let expected: Vec<_> = std::iter::once(Thread::Document(document(2)))
+        .chain((1..=4).map(|number| Thread::Revision(revision(2, number))))
+        .collect();
+    assert_eq!(read, expected);
+    assert_eq!(thread().count().await.unwrap(), 5);
+    assert_eq!(thread().take(2).collect().await.unwrap(), expected[..2]);
+    // A list of the parent's type reads the parent only.
+    assert_eq!(documents.list(key.clone().and_below()).one().await.unwrap(), document(2));
+    let last = Revision::partition("F").by_id().id(2).revision(4);
+    let below = tables.union::<Thread>(last.and_below()).collect().await.unwrap();
+    assert_eq!(below, expected[4..]);
+    assert_eq!(revisions.list(Revision::partition("F").by_id().id(2)).count().await.unwrap(), 4);
+    let whole = tables.union::<Thread>(Document::partition("F"));
+    assert_eq!(whole.count().await.unwrap(), 15);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, KeyPart)]
+enum Region {
+    #[key("south")]
+    South,
+    #[key("north")]
+    North,
+}
+
+/// Its key ends with a literal.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "shops", partition = "{region}", row = "{shop}__HEAD")]
+struct Head {
+    region: Region,
+    shop: String,
+}
+
+/// Its key ends with a code.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "shops", partition = "{region}", row = "{shop}__AT:{place}")]
+struct Place {
+    region: Region,
+    shop: String,
+    place: Region,
+}
+
+shares_table!(Head, Place);
+
+#[derive(Debug, PartialEq, TableUnion)]
+enum Shop {
+    Head(Head),
+    Place(Place),
+}
+
+#[tokio::test]
+async fn a_key_that_ends_with_a_literal_or_a_code_has_an_end() {
+    let tables = Tables::in_memory().unwrap();
+    let heads = tables.repo::<Head>();
+    heads.create_table().await.unwrap();
+    let head = Head { region: Region::South, shop: "A".into() };
+    heads.insert(&head).await.unwrap();
+    let place = Place { region: Region::South, shop: "A".into(), place: Region::North };
+    tables.repo::<Place>().insert(&place).await.unwrap();
+    let key = Head::partition(Region::South).row().shop("A");
+    let below = tables.union::<Shop>(key.and_below()).collect().await.unwrap();
+    assert_eq!(below, [Shop::Head(head)]);
+    let key = Place::partition(Region::South).row().shop("A").place(Region::North);
+    assert_eq!(
+        tables.union::<Shop>(key.and_below()).collect().await.unwrap(),
+        [Shop::Place(place)]
+    );
 }

@@ -25,6 +25,7 @@ pub fn codes_impls(input: &DeriveInput, codes: &[Code<'_>]) -> TokenStream {
     let sorted = sorted
         .into_iter()
         .filter(|_| ascending)
+        .chain([quote!(PrefixFree<_orm::Plain>)])
         .map(|name| types.implement(quote!(_orm::#name), TokenStream::new()));
     let property = types.implement(quote!(_orm::Property), code_property());
     quote! {
@@ -125,6 +126,7 @@ fn newtype_impls(types: &Types<'_>, field: &Field, member: &Member) -> TokenStre
         if_field(types, &keys, quote!(KeyPart<__X>), key_part_body(inner, member)),
         if_field(types, &keys, quote!(SortedLast<__X>), none()),
         if_field(types, &keys, quote!(Sorted<__X>), none()),
+        if_field(types, &keys, quote!(PrefixFree<__X>), none()),
         if_field(types, &keys, quote!(TextPart<__X>), text_part_body(inner)),
         if_field(types, &values, quote!(Property), newtype_property(inner, member)),
         if_field(types, &values, quote!(Ordered), none()),

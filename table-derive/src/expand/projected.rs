@@ -73,33 +73,32 @@ fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let readers: Vec<_> = match component(&model.partition, field) {
         Some((at, of)) => {
             let needed = without.count() > 0;
-            needed.then(|| quote!(_orm::in_partition::<Self, _, #of, #at>)).into_iter().collect()
+            needed.then(|| quote!(keys.partition(#at, #of::read))).into_iter().collect()
         }
         None => without
             .filter_map(|(row, (_, key))| {
                 let (at, of) = component(key, field)?;
                 let row = Literal::usize_unsuffixed(row);
-                Some(quote!(_orm::in_row::<Self, _, #of, #row, #at>))
+                Some(quote!(keys.row(#row, #at, #of::read)))
             })
             .collect(),
     };
     let ty = read_type(field);
     let value = match &readers[..] {
         [] => return None,
-        [reader] => quote!(#reader),
+        [reader] => quote!(|keys| #reader),
         [others @ .., last] => quote!(|keys| {
-            #(if let value @ _orm::Some(_) = #others(keys)? {
+            #(if let value @ _orm::Some(_) = #others? {
                 return _orm::Ok(value);
             })*
-            #last(keys)
+            #last
         }),
     };
-    Some(quote!(const KEYS: _orm::FromKeys<#ty> = #value;))
+    Some(quote!(const KEYS: _orm::FromKeys<Self, #ty> = #value;))
 }
 
 /// The component of a key that holds a field: its index, and its type and encoder.
 fn component(key: &Key<'_>, field: &Field<'_>) -> Option<(Literal, TokenStream)> {
     let at = key.position(field)?;
-    let (ty, encoder) = (key.parts[at].value_type(), key.parts[at].encoder.tokens());
-    Some((Literal::usize_unsuffixed(at), quote!(#ty, #encoder)))
+    Some((Literal::usize_unsuffixed(at), key.parts[at].tokens()))
 }

@@ -5,7 +5,8 @@ use crate::expand::columns;
 use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
-use crate::model::{Key, Model, Part};
+use crate::kind::Kind;
+use crate::model::{Key, Model, Part, Width};
 use crate::names;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -82,8 +83,9 @@ pub fn states(model: &Model<'_>) -> TokenStream {
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().enumerate().map(|(index, (row, key))| {
         let components = components(model, types, row, key);
+        let below = (index == model.canonical).then(|| and_below(model, types, row, key));
         let traits = traits(model, types, index, row);
-        quote!(#components #traits)
+        quote!(#components #below #traits)
     });
     rows.collect()
 }
@@ -135,6 +137,39 @@ fn components(model: &Model<'_>, types: &Types<'_>, row: &Row, key: &Key<'_>) ->
         quote!(impl #params #this #where_clause { #give #range #prefix })
     });
     impls.collect()
+}
+
+/// `and_below()` of a complete canonical key, unless the derive knows that no row lies below it.
+fn and_below(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    row: &Row,
+    key: &Key<'_>,
+) -> Option<TokenStream> {
+    let last = key.parts.last()?;
+    let has_end = match last.width(model.entity.encode) {
+        _ if !last.last => true,
+        Width::Fixed(_) | Width::Unknown => true,
+        Width::UpTo(_) | Width::Unbounded => matches!(last.kind(), Kind::Bool | Kind::Char),
+    };
+    let (ty, encoder) = (last.value_type(), last.encoder.tokens());
+    // The higher-ranked bound makes it a condition.
+    let bound = last.last.then(|| quote!(where for<'__any> #ty: _orm::PrefixFree<#encoder>));
+    let (vis, params, where_clause) = (&types.input.vis, types.params(), &types.where_clause);
+    let this = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
+    let docs = doc(format!(
+        "This row and all rows of the partition whose keys continue `{}`, for a union: {}.",
+        sample::whole(key),
+        cost(ROW_RANGE_QUERY)
+    ));
+    has_end.then(|| {
+        quote! {
+            impl #params #this #where_clause {
+                #docs
+                #vis fn and_below(self) -> _orm::Below<Self> #bound { self.0.below() }
+            }
+        }
+    })
 }
 
 /// The line of documentation about a method of a component.

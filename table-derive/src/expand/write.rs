@@ -5,9 +5,9 @@ use crate::expand::key::{parts, write_partition_key, write_row_key};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
-use crate::model::{Model, Width};
+use crate::model::{Key, Model, Width};
 use crate::names;
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -41,6 +41,8 @@ fn table_entity(
     let (table, partition) = (&model.entity.table, &model.partition.template.text);
     let (start, encode) = (&model.partition.template.start, model.entity.encode);
     let parts = parts(&model.partition, encode);
+    let at = model.partition.template.literal.span();
+    let key = quote_spanned!(at=> _orm::key(#start)#parts);
     let (escape, kind) = (escape(model), kind(model));
     let (rows, guards) = (row_templates(model), guards(model));
     let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
@@ -49,7 +51,7 @@ fn table_entity(
     hygienic! {
         const TABLE: &'static _orm::str = #table;
         const PARTITION: &'static _orm::str = #partition;
-        const PARTITION_KEY: _orm::KeyTemplate<'static> = _orm::key(#start)#parts;
+        const PARTITION_KEY: _orm::KeyTemplate<'static> = #key;
         #escape
         #kind
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
@@ -90,11 +92,12 @@ fn kind(model: &Model<'_>) -> Option<TokenStream> {
 /// The values of `ROWS`.
 fn row_templates(model: &Model<'_>) -> Vec<TokenStream> {
     let rows = model.rows().map(|(row, key)| {
-        let make = if row.is_full() { quote!(full) } else { quote!(partial) };
+        let at = key.template.literal.span();
+        let make = Ident::new(if row.is_full() { "full" } else { "partial" }, at);
         let name = row.name.unraw().to_string();
         let (text, start) = (&key.template.text, &key.template.start);
         let parts = parts(key, model.entity.encode);
-        quote!(_orm::#make(#name, #text, #start)#parts)
+        quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
     });
     rows.collect()
 }
@@ -104,7 +107,7 @@ fn guards(model: &Model<'_>) -> Option<TokenStream> {
     let guards = model.entity.uniques.iter().zip(&model.guards).map(|(unique, key)| {
         let (name, text, start) = (&unique.name, &key.template.text, &key.template.start);
         let parts = parts(key, model.entity.encode);
-        quote!(_orm::guard(#name, #text, #start)#parts)
+        quote_spanned!(key.template.literal.span()=> _orm::guard(#name, #text, #start)#parts)
     });
     (!model.entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];))
@@ -178,8 +181,16 @@ fn set_version(fields: &[Field<'_>]) -> Option<TokenStream> {
 /// What only the types of components and fields know.
 fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let (mut assertions, ty) = (Vec::new(), &types.ty);
-    if model.parts().any(|part| part.width(model.entity.encode) == Width::Unknown) {
-        assertions.push(quote!(_orm::assert_templates::<#ty>();));
+    let unknown = |key: &Key<'_>| {
+        key.parts.iter().any(|part| part.width(model.entity.encode) == Width::Unknown)
+    };
+    let templates = [
+        (unknown(&model.partition), quote!(PARTITION_KEY)),
+        (model.rows.iter().any(unknown), quote!(ROWS)),
+        (model.guards.iter().any(unknown), quote!(GUARDS)),
+    ];
+    for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
+        assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
     }
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = property::declared(&model.entity.fields);

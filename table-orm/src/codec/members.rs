@@ -153,22 +153,24 @@ impl<'c, 'de> Members<'c, 'de> {
             ROW_KEY => &mut self.context.row_key,
             TIMESTAMP => &mut self.context.timestamp,
             ETAG_MEMBER => &mut self.context.stated_etag,
-            MOVED_TO => {
-                self.context.moved_to = self.mark()?;
-                return Ok(());
-            }
-            KIND => {
-                self.context.kind = self.mark()?.unwrap_or_default();
-                return Ok(());
-            }
-            _ => return self.json.ignore(),
+            _ => return self.rest(name),
         };
         *slot = self.json.text()?;
         Ok(())
     }
 
-    /// Reads a mark: its text, or empty text for a value of another type; `None` for `null`.
+    /// Reads a member that is neither key nor version: keeps marks, skips the rest.
     #[cold]
+    fn rest(&mut self, name: &str) -> Result<(), RowFault> {
+        match name {
+            MOVED_TO => self.context.moved_to = self.mark()?,
+            KIND => self.context.kind = self.mark()?.unwrap_or_default(),
+            _ => return self.json.ignore(),
+        }
+        Ok(())
+    }
+
+    /// Reads a mark: its text, or empty text for a value of another type; `None` for `null`.
     fn mark(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         match self.json.optional_text() {
             Ok(text) => Ok(text),
@@ -205,13 +207,14 @@ impl<'c, 'de> Members<'c, 'de> {
     /// # Errors
     /// When they are not keys of the entity.
     #[doc(hidden)]
-    pub fn read_keys<T>(
+    pub fn read_keys<E, T>(
         &self,
         row: usize,
-        from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+        from_keys: fn(&StoredKeys<'_, E>) -> Result<Option<T>, KeyError>,
     ) -> Result<Option<T>, RowFault> {
         let RowContext { partition_key, row_key, .. } = &*self.context;
-        from_keys(StoredKeys { row, partition_key, row_key }).map_err(key_fault)
+        from_keys(&StoredKeys { row, partition_key, row_key, entity: PhantomData })
+            .map_err(key_fault)
     }
 
     /// Fills an empty slot with the field's value in the keys, once they were read.
@@ -219,11 +222,11 @@ impl<'c, 'de> Members<'c, 'de> {
     /// # Errors
     /// When they are not keys of the entity.
     #[doc(hidden)]
-    pub fn fill_from_keys<T>(
+    pub fn fill_from_keys<E, T>(
         &self,
         row: usize,
         slot: &mut Option<T>,
-        from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+        from_keys: fn(&StoredKeys<'_, E>) -> Result<Option<T>, KeyError>,
     ) -> Result<(), RowFault> {
         if slot.is_none() {
             *slot = self.read_keys(row, from_keys)?;
@@ -236,11 +239,11 @@ impl<'c, 'de> Members<'c, 'de> {
     /// # Errors
     /// When they are not keys of the entity.
     #[doc(hidden)]
-    pub fn key_value<T>(
+    pub fn key_value<E, T>(
         &self,
         row: usize,
         name: &str,
-        from_keys: impl FnOnce(StoredKeys<'_>) -> Result<Option<T>, KeyError>,
+        from_keys: fn(&StoredKeys<'_, E>) -> Result<Option<T>, KeyError>,
     ) -> Result<T, RowFault> {
         let value = self.read_keys(row, from_keys)?;
         value.ok_or_else(|| RowFault::new(name, PropertyFault::Missing))

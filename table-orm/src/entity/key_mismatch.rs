@@ -15,8 +15,7 @@ use crate::property::{PropertyError, PropertyFault};
 /// A stored row that is under another key than its properties make. Nothing was written.
 ///
 /// table-orm stores no such row. Another program may have changed a property that is part of the
-/// key, or copied a row, or written the key from another template, such as one that pads no
-/// numbers. Only the app can decide whether the key or the properties are right.
+/// key, or copied a row. Only the app can decide whether the key or the properties are right.
 /// [`Repo::verify`](crate::Repo::verify) finds all such rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -91,8 +91,12 @@ impl OwnRows {
         }
     }
 
+    /// Whether it is an own row.
     pub fn take(&self, row: &RowContext<'_>) -> bool {
-        self.judge(row) == Ownership::Own
+        let Some(template) = &self.template else { return true };
+        row.moved_to.is_none()
+            && self.kind.is_none_or(|kind| row.kind == kind)
+            && template.takes(&row.row_key, self.escape)
     }
 
     /// The keys to ask for where only PartitionKeys are wanted.

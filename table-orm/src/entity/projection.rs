@@ -1,24 +1,24 @@
 //! The fields that a projection reads: from a row's properties, or else from its keys.
 
 use super::TableEntity;
-use crate::key::{KeyError, KeyFault, KeyPart, KeyReader, KeyTemplate, StoredKeys};
+use crate::key::{KeyError, KeyFault, KeyReader, KeyTemplate, StoredKeys};
 use crate::property::Series;
 
 /// A field of entity `Self` that a projection may have, by the hash of its name and its type. The
 /// derive writes the implementations.
 #[doc(hidden)]
-pub trait Field<const ID: u64, T> {
+pub trait Field<const ID: u64, T>: Sized {
     /// The property that stores it; empty for a field that is stored only in keys.
     const PROPERTY: &'static str;
 
     /// Reads the field from the keys of a row that does not store it as a property; `None` where they
     /// do not hold it.
-    const KEYS: FromKeys<T> = |_| Ok(None);
+    const KEYS: FromKeys<Self, T> = |_| Ok(None);
 }
 
 /// Reads a field from the keys of a row.
 #[doc(hidden)]
-pub type FromKeys<T> = fn(StoredKeys<'_>) -> Result<Option<T>, KeyError>;
+pub type FromKeys<E, T> = fn(&StoredKeys<'_, E>) -> Result<Option<T>, KeyError>;
 
 /// The series of that field.
 #[doc(hidden)]
@@ -32,40 +32,49 @@ pub trait SeriesOf<const ID: u64> {
 #[doc(hidden)]
 pub trait Stores<const ID: u64> {}
 
-/// Reads the component `AT` of the PartitionKey.
-///
-/// # Errors
-/// When the key was not written from the template.
-#[doc(hidden)]
-pub fn in_partition<E: TableEntity, T: From<C>, C: KeyPart<X>, X, const AT: usize>(
-    keys: StoredKeys<'_>,
-) -> Result<Option<T>, KeyError> {
-    component::<E, T, C, X>(&E::PARTITION_KEY, AT, keys.partition_key)
-}
+/// Reads a component, and the literal behind it.
+type ReadPart<C> = fn(&mut KeyReader<'_>, &'static str, &'static str) -> Result<C, KeyError>;
 
-/// Reads the component `AT` of the RowKey; `None` for a row of another template than `ROW`.
-///
-/// # Errors
-/// When the key was not written from the template.
-#[doc(hidden)]
-pub fn in_row<E: TableEntity, T: From<C>, C: KeyPart<X>, X, const ROW: usize, const AT: usize>(
-    keys: StoredKeys<'_>,
-) -> Result<Option<T>, KeyError> {
-    match E::ROWS.get(ROW).filter(|_| keys.row == ROW) {
-        Some(row) => component::<E, T, C, X>(&row.template(), AT, keys.row_key),
-        None => Ok(None),
+impl<E: TableEntity> StoredKeys<'_, E> {
+    /// Reads the component `at` of the PartitionKey.
+    ///
+    /// # Errors
+    /// When the key was not written from the template.
+    pub fn partition<T: From<C>, C>(
+        &self,
+        at: usize,
+        read: ReadPart<C>,
+    ) -> Result<Option<T>, KeyError> {
+        component::<E, T, C>(&E::PARTITION_KEY, at, self.partition_key, read)
+    }
+
+    /// Reads the component `at` of the RowKey; `None` for a row of another template than `row`.
+    ///
+    /// # Errors
+    /// When the key was not written from the template.
+    pub fn row<T: From<C>, C>(
+        &self,
+        row: usize,
+        at: usize,
+        read: ReadPart<C>,
+    ) -> Result<Option<T>, KeyError> {
+        match E::ROWS.get(row).filter(|_| self.row == row) {
+            Some(row) => component::<E, T, C>(&row.template(), at, self.row_key, read),
+            None => Ok(None),
+        }
     }
 }
 
-fn component<E: TableEntity, T: From<C>, C: KeyPart<X>, X>(
+fn component<E: TableEntity, T: From<C>, C>(
     template: &KeyTemplate<'_>,
     at: usize,
     key: &str,
+    read: ReadPart<C>,
 ) -> Result<Option<T>, KeyError> {
     let Some((part, rest)) = template.component(at, key) else {
         let (value, fault) = (key.to_owned(), KeyFault::Malformed);
         return Err(KeyError { entity: E::NAME, component: "", value, fault });
     };
     let mut reader = KeyReader::new(E::NAME, E::ESCAPE, rest);
-    reader.part::<X, C>(part.name, part.separator).map(|value| Some(value.into()))
+    read(&mut reader, part.name, part.separator).map(|value| Some(value.into()))
 }

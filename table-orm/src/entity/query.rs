@@ -3,7 +3,7 @@
 use super::TableEntity;
 use crate::key::KeyError;
 use crate::query::class::{self, Class};
-use crate::query::{KeyRange, RowRange, Span};
+use crate::query::{Below, KeyRange, RowRange, Span};
 
 /// One kind of row of an entity: what a `#[row(..)]` attribute declares.
 pub trait Row {
@@ -83,6 +83,18 @@ pub trait WholePartition: Query {}
 #[diagnostic::do_not_recommend]
 impl<Q: Query<Class = class::Partition>> WholePartition for Q {}
 
+/// What a union reads: a whole partition, or a row and those below it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a whole partition",
+    label = "not a partition",
+    note = "pass the partition itself: `Entity::partition(..)`; or a complete key of a canonical row, \
+            with the rows below it: `.and_below()`"
+)]
+pub trait UnionScope: Query<Class: class::Scope> {}
+
+#[diagnostic::do_not_recommend]
+impl<Q: Query<Class: class::Scope>> UnionScope for Q {}
+
 /// A key of the canonical row of entity `E`, which names one entity.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key of the canonical row of `{E}`",
@@ -99,6 +111,16 @@ impl<E: TableEntity, Q: Query<Row = E::Canonical>> CanonicalKeyOf<E> for Q {}
 impl<R: Row> Query for RowRange<R> {
     type Row = R;
     type Class = class::RowRange;
+
+    fn into_keys(self) -> Result<KeyRange, KeyError> {
+        self.keys
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<R: Row> Query for Below<R> {
+    type Row = R;
+    type Class = class::Below;
 
     fn into_keys(self) -> Result<KeyRange, KeyError> {
         self.keys

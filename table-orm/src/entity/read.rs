@@ -143,26 +143,34 @@ pub(crate) fn read_page<T: ReadRow>(
             context = RowContext::new(T::NAME);
             let start = json.rest;
             let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
-            let error = match read {
-                Ok(row) if own.take(&context) => {
-                    page.rows.push(row);
-                    return Ok(());
-                }
-                Ok(_) => None,
+            match read {
+                Ok(row) if own.take(&context) => page.rows.push(row),
+                Ok(_) => page.leave_out(None),
                 Err(fault) => {
                     json.rest = start;
                     context = RowContext::new(T::NAME);
-                    // Text that is not JSON fails again.
-                    Members::new(json, &mut context, &mut names).skip()?;
-                    own.take(&context).then(|| context.error(fault))
+                    skip(json, &mut context)?;
+                    page.leave_out(own.take(&context).then(|| context.error(fault)));
                 }
-            };
-            page.left_out.push((page.rows.len() + page.left_out.len(), error));
+            }
             Ok(())
         })
     });
     read.map_err(|fault| context.error(fault))?;
     Ok(page)
+}
+
+impl<T> PageRows<T> {
+    #[cold]
+    fn leave_out(&mut self, error: Option<PropertyError>) {
+        self.left_out.push((self.rows.len() + self.left_out.len(), error));
+    }
+}
+
+/// Reads the keys and marks of a row that could not be read. Text that is not JSON fails again.
+#[cold]
+fn skip<'de>(json: &mut Json<'de>, context: &mut RowContext<'de>) -> Result<(), RowFault> {
+    Members::new(json, context, &mut None).skip()
 }
 
 /// Reads the row of a key; `None` for a row of another type.

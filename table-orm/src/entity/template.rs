@@ -168,3 +168,54 @@ pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
 pub(crate) fn rows_of<E: TableEntity>() -> Span {
     templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{Escape::Reject, Shape};
+
+    const fn part(shape: Shape, separator: &'static str) -> TemplatePart {
+        TemplatePart::new("x", shape, separator)
+    }
+
+    fn full(start: &'static str, parts: &'static [TemplatePart]) -> RowTemplate {
+        RowTemplate::full("row", "", start).parts(parts)
+    }
+
+    #[test]
+    fn the_literals_between_placeholders_distinguish_keys() {
+        let line = full("", const { &[part(Shape::Text, "__LINE"), part(Shape::Digits(3), "")] });
+        assert!(line.takes("a__LINE001", Reject) && line.takes("__LINE000", Reject));
+        for other in ["a__HEAD", "a", "__LINE", "a__LINE01", "a__LINE0010", "a__LINE001__X"] {
+            assert!(!line.takes(other, Reject), "{other}");
+        }
+        let end = full("A:", const { &[part(Shape::Text, ":"), part(Shape::Text, ":Z")] });
+        assert!(end.takes("A:1:2:Z", Reject));
+        // The literals may not overlap, and each component ends at the first one.
+        for other in ["A:1:Z", "A:1:2:Z ", "A::Z", "A:Z:Z:Z:Z"] {
+            assert!(!end.takes(other, Reject), "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_of_helper_rows_are_taken_by_their_own_templates_only() {
+        let text = full("", const { &[part(Shape::Text, "")] });
+        let guard = full("UNQ:bib:", const { &[part(Shape::Digits(10), "")] });
+        assert!(text.takes("DUE", Reject) && text.takes("DUEs", Reject) && text.takes("", Reject));
+        for helper in ["DUE:x", "MOV:x", "TKT:", "UNQ:bib:0000000001"] {
+            assert!(!text.takes(helper, Reject), "{helper}");
+        }
+        assert!(guard.takes("UNQ:bib:0000000001", Reject));
+    }
+
+    #[test]
+    fn a_span_holds_what_the_template_takes() {
+        let number = full("", const { &[part(Shape::Digits(5), "")] }).span();
+        assert!(number.contains("00000") && number.contains("99999"));
+        assert!(!number.contains("Department") && !number.contains("-"));
+        let texts = const { &[part(Shape::Text, "")] };
+        assert_eq!(full("A:", texts).span(), Span::prefix("A:"));
+        assert_eq!(full("", texts).span(), Span::All);
+        assert_eq!(full("A", &[]).span(), Span::Exact("A".to_owned()));
+    }
+}

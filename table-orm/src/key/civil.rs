@@ -1,6 +1,8 @@
 //! Dates and times of day of the optional date-time crates: the text of the equivalent `time` type.
 
-use super::{Descending, KeyFault, KeyPart, KeyText, Plain, Shape, Sorted, SortedLast, Width};
+use super::{
+    Descending, KeyFault, KeyPart, KeyText, Plain, PrefixFree, Shape, Sorted, SortedLast, Width,
+};
 use time::{Date, Time};
 
 /// A type of another crate with the same values as type `T` of `time`.
@@ -47,10 +49,14 @@ civil! {
 impl SortedLast<Descending> for chrono::NaiveDate {}
 #[cfg(feature = "chrono")]
 impl Sorted<Descending> for chrono::NaiveDate {}
+#[cfg(feature = "chrono")]
+impl PrefixFree<Descending> for chrono::NaiveDate {}
 #[cfg(feature = "jiff")]
 impl SortedLast<Descending> for jiff::civil::Date {}
 #[cfg(feature = "jiff")]
 impl Sorted<Descending> for jiff::civil::Date {}
+#[cfg(feature = "jiff")]
+impl PrefixFree<Descending> for jiff::civil::Date {}
 
 #[cfg(feature = "chrono")]
 impl Civil<Date> for chrono::NaiveDate {

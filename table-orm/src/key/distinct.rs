@@ -355,3 +355,167 @@ const fn mark(text: &str, used: &mut [bool; 256]) {
         at += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dose::dose;
+    use crate::key::{Ascending, Escape, KeyPart, Padded, Plain, TemplatePart, Width};
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use std::sync::LazyLock;
+    use uuid::Uuid;
+
+    const ALPHABET: [char; 4] = ['0', '1', '_', 'a'];
+    const LONGEST: usize = 7;
+
+    /// Every text of the alphabet up to a length.
+    static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let texts = (0..=LONGEST as u32).flat_map(|length| {
+            (0..4_usize.pow(length)).map(move |number| {
+                let digit = |at| ALPHABET[number / 4_usize.pow(at) % 4];
+                (0..length).map(digit).collect()
+            })
+        });
+        texts.collect()
+    });
+
+    fn shape() -> impl Strategy<Value = Shape> {
+        select(vec![
+            Shape::Digits(1),
+            Shape::Digits(2),
+            Shape::Number(1),
+            Shape::Number(2),
+            Shape::Number(3),
+            Shape::Pattern("0a"),
+            Shape::Pattern("a_0"),
+            Shape::OneOf(&["0", "10"]),
+            Shape::OneOf(&["00", "11"]),
+            Shape::OneOf(&["1", "10", "100"]),
+            Shape::Text,
+            Shape::Text,
+        ])
+    }
+
+    /// A start, and components with the literals behind them.
+    fn template() -> impl Strategy<Value = (&'static str, Vec<TemplatePart>)> {
+        let separator = select(vec!["_", "__", "a", "_a", "_0", "aa"]);
+        let part = (shape(), separator, any::<bool>()).prop_map(|(shape, separator, adjoins)| {
+            let separator = if adjoins && shape.fixed().is_some() { "" } else { separator };
+            TemplatePart::new("x", shape, separator)
+        });
+        let start = select(vec!["", "", "a", "a_", "_", "0"]);
+        let parts = prop::collection::vec(part, 0..4);
+        (start, parts, any::<bool>()).prop_map(|(start, mut parts, ends)| {
+            if let (Some(last), false) = (parts.last_mut(), ends) {
+                last.separator = "";
+            }
+            (start, parts)
+        })
+    }
+
+    /// The bytes of the shortest key.
+    fn shortest((start, parts): &(&str, Vec<TemplatePart>)) -> usize {
+        let component = |part: &TemplatePart| match part.shape {
+            Shape::Number(_) => 1,
+            Shape::OneOf(texts) => texts.iter().map(|text| text.len()).min().unwrap_or_default(),
+            shape => shape.fixed().unwrap_or_default(),
+        };
+        let parts = parts.iter().map(|part| component(part) + part.separator.len());
+        start.len() + parts.sum::<usize>()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(dose(500, 20_000)))]
+
+        /// No text that both take is missed, and templates are refused for such a text only.
+        #[test]
+        fn templates_meet_where_a_text_is_taken_by_both(left in template(), right in template()) {
+            let one = KeyTemplate { start: left.0, parts: &left.1 };
+            let other = KeyTemplate { start: right.0, parts: &right.1 };
+            let takes = |text: &str| {
+                one.takes(text, Escape::Reject) && other.takes(text, Escape::Reject)
+            };
+            let common = TEXTS.iter().find(|text| takes(text));
+            let meets = one.meets(&other);
+            prop_assert_eq!(meets, other.meets(&one));
+            prop_assert!(meets || common.is_none(), "{:?}", common);
+            let short = |template: &KeyTemplate<'_>| template.longest().is_some_and(|most| most <= LONGEST);
+            if short(&one) || short(&other) || shortest(&left) + shortest(&right) <= 5 {
+                prop_assert!(!meets || common.is_some(), "needlessly refused");
+            }
+        }
+    }
+
+    fn of<X, T: KeyPart<X>>(separator: &'static str) -> TemplatePart {
+        TemplatePart::new("x", T::SHAPE, separator)
+    }
+
+    #[test]
+    fn parents_and_children_do_not_meet_where_the_parents_key_has_an_end() {
+        let issue = [of::<Padded<8>, u32>("")];
+        let comment = [of::<Padded<8>, u32>("__C:"), of::<Plain, String>("")];
+        let (head, line) = (
+            [of::<Plain, String>("__HEAD")],
+            [of::<Plain, String>("__LINE"), of::<Padded<3>, u16>("")],
+        );
+        let part = [of::<Plain, String>(":"), of::<Padded<2>, u8>("")];
+        let piece = [of::<Plain, String>(":"), of::<Padded<2>, u8>(":"), of::<Padded<2>, u8>("")];
+        let name = [of::<Plain, String>("")];
+        let under_name = [of::<Plain, String>("__C:"), of::<Plain, String>("")];
+        for (left, right, meets) in [
+            (("ISS:", &issue[..]), ("ISS:", &comment[..]), false),
+            (("", &head), ("", &line), false),
+            (("", &part), ("", &piece), false),
+            (("N:", &name), ("N:", &under_name), true),
+            (("N:", &name), ("M:", &name), false),
+            (("", &name), ("M:", &name), true),
+            (("", &[of::<Plain, Uuid>("")]), ("", &[of::<Ascending, u64>("")]), false),
+            (("", &[of::<Plain, Uuid>("")]), ("", &name), true),
+            (
+                ("", &[of::<Plain, bool>("_"), of::<Plain, u8>("")]),
+                ("", &[of::<Plain, u8>("")]),
+                false,
+            ),
+            (("", &[of::<Plain, char>("")]), ("x", &[]), true),
+            (("", &[]), ("", &[]), true),
+        ] {
+            let template = |(start, parts)| KeyTemplate { start, parts };
+            assert_eq!(template(left).meets(&template(right)), meets, "{left:?} {right:?}");
+        }
+    }
+
+    /// A type that only `decode` tells from others.
+    struct Even;
+
+    impl KeyPart for Even {
+        const WIDTH: Width = Width::Fixed(1);
+
+        fn encode(&self, key: &mut crate::key::KeyText) -> Result<(), crate::key::KeyFault> {
+            key.push_text("2")
+        }
+
+        fn decode(text: &str) -> Result<Self, crate::key::KeyFault> {
+            let even = ["0", "2", "4", "6", "8"].contains(&text);
+            even.then_some(Self).ok_or(crate::key::KeyFault::Malformed)
+        }
+    }
+
+    #[test]
+    fn a_type_without_a_shape_takes_what_it_decodes_and_may_meet_all_of_its_width() {
+        let (even, digit) = ([of::<Plain, Even>("")], [of::<Padded<1>, u8>("")]);
+        let (even, digit) =
+            (KeyTemplate { start: "", parts: &even }, KeyTemplate { start: "", parts: &digit });
+        assert!(even.takes("2", Escape::Reject) && !even.takes("3", Escape::Reject));
+        assert!(even.meets(&digit));
+        assert!(!even.meets(&KeyTemplate { start: "", parts: &[of::<Padded<2>, u8>("")] }));
+    }
+
+    #[test]
+    fn escaped_text_is_judged_without_its_escapes() {
+        let char = [of::<Plain, char>("")];
+        let char = KeyTemplate { start: "", parts: &char };
+        assert!(char.takes("~2F", Escape::Encode) && !char.takes("~2F", Escape::Reject));
+        assert!(!char.takes("~2Fx", Escape::Encode) && !char.takes("~", Escape::Encode));
+    }
+}

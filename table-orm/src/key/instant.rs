@@ -8,7 +8,7 @@
 
 use super::{
     Ascending, Descending, Escape, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain,
-    Shape, Sorted, SortedLast, Width,
+    PrefixFree, Shape, Sorted, SortedLast, Width,
 };
 use crate::model::DateTime;
 use std::ops::RangeInclusive;
@@ -42,9 +42,13 @@ macro_rules! ascending_as_plain {
         $($cfg)*
         impl Sorted<Plain> for $type {}
         $($cfg)*
+        impl PrefixFree<Plain> for $type {}
+        $($cfg)*
         impl SortedLast<Ascending> for $type {}
         $($cfg)*
         impl Sorted<Ascending> for $type {}
+        $($cfg)*
+        impl PrefixFree<Ascending> for $type {}
     )*};
 }
 
@@ -81,6 +85,7 @@ impl KeyPart<Descending> for DateTime {
 
 impl SortedLast<Descending> for DateTime {}
 impl Sorted<Descending> for DateTime {}
+impl PrefixFree<Descending> for DateTime {}
 
 /// Implements the instants of date-time crates through [`DateTime`].
 macro_rules! instants {
@@ -89,6 +94,7 @@ macro_rules! instants {
         instants!(@each Descending: $([$($cfg)*] $type),*);
         $($($cfg)* impl SortedLast<Descending> for $type {})*
         $($($cfg)* impl Sorted<Descending> for $type {})*
+        $($($cfg)* impl PrefixFree<Descending> for $type {})*
         ascending_as_plain!($([$($cfg)*] $type),*);
     };
     (@each $encoder:ident: $([$($cfg:tt)*] $type:ty),*) => {$(
@@ -197,6 +203,7 @@ const LAST_DAY: i32 = 5_373_484;
 
 impl SortedLast<Descending> for Date {}
 impl Sorted<Descending> for Date {}
+impl PrefixFree<Descending> for Date {}
 
 /// `09:10:00.0000000`, rounded down to 100 ns.
 impl KeyPart<Plain> for Time {

@@ -37,8 +37,8 @@ pub(crate) use chars::forbidden_in;
 pub use chars::is_forbidden;
 pub use error::{KeyError, KeyFault};
 pub use part::{
-    Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, Sorted,
-    SortedLast, TextPart,
+    Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, PrefixFree,
+    Sorted, SortedLast, TextPart,
 };
 pub use reader::KeyReader;
 #[doc(hidden)]

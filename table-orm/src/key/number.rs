@@ -7,7 +7,7 @@
 
 use super::{
     Ascending, Biased, Descending, DescendingPadded, KeyFault, KeyPart, KeyText, Padded, Plain,
-    Shape, Sorted, SortedLast, Width,
+    PrefixFree, Shape, Sorted, SortedLast, Width,
 };
 
 /// Digits of the largest `u64`.
@@ -68,6 +68,7 @@ macro_rules! sorted {
     ($type:ident: $($encoder:ident),*) => {$(
         impl SortedLast<$encoder> for $type {}
         impl Sorted<$encoder> for $type {}
+        impl PrefixFree<$encoder> for $type {}
     )*};
 }
 
@@ -151,8 +152,10 @@ macro_rules! unsigned {
 
         impl<const N: usize> SortedLast<Padded<N>> for $type {}
         impl<const N: usize> Sorted<Padded<N>> for $type {}
+        impl<const N: usize> PrefixFree<Padded<N>> for $type {}
         impl<const N: usize> SortedLast<DescendingPadded<N>> for $type {}
         impl<const N: usize> Sorted<DescendingPadded<N>> for $type {}
+        impl<const N: usize> PrefixFree<DescendingPadded<N>> for $type {}
         sorted!($type: Ascending, Descending);
     )*};
 }

@@ -153,6 +153,20 @@ pub trait Sorted<X = Plain>: SortedLast<X> {}
 )]
 pub trait SortedLast<X = Plain>: KeyPart<X> {}
 
+/// A component of which no value's text is a prefix of another's, so that the keys which continue a key
+/// that ends with it are keys below that one.
+///
+/// Implement it for a type of your own that sets [`PREFIX_FREE`](KeyPart::PREFIX_FREE), or has a fixed
+/// width.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` written as `{X}` does not show where it ends, so keys of other rows can start \
+               as this key does",
+    label = "no row lies below this one",
+    note = "`and_below` needs a key that ends with a component of fixed width, such as `{{f:0N}}` or \
+            an enum, or with a literal"
+)]
+pub trait PrefixFree<X = Plain>: KeyPart<X> {}
+
 /// A text component, which a query can ask for a prefix.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` written as `{X}` is not text, so it has no `starts_with`",

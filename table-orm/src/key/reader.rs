@@ -5,6 +5,7 @@
 use super::chars::unescape;
 use super::{Escape, KeyError, KeyFault, KeyPart, KeyText, Width};
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 /// A reader of a stored key, from left to right along its template.
 #[derive(Debug)]
@@ -92,11 +93,13 @@ impl<'a> KeyReader<'a> {
     }
 }
 
-/// The two keys of a row, and the template of its entity that the RowKey was written from.
+/// The two keys of a row of entity type `E`, and the template of its entity that the RowKey was
+/// written from.
 #[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct StoredKeys<'a> {
+#[derive(Debug)]
+pub struct StoredKeys<'a, E> {
     pub(crate) row: usize,
     pub(crate) partition_key: &'a str,
     pub(crate) row_key: &'a str,
+    pub(crate) entity: PhantomData<fn() -> E>,
 }

@@ -46,12 +46,17 @@ impl TemplatePart {
         match self.shape.fixed() {
             Some(width) => {
                 let (text, rest) = key.split_at_checked(width)?;
-                Some((text, rest.strip_prefix(self.separator)?))
+                Some((text, without(self.separator, rest)?))
             }
             None if self.separator.is_empty() => Some((key, "")),
             None => key.split_once(self.separator),
         }
     }
+}
+
+/// The text behind a literal.
+fn without<'k>(literal: &str, text: &'k str) -> Option<&'k str> {
+    if literal.is_empty() { Some(text) } else { text.strip_prefix(literal) }
 }
 
 /// A key template: a literal, then components with a literal behind each.
@@ -142,7 +147,7 @@ impl<'t> KeyTemplate<'t> {
     /// no value contains it.
     #[must_use]
     pub fn takes(&self, key: &str, escape: Escape) -> bool {
-        let Some(mut rest) = key.strip_prefix(self.start) else { return false };
+        let Some(mut rest) = without(self.start, key) else { return false };
         for part in self.parts {
             match part.split(rest) {
                 Some((text, behind)) if part.shape.takes(text, escape) => rest = behind,

@@ -19,6 +19,9 @@ fn text<X, T: KeyPart<X>>(value: &T) -> Result<String, KeyError> {
 fn decodes_back<X, T: KeyPart<X> + PartialEq + Debug>(value: T) {
     let text = text::<X, T>(&value).unwrap();
     assert_eq!(T::decode(&text).as_ref(), Ok(&value), "{text}");
+    assert!(T::SHAPE.takes(&text, Escape::Reject), "{text} {:?}", T::SHAPE);
+    assert!(T::SHAPE.most_units().is_none_or(|most| order::len(&text) <= most), "{text}");
+    assert_eq!(T::SHAPE.fixed().is_some(), T::WIDTH.is_fixed());
     let units = order::len(&text);
     match T::WIDTH {
         Width::Fixed(width) => assert!(units == width && text.is_ascii(), "{text}"),

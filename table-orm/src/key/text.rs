@@ -1,6 +1,9 @@
 //! Text, single characters and truth values in keys.
 
-use super::{KeyFault, KeyPart, KeyText, Lower, Plain, Shape, Sorted, SortedLast, TextPart, Width};
+use super::{
+    KeyFault, KeyPart, KeyText, Lower, Plain, PrefixFree, Shape, Sorted, SortedLast, TextPart,
+    Width,
+};
 use std::borrow::Cow;
 
 macro_rules! text {
@@ -77,6 +80,7 @@ impl KeyPart<Plain> for bool {
 
 impl SortedLast<Plain> for bool {}
 impl Sorted<Plain> for bool {}
+impl PrefixFree<Plain> for bool {}
 
 /// One character; sorted by UTF-16 code unit as the last component.
 impl KeyPart<Plain> for char {
@@ -96,3 +100,4 @@ impl KeyPart<Plain> for char {
 
 // Not `Sorted`: an escaped character does not sort where the character does.
 impl SortedLast<Plain> for char {}
+impl PrefixFree<Plain> for char {}

@@ -20,6 +20,28 @@ macro_rules! classes {
     )*};
 }
 
+/// A class of queries that a union can be read by: they read all rows of some range, of any type.
+pub trait Scope: Class {
+    /// Whether the range is the whole partition.
+    const IS_PARTITION: bool;
+}
+
+impl Scope for Partition {
+    const IS_PARTITION: bool = true;
+}
+
+impl Scope for Below {
+    const IS_PARTITION: bool = false;
+}
+
+/// A row and all rows whose keys continue its key.
+#[derive(Debug, Clone, Copy)]
+pub enum Below {}
+
+impl Class for Below {
+    const CLASS: QueryClass = QueryClass::RowRange;
+}
+
 classes! {
     /// One row by its complete key.
     Point,

@@ -18,7 +18,7 @@ pub use column::{Column, Condition, IntoCondition};
 pub use filter::{Comparison, Filter};
 pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
-pub use range::{IntoSpan, KeyRange, QueryClass, RowRange, Span};
+pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
 pub use state::{Complete, KeyState, Needs, Open};
 pub use token::{PageToken, TokenError};
 #[doc(hidden)]

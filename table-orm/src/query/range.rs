@@ -200,6 +200,22 @@ impl<R> RowRange<R> {
     }
 }
 
+/// A query of a row and of all rows of its partition whose keys continue its key, such as an issue and
+/// its comments. A [union](crate::Tables::union) reads it.
+#[derive(Debug, Clone)]
+pub struct Below<R> {
+    pub(crate) keys: Result<KeyRange, KeyError>,
+    row: PhantomData<R>,
+}
+
+impl<R> Below<R> {
+    /// A query of those keys, or the error of a value that a key cannot hold.
+    #[must_use]
+    pub const fn new(keys: Result<KeyRange, KeyError>) -> Self {
+        Self { keys, row: PhantomData }
+    }
+}
+
 fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.and(right)),

@@ -4,10 +4,9 @@
 //! compile. The text itself is in an untyped [`KeyBuilder`].
 
 use super::KeyBuilder;
-use super::range::RowRange;
+use super::range::{Below, RowRange};
 use crate::key::{
     Escape, IntoRange, IntoValue, KeyError, KeyPart, KeyReader, KeyText, Plain, PrefixOf, Shape,
-    Width,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -59,6 +58,11 @@ impl<S> RowKey<S> {
         RowRange::new(self.key.starts_with_text(component, prefix.into_prefix(), then))
     }
 
+    /// The rows whose keys start with the components so far.
+    pub fn below<R>(self) -> Below<R> {
+        Below::new(self.key.prefix())
+    }
+
     /// The untyped key.
     #[must_use]
     pub fn into_builder(self) -> KeyBuilder {
@@ -93,7 +97,6 @@ impl<S> fmt::Debug for RowKey<S> {
             {{ .., features = [\"chrono\"] }}`"
 )]
 pub trait Part<X = Plain>: Sized {
-    const WIDTH: Width;
     const SHAPE: Shape;
 
     /// Writes the value into a key.
@@ -147,7 +150,6 @@ pub trait Part<X = Plain>: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<X, T: KeyPart<X>> Part<X> for T {
-    const WIDTH: Width = T::WIDTH;
     const SHAPE: Shape = T::SHAPE;
 
     fn write(

@@ -53,7 +53,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// # Errors
     /// Fails with the first error. What was deleted before stays deleted, and the call can be repeated. A row
-    /// that cannot be read fails the call, because it may be of another type: delete it with the untyped calls
+    /// that cannot be read fails the call, because its index rows are unknown: delete it with the untyped calls
     /// of [`Tables::table`](crate::Tables::table), or keep it.
     pub fn delete_partition<Q>(&self, partition: Q) -> DeletePartition<E>
     where

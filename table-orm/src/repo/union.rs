@@ -5,13 +5,13 @@ use super::listing::{Listing, last_methods};
 use super::maintenance::verify::VersionedRow;
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, WholePartition,
-    split_page,
+    Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, UnionScope, split_page,
 };
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::plan::{Connection, TableClient};
 use crate::property::PropertyError;
+use crate::query::class::Scope;
 use crate::query::{KeyRange, RowQuery, Span};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A query of the entities in one partition whose type is a variant of `U`, in key order. One of the last
 /// methods sends it.
 ///
-/// It is one query, of the range that holds the canonical rows of all types. The query returns each entity
+/// It is one query, of the range that holds the canonical rows of all types, or of a row and those below it. The query returns each entity
 /// once: it reads the index rows in that range and leaves them out. It also leaves out rows of other types,
 /// so that a later version of the app can store a further type in the partition. A row that has the key of
 /// a type but cannot be read as that type fails the call, unless
@@ -70,7 +70,7 @@ impl<U> Clone for UnionList<U> {
 impl<U: TableUnion> UnionList<U> {
     pub(crate) fn new<Q>(connection: Arc<Connection>, table: TableName, partition: Q) -> Self
     where
-        Q: WholePartition,
+        Q: UnionScope,
         <Q::Row as Row>::Entity: MemberOf<U>,
     {
         let client = TableClient::untyped(connection, table, U::NAME);
@@ -80,7 +80,10 @@ impl<U: TableUnion> UnionList<U> {
         let metadata = if open { Metadata::Minimal } else { Metadata::None };
         let query = partition
             .into_keys()
-            .map(|keys| client.query(KeyRange { partition: keys.partition, row }))
+            .map(|keys| match <Q::Class as Scope>::IS_PARTITION {
+                true => client.query(KeyRange { row, ..keys }),
+                false => client.query(keys),
+            })
             .map(|query| RowQuery { metadata, ..query })
             .map_err(Invalid::from);
         Self { listing: Listing::new(client, query), union: PhantomData }
@@ -113,11 +116,9 @@ impl<U: TableUnion> UnionList<U> {
         self.listing.query = self.listing.query.map(|query| {
             let mut query = reading::<RowHead>(query, &OwnRows::ANY);
             let marks = U::MEMBERS.iter().flat_map(|member| member.own.marks());
-            let marks: BTreeSet<_> = marks.collect();
-            query
-                .select
-                .iter_mut()
-                .for_each(|names| names.extend(marks.iter().map(|name| (*name).into())));
+            // Each name once.
+            let marks = BTreeSet::from_iter(marks).into_iter().map(Into::into);
+            query.select = query.select.map(|names| names.into_iter().chain(marks).collect());
             query
         });
         let reader = PageReader::some(|_, page, _, most| {
@@ -137,9 +138,12 @@ impl<U: TableUnion> UnionList<U> {
     last_methods! { U, U::NAME, "entities" where [U: TableUnion,] [U: Send + 'static,] }
 }
 
+/// The index of an entity type, and a canonical row of it.
+type MemberRow<'a> = (usize, &'a [u8]);
+
 /// The canonical rows of a page that are of one of the types, each with the index of its type, and
 /// whether these are all rows of the page.
-fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<(Vec<(usize, &[u8])>, bool)> {
+fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<(Vec<MemberRow<'_>>, bool)> {
     let (mut rows, mut whole) = (Vec::new(), true);
     for row in split_page(page)? {
         let row = VersionedRow::read(row.get().as_bytes())?;

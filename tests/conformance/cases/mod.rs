@@ -3,6 +3,7 @@
 mod entities;
 mod filters;
 mod histories;
+mod isolation;
 mod keys;
 mod open;
 mod pages;
@@ -55,6 +56,7 @@ cases! {
         rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows,
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
+    isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

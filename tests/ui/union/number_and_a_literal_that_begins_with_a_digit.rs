@@ -5,7 +5,7 @@ use staff::*;
 use table_orm::{TableEntity, TableUnion};
 
 #[derive(TableEntity)]
-#[table(name = "staff", partition = "{department}", row = "2024:{number:05}")]
+#[table(name = "staff", partition = "{department}", row = "2024{number}")]
 pub struct Review {
     pub department: String,
     pub number: u32,

@@ -59,7 +59,8 @@ pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
-    const _: () = _orm::assert_templates::<Registration>();
+    const _: () = _orm::evaluate(&<Registration as _orm::TableEntity>::PARTITION_KEY);
+    const _: () = _orm::evaluate(&<Registration as _orm::TableEntity>::ROWS);
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for Registration {
@@ -398,16 +399,18 @@ const _: () = {
     }
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static _orm::str = "Event";
-        const KEYS: _orm::FromKeys<String> = _orm::in_partition::<Self, _, String, _orm::Plain, 0>;
+        const KEYS: _orm::FromKeys<Self, String> =
+            |keys| keys.partition(0, <String as _orm::Part>::read);
     }
     impl _orm::Field<15956180055569954882, Distance> for Registration {
         const PROPERTY: &'static _orm::str = "Distance";
-        const KEYS: _orm::FromKeys<Distance> =
-            _orm::in_partition::<Self, _, Distance, _orm::Plain, 1>;
+        const KEYS: _orm::FromKeys<Self, Distance> =
+            |keys| keys.partition(1, <Distance as _orm::Part>::read);
     }
     impl _orm::Field<23665995974432626, u32> for Registration {
         const PROPERTY: &'static _orm::str = "Bib";
-        const KEYS: _orm::FromKeys<u32> = _orm::in_row::<Self, _, u32, _orm::Padded<5>, 2, 1>;
+        const KEYS: _orm::FromKeys<Self, u32> =
+            |keys| keys.row(2, 1, <u32 as _orm::Part<_orm::Padded<5>>>::read);
     }
     impl _orm::Field<14176396743819860870, String> for Registration {
         const PROPERTY: &'static _orm::str = "Name";
@@ -420,8 +423,8 @@ const _: () = {
     }
     impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
         const PROPERTY: &'static _orm::str = "RegisteredAt";
-        const KEYS: _orm::FromKeys<OffsetDateTime> =
-            _orm::in_row::<Self, _, OffsetDateTime, _orm::Descending, 2, 0>;
+        const KEYS: _orm::FromKeys<Self, OffsetDateTime> =
+            |keys| keys.row(2, 0, <OffsetDateTime as _orm::Part<_orm::Descending>>::read);
     }
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
         const PROPERTY: &'static _orm::str = "City";

@@ -38,7 +38,7 @@ struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
     use ::table_orm::__private as _orm;
-    const _: () = _orm::assert_templates::<File>();
+    const _: () = _orm::evaluate(&<File as _orm::TableEntity>::ROWS);
     #[automatically_derived]
     #[diagnostic::do_not_recommend]
     impl _orm::TableEntity for File {
@@ -237,16 +237,15 @@ const _: () = {
     }
     impl _orm::Field<12002927925776846068, u64> for File {
         const PROPERTY: &'static _orm::str = "";
-        const KEYS: _orm::FromKeys<u64> = _orm::in_partition::<Self, _, u64, _orm::Plain, 0>;
+        const KEYS: _orm::FromKeys<Self, u64> = |keys| keys.partition(0, <u64 as _orm::Part>::read);
     }
     impl _orm::Field<271672890340345462, String> for File {
         const PROPERTY: &'static _orm::str = "";
-        const KEYS: _orm::FromKeys<String> = |keys| {
-            if let value @ _orm::Some(_) = _orm::in_row::<Self, _, String, _orm::Plain, 0, 0>(keys)?
-            {
+        const KEYS: _orm::FromKeys<Self, String> = |keys| {
+            if let value @ _orm::Some(_) = keys.row(0, 0, <String as _orm::Part>::read)? {
                 return _orm::Ok(value);
             }
-            _orm::in_row::<Self, _, String, _orm::Plain, 1, 1>(keys)
+            keys.row(1, 1, <String as _orm::Part>::read)
         };
     }
     impl _orm::Field<14595384746719022877, Option<Date>> for File {
