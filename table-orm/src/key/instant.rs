@@ -247,6 +247,7 @@ impl KeyPart<Plain> for Uuid {
 /// The text of the UUID with all bits inverted: of UUIDs of version 7, the newest first.
 impl KeyPart<Descending> for Uuid {
     const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
+    const SHAPE: Shape = <Self as KeyPart<Plain>>::SHAPE;
     const REVERSED: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -261,6 +262,7 @@ impl KeyPart<Descending> for Uuid {
 
 impl SortedLast<Descending> for Uuid {}
 impl Sorted<Descending> for Uuid {}
+impl PrefixFree<Descending> for Uuid {}
 
 /// 26 characters of Crockford's base 32.
 #[cfg(feature = "ulid")]
@@ -284,6 +286,7 @@ impl KeyPart<Plain> for ulid::Ulid {
 #[cfg(feature = "ulid")]
 impl KeyPart<Descending> for ulid::Ulid {
     const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
+    const SHAPE: Shape = <Self as KeyPart<Plain>>::SHAPE;
     const REVERSED: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
@@ -300,3 +303,5 @@ impl KeyPart<Descending> for ulid::Ulid {
 impl SortedLast<Descending> for ulid::Ulid {}
 #[cfg(feature = "ulid")]
 impl Sorted<Descending> for ulid::Ulid {}
+#[cfg(feature = "ulid")]
+impl PrefixFree<Descending> for ulid::Ulid {}
