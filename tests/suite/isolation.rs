@@ -311,6 +311,99 @@ struct Customer {
     email: String,
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "kinds", partition = "{shop}", row = "{code}", kind = "Service")]
+struct Service {
+    shop: String,
+    code: String,
+    minutes: Option<u32>,
+}
+
+shares_table!(Product, Service);
+
+#[tokio::test]
+async fn no_write_of_one_kind_changes_a_row_of_another() {
+    let tables = Tables::in_memory().unwrap();
+    let (products, services) = (tables.repo::<Product>(), tables.repo::<Service>());
+    products.create_table().await.unwrap();
+    let product = Product { shop: "S".into(), code: "a".into(), cents: 1 };
+    products.insert(&product).await.unwrap();
+    let service = Service { shop: "S".into(), code: "a".into(), minutes: Some(5) };
+    let key = || Service::partition("S").row().code("a");
+    let patch = || ServicePatch::default().minutes(9_u32);
+    let kind = |error: Result<(), Error>| error.unwrap_err().kind();
+    let conflict = table_orm::ErrorKind::Conflict;
+    assert_eq!(kind(services.insert(&service).await.map(drop)), conflict);
+    assert_eq!(kind(services.upsert(&service).attempts(3).await.map(drop)), conflict);
+    services.merge(key(), patch()).await.unwrap_err();
+    services.update(key(), |service| service.minutes = None).await.unwrap_err();
+    services.force_replace(&service).await.map(drop).unwrap_err();
+    services.force_delete(&service).await.map(drop).unwrap_err();
+    let stored = products.get(Product::partition("S").row().code("a")).await.unwrap();
+    assert_eq!(stored, Some(product));
+    assert_eq!(services.list(Service::partition("S")).count().await.unwrap(), 0);
+}
+
+/// Text whose `decode` refuses what `encode` writes, or which has another length than it states.
+#[derive(Debug, Clone, PartialEq)]
+struct Wrong(&'static str);
+
+impl KeyPart for Wrong {
+    const WIDTH: table_orm::key::Width = table_orm::key::Width::Fixed(3);
+
+    fn encode(&self, key: &mut table_orm::key::KeyText) -> Result<(), table_orm::key::KeyFault> {
+        key.push_text(self.0)
+    }
+
+    fn decode(text: &str) -> Result<Self, table_orm::key::KeyFault> {
+        if text == "abc" { Ok(Self("abc")) } else { Err(table_orm::key::KeyFault::Malformed) }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "wrongs", partition = "{shop}", row = "W:{wrong}")]
+struct Wrongs {
+    shop: String,
+    #[table(key_only)]
+    wrong: Wrong,
+}
+
+#[tokio::test]
+async fn a_row_that_no_query_would_find_is_not_written() {
+    let repo = Tables::in_memory().unwrap().repo::<Wrongs>();
+    repo.create_table().await.unwrap();
+    let of = |text| Wrongs { shop: "S".into(), wrong: Wrong(text) };
+    repo.insert(&of("abc")).await.unwrap();
+    for text in ["xyz", "ab", "abcd", ""] {
+        let error = repo.insert(&of(text)).await.unwrap_err();
+        let Error::Key(error) = error else { panic!("{error}") };
+        assert_eq!(error.fault, table_orm::key::KeyFault::Undecodable, "{text}");
+    }
+    assert_eq!(repo.list(Wrongs::partition("S")).collect().await.unwrap(), [of("abc")]);
+}
+
+/// Guard rows of one type are told from rows of another by what they begin with.
+mod guards {
+    use super::TableEntity;
+
+    #[derive(Debug, TableEntity)]
+    #[table(name = "guards", partition = "{shop}", row = "{name}:{id:03}")]
+    struct Named {
+        shop: String,
+        name: String,
+        id: u16,
+    }
+
+    #[derive(Debug, TableEntity)]
+    #[table(name = "guards", partition = "{shop}", row = "BIB", unique(bib))]
+    struct Guarded {
+        shop: String,
+        bib: u32,
+    }
+
+    table_orm::shares_table!(Named, Guarded);
+}
+
 #[derive(Debug, PartialEq, TableUnion)]
 enum Either {
     Product(Product),

@@ -67,7 +67,7 @@ fn assertions(members: &[UnionMember<'_>]) -> Vec<TokenStream> {
     pairs.map(|(left, right)| assertion(left, right)).collect()
 }
 
-/// The two types are stored in one table, and no row can be taken for one of either.
+/// The two types are stored in one table, and no row of one can be taken for one of the other.
 fn assertion(left: &UnionMember<'_>, right: &UnionMember<'_>) -> TokenStream {
     let (other, variant) = (left.variant, right.variant);
     let table = format!(
@@ -77,7 +77,8 @@ fn assertion(left: &UnionMember<'_>, right: &UnionMember<'_>) -> TokenStream {
     let rows = format!(
         "a RowKey can be that of a row of `{other}` and of `{variant}`, so one would be taken for \
          the other: start the rows of each with a different literal, such as `A:`, or mark both \
-         types with a kind of their own, such as `#[table(kind = \"{variant}\")]`"
+         types with a kind of their own, such as `#[table(kind = \"{variant}\")]`, and guards \
+         with a key of their own: `unique(.., key = \"..\")`"
     );
     let (left, ty) = (left.ty, right.ty);
     let (left, right) =

@@ -119,7 +119,9 @@ fn flags(model: &Model<'_>) -> TokenStream {
         (model.keys_follow_canonical(), quote!(KEYS_FOLLOW_CANONICAL)),
         (model.patch_is_one_row(), quote!(PATCHES_ONE_ROW)),
     ];
-    let flags = flags.iter().filter(|(holds, _)| *holds);
+    // A row of another kind may have the key: only a read tells.
+    let tells = model.entity.kind.is_none();
+    let flags = flags.iter().filter(|(holds, _)| *holds && tells);
     flags.map(|(_, flag)| quote!(const #flag: _orm::bool = true;)).collect()
 }
 

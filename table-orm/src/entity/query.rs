@@ -85,8 +85,8 @@ impl<Q: Query<Class = class::Partition>> WholePartition for Q {}
 
 /// What a union reads: a whole partition, or a row and those below it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a whole partition",
-    label = "not a partition",
+    message = "`{Self}` is not what a union reads",
+    label = "not a partition, and not a row with those below it",
     note = "pass the partition itself: `Entity::partition(..)`; or a complete key of a canonical row, \
             with the rows below it: `.and_below()`"
 )]

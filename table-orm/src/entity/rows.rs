@@ -124,18 +124,20 @@ pub(crate) fn row_key<E: TableEntity>(
     index: usize,
 ) -> Result<Option<String>, KeyError> {
     let mut key = KeyText::new(E::NAME, E::ESCAPE);
-    let start = template_at::<E>(index).map_or("", |template| template.start);
+    let template = template_at::<E>(index);
+    let start = template.map_or("", |template| template.start);
     key.literal(start);
     if !entity.encode_row_key(index, &mut key)? {
         return Ok(None);
     }
     let (entity, value) = (E::NAME, key.finish()?);
-    match reserved_start(&value).filter(|reserved| !start.starts_with(reserved)) {
-        Some(reserved) => {
-            Err(KeyError { entity, component: "", value, fault: KeyFault::Reserved(reserved) })
-        }
-        None => Ok(Some(value)),
+    // Reads take a row only when its key reads back: what is written must.
+    if template.is_none_or(|template| template.takes(&value, E::ESCAPE)) {
+        return Ok(Some(value));
     }
+    let reserved = reserved_start(&value).filter(|reserved| !start.starts_with(reserved));
+    let fault = reserved.map_or(KeyFault::Undecodable, KeyFault::Reserved);
+    Err(KeyError { entity, component: "", value, fault })
 }
 
 /// Writes the property that tells the rows of a type with a `kind`.

@@ -4,7 +4,7 @@ use super::own_rows::OwnRows;
 use super::{GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
-use crate::model::Metadata;
+use crate::model::{Metadata, reserved_start};
 use crate::property::PropertyError;
 
 /// An enum with one entity type in each variant: `#[derive(TableUnion)]`.
@@ -79,20 +79,20 @@ impl UnionMember {
             || self.table.eq_ignore_ascii_case(other.table)
     }
 
-    /// Whether no row can be taken for one of either type: no RowKey reads as a template of both, or
-    /// their rows are marked with different kinds.
+    /// Whether no row of one type can be taken for one of the other: no RowKey reads as a template of
+    /// both, or their rows are marked with different kinds. Guard rows must differ by their RowKeys in any
+    /// case: two types with a common one would take values from each other.
     #[must_use]
     pub const fn differs(&self, other: &Self) -> bool {
-        if let (Some(kind), Some(other)) = (self.kind, other.kind)
-            && !is_same(kind, other)
-        {
-            return true;
-        }
-        let mut left = 0;
+        let by_kind = match (self.kind, other.kind) {
+            (Some(kind), Some(other)) => !is_same(kind, other),
+            _ => false,
+        };
+        let mut left = if by_kind { self.rows.len() } else { 0 };
         while left < self.rows.len() + self.guards.len() {
-            let mut right = 0;
+            let mut right = if by_kind { other.rows.len() } else { 0 };
             while right < other.rows.len() + other.guards.len() {
-                if self.template(left).meets(&other.template(right)) {
+                if may_meet(&self.template(left), &other.template(right)) {
                     return false;
                 }
                 right += 1;
@@ -171,7 +171,8 @@ macro_rules! shares_table {
                     "` and of `", ::core::stringify!($other),
                     "`, so one would be taken for the other: start the rows of each with a \
                      different literal, such as `A:`, or mark both types with a kind of their own, \
-                     such as `#[table(kind = \"", ::core::stringify!($other), "\")]`"
+                     such as `#[table(kind = \"", ::core::stringify!($other), "\")]`, and guards with a key of \
+                     their own: `unique(.., key = \"..\")`"
                 ),
             );
         )+
@@ -180,6 +181,13 @@ macro_rules! shares_table {
     ($($entity:ty),+ $(,)?) => {
         $crate::shares_table!(@pairs $($entity,)+);
     };
+}
+
+/// Whether a RowKey can be that of a row of both templates. One that begins as those of helper rows do
+/// belongs only to a template with that literal.
+const fn may_meet(left: &KeyTemplate<'_>, right: &KeyTemplate<'_>) -> bool {
+    reserved_start(left.start).is_some() == reserved_start(right.start).is_some()
+        && left.meets(right)
 }
 
 const fn is_same(left: &str, right: &str) -> bool {

@@ -48,7 +48,9 @@ impl Error {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             // Stored rows that the type cannot read.
-            Self::Key(error) if matches!(error.fault, KeyFault::Malformed) => {
+            Self::Key(error)
+                if matches!(error.fault, KeyFault::Malformed | KeyFault::Undecodable) =>
+            {
                 ErrorKind::ServerError
             }
             Self::Property(error) if error.is_of_stored_row() => ErrorKind::ServerError,

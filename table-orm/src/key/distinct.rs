@@ -45,8 +45,9 @@ impl Moves {
 }
 
 impl KeyTemplate<'_> {
-    /// Whether a key may exist that both templates [take](Self::takes). Exact, but for types that
-    /// state no [shape](Shape), and for single characters, which count as text.
+    /// Whether a key may exist that both templates [take](Self::takes). `false` is certain. `true` may be
+    /// wrong for types that state no [shape](Shape), single characters, which count as text, codes and
+    /// numbers that contain the separator behind them, and templates of very many states.
     #[must_use]
     pub const fn meets(&self, other: &KeyTemplate<'_>) -> bool {
         let (left, right) = (self.start.as_bytes(), other.start.as_bytes());

@@ -38,6 +38,12 @@ pub enum KeyFault {
          template with a literal"
     )]
     Reserved(&'static str),
+    /// The key does not read back as its template, so no query would find the row.
+    #[error(
+        "would not be read back, so no query would find its row; correct the `KeyPart` of your own in \
+         it: `decode` must read what `encode` writes, with the length that `WIDTH` says"
+    )]
+    Undecodable,
     /// The component's type does not write the stored text.
     #[error("is not text that the template writes here; another template or program wrote the row")]
     Malformed,

@@ -169,8 +169,8 @@ impl<T: Property> Column<T> {
         !self.is_present()
     }
 
-    /// Equal, as stored: instants rounded down to 100 ns, and decimal numbers by their text, so that `1.5` does
-    /// not match a stored `1.50`.
+    /// Equal, as stored: instants rounded down to 100 ns, and decimal numbers by their text, so that `1.5`
+    /// does not match a stored `1.50`.
     pub fn eq(&self, value: impl IntoValue<T>) -> Condition {
         self.compare(Comparison::Equal, &value.into_value())
     }
@@ -220,7 +220,7 @@ impl<T: Property> Column<T> {
 }
 
 impl<T> Column<T> {
-    /// Does not compile: the service has no such condition.
+    /// Does not compile: a row has the property or not.
     #[doc(hidden)]
     #[must_use]
     pub fn is_none(&self) -> Condition
@@ -230,7 +230,7 @@ impl<T> Column<T> {
         self.never()
     }
 
-    /// Does not compile: the service has no such condition.
+    /// Does not compile: a row has the property or not.
     #[doc(hidden)]
     #[must_use]
     pub fn is_some(&self) -> Condition
@@ -244,11 +244,10 @@ impl<T> Column<T> {
 /// No column has it.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "a filter cannot ask whether a row has a property",
-    label = "not a condition of the service",
-    note = "a field that is `None` is not stored, and no comparison with it holds, not even `ne`",
-    note = "give the entities that have a value an index row of their own, with the field in its \
-            key or with `when`; or store a value that means none"
+    message = "a filter has no `is_none` and `is_some`: use `is_absent` and `is_present`",
+    label = "write `.is_absent()` or `.is_present()`",
+    note = "a field that is `None` is not stored, so the filter asks for rows without the property, and \
+            reads every row of its range; an index row with `when` finds them by key"
 )]
 pub trait ComparesAbsence {
     fn never(&self) -> Condition;

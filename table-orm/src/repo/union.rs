@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// A query of the entities in one partition whose type is a variant of `U`, in key order. One of the last
 /// methods sends it.
 ///
-/// It is one query, of the range that holds the canonical rows of all types, or of a row and those below it. The query returns each entity
-/// once: it reads the index rows in that range and leaves them out. It also leaves out rows of other types,
-/// so that a later version of the app can store a further type in the partition. A row that has the key of
-/// a type but cannot be read as that type fails the call, unless
+/// It is one query, of the range that holds the canonical rows of all types, or of a row and those below
+/// it. The query returns each entity once: it reads the index rows in that range and leaves them out. It
+/// also leaves out rows of other types, so that a later version of the app can store a further type in the
+/// partition. A row that has the key of a type but cannot be read as that type fails the call, unless
 /// [`skip_unreadable`](Self::skip_unreadable) leaves it out.
 ///
 /// ```
@@ -100,7 +100,7 @@ impl<U: TableUnion> UnionList<U> {
         Self { listing: self.listing.take(entities), ..self }
     }
 
-    /// Returns whether the partition has an entity of one of the types.
+    /// Returns whether the query finds an entity of one of the types.
     ///
     /// # Errors
     /// As [`count`](Self::count).

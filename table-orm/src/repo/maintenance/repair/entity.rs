@@ -6,12 +6,13 @@
 
 use super::report::SkipReason;
 use super::verdict::{PreparedRepair, RepairOutcome, Verdict};
-use crate::entity::{DynamicEntity, TableEntity};
+use crate::entity::{DynamicEntity, OwnRows, Ownership, TableEntity, template_of};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{Attempts, RetryLimits, TableClient};
 use crate::repo::maintenance::verify::{
-    ExpectedRow, Finding, Problem, differences, expected_rows, index_rows, own_canonical,
+    ExpectedRow, Finding, Problem, VersionedRow, differences, expected_rows, index_rows,
+    own_canonical,
 };
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use std::collections::BTreeMap;
@@ -74,6 +75,9 @@ pub(crate) async fn prepare<E: TableEntity>(
     let Some(row) = client.annotated_row(partition_key, canonical).await? else {
         return skip(SkipReason::NoLongerHolds);
     };
+    if !OwnRows::canonical::<E>().take(&VersionedRow::read(&row.body)?.context) {
+        return skip(SkipReason::NotOurs);
+    }
     let rows: Vec<_> = match expected_rows::<E>(partition_key, canonical, &row.body) {
         Ok(rows) => index_rows::<E>(rows).collect(),
         Err(_) => return skip(SkipReason::Undecided),
@@ -120,8 +124,10 @@ async fn repair_row<E: TableEntity>(
     if differences::<E>(expected, &stored.body, client.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
+    let context = VersionedRow::read(&stored.body)?.context;
     // The row was missing for this entity, so the stored one may belong to another entity.
     if finding.problem == Problem::Missing
+        || template_of::<E>(&context) != Some((expected.index, Ownership::Own))
         || is_another::<E>(client, partition_key, canonical, expected, &stored).await?
     {
         return Ok(Err(SkipReason::Taken));

@@ -1,6 +1,9 @@
 //! What one entity's rows need to have the form of their type.
 
-use crate::entity::{DynamicEntity, EntityRow, TableEntity, canonical, name_of, read_row};
+use crate::entity::{
+    DynamicEntity, EntityRow, OwnRows, Ownership, TableEntity, canonical, name_of, read_row,
+    template_of,
+};
 use crate::error::Result;
 use crate::plan::{Attempts, RetryLimits, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped, guard, is_write_conflict};
@@ -92,6 +95,12 @@ fn index_row<E: TableEntity>(
     stored: &StoredRow,
     hidden: Option<&str>,
 ) -> Result<()> {
+    let context = VersionedRow::read(&stored.body)?.context;
+    if template_of::<E>(&context) != Some((expected.index, Ownership::Own)) {
+        let ExpectedRow { index, row_key, .. } = &expected;
+        prepared.skip::<E>(*index, row_key, Problem::Missing, SkipReason::Taken);
+        return Ok(());
+    }
     let properties = read_row::<DynamicEntity>(0, &stored.body).map(|row| row.properties);
     if properties.is_ok_and(|properties| expected.is_read_from::<E>(properties)) {
         let ExpectedRow { index, row_key, body, .. } = expected;
@@ -115,7 +124,11 @@ pub(super) async fn rewrite_again<E: TableEntity>(
         let Some(row) = client.annotated_row(partition_key, canonical).await? else {
             return Ok(None);
         };
-        let prepared = prepare::<E>(client, VersionedRow::read(&row.body)?).await?;
+        let row = VersionedRow::read(&row.body)?;
+        if !OwnRows::canonical::<E>().take(&row.context) {
+            return Ok(None);
+        }
+        let prepared = prepare::<E>(client, row).await?;
         if prepared.batch.operations.is_empty() {
             return Ok(Some(prepared));
         }
