@@ -373,6 +373,9 @@ impl Tables {
     /// Starts a transaction that reads before it writes: `function` reads entities of one partition through
     /// the scope and adds writes, and one request sends them, if every entity that was read through the scope is unchanged.
     ///
+    /// An entity that was read as absent is checked only if the transaction inserts it. An `upsert` or
+    /// `insert_or_merge` of it is sent as an insert.
+    ///
     /// When another writer changed one in between, it waits and calls `function` again, for up to
     /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
     /// [`retry_for`](TransactionWith::retry_for). So `function` may run several times: do in it nothing that

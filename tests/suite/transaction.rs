@@ -420,3 +420,31 @@ async fn a_plan_leaves_the_transaction_as_it_is() {
     assert_eq!(first, second);
     assert_eq!(unit_error(broken.commit().await), first);
 }
+
+#[tokio::test]
+async fn a_required_entity_that_a_copy_saves_keeps_its_version() {
+    let (tables, _, employees) = tables().await;
+    for requires_first in [true, false] {
+        let id = 1 + u32::from(requires_first);
+        let mut required = employees.insert_loaded(&employee(id)).await.unwrap();
+        let old = required.etag().clone();
+        let mut copy = required.clone();
+        copy.name = "New".to_owned();
+        let oslo = tables.transaction(Employee::partition("Oslo"));
+        let both = if requires_first {
+            oslo.require(&mut required).save(&mut copy)
+        } else {
+            oslo.save(&mut copy).require(&mut required)
+        };
+        both.commit().await.unwrap();
+        assert_eq!(required.etag(), &old);
+        assert_ne!(copy.etag(), &old);
+        // Its rows are those of the old name.
+        required.name = "Late".to_owned();
+        assert!(matches!(employees.save(&mut required).await, Err(Error::Conflict(_))));
+        copy.name = "Last".to_owned();
+        employees.save(&mut copy).await.unwrap();
+    }
+    let names = keys(&tables).await.into_iter().filter(|key| key.starts_with("NAME:"));
+    assert_eq!(names.collect::<Vec<_>>(), ["NAME:Last__00001", "NAME:Last__00002"]);
+}

@@ -7,6 +7,8 @@
 
 use super::connection::Connection;
 use crate::sync::{Random, Timer};
+use futures_util::future::{Either, select};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,7 +84,7 @@ impl Attempts {
     pub async fn next(&mut self) -> bool {
         self.failed += 1;
         let now = self.timer.now();
-        let left = self.limits.time.saturating_sub(now.saturating_sub(self.began));
+        let left = self.left();
         if left.is_zero() || self.limits.attempts.is_some_and(|most| self.failed >= most) {
             return false;
         }
@@ -92,6 +94,20 @@ impl Attempts {
         self.timer.sleep(wait).await;
         self.resume();
         true
+    }
+
+    /// What is left of the time.
+    fn left(&self) -> Duration {
+        self.limits.time.saturating_sub(self.timer.now().saturating_sub(self.began))
+    }
+
+    /// Awaits what the next attempt needs. Returns `None` when the time ends before.
+    pub async fn in_time<T>(&self, needed: impl Future<Output = T>) -> Option<T> {
+        let end = pin!(self.timer.sleep(self.left()));
+        match select(pin!(needed), end).await {
+            Either::Left((value, _)) => Some(value),
+            Either::Right(_) => None,
+        }
     }
 
     /// Says that the attempt begins only now, after a wait for other calls.

@@ -242,6 +242,12 @@ impl TableClient {
         self.rejected(partition_key, row_key, None, cause)
     }
 
+    /// The service's 409 for an insert of a row that exists.
+    pub fn already_exists(&self, partition_key: &str, row_key: &str) -> Error {
+        let cause = StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "the row exists");
+        self.rejected(partition_key, row_key, None, cause)
+    }
+
     fn rejected(
         &self,
         partition_key: &str,

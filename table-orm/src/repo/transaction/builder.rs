@@ -261,7 +261,7 @@ impl<'a> Transaction<'a> {
     /// a write. So the row gets a new version, and another writer that loaded the entity before has a
     /// conflict. The properties and the index rows do not change. `&mut` takes over the new version, with
     /// which the entity can be saved later; `&` does not. The entity may also be saved or deleted in the same
-    /// transaction.
+    /// transaction: that write is the only one, and the required entity keeps its old version.
     ///
     /// ```
     /// use table_orm::{Error, TableEntity, Tables};
@@ -373,7 +373,8 @@ impl<'a> Transaction<'a> {
     ///   would reject, and [`Error::TooLarge`] for more than 4 MiB. Nothing is sent.
     /// - The store's error, such as [`Error::Conflict`], [`Error::AlreadyExists`] or
     ///   [`Error::UniqueViolation`], with the entity, the row and the operation that failed. Nothing is
-    ///   written.
+    ///   written, except that after [`Error::Ambiguous`], and without a retry layer after
+    ///   [`Error::Unavailable`], it may have taken effect. It is not sent again.
     ///
     /// ```
     /// # use table_orm::{Error, TableEntity, Tables};

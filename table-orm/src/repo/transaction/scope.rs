@@ -10,6 +10,7 @@ use crate::plan::{
     CanonicalKey, EntityContext, Plan, TableClient, insert_all, merge_all, upsert_all,
 };
 use crate::repo::EntityPatch;
+use crate::store::{Action, Operation};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What is read through it is still so when the transaction takes effect; otherwise the function is called
 /// again. An entity that is read and not written costs one operation, as
 /// [`require`](super::Transaction::require), which gives it a new version. That an entity was absent is
-/// checked only when the transaction inserts it. Read through a [`Repo`](crate::Repo) what may change
-/// meanwhile.
+/// checked only when the transaction inserts it: by `insert`, or by `upsert` or `insert_or_merge`, which are
+/// then sent as an insert. Read through a [`Repo`](crate::Repo) what may change meanwhile.
 #[derive(Debug)]
 pub struct TransactionScope(Arc<Mutex<State>>);
 
@@ -28,7 +29,10 @@ pub struct TransactionScope(Arc<Mutex<State>>);
 #[derive(Debug)]
 pub(super) struct State {
     writes: Writes<'static>,
+    /// The first read of each row.
     reads: Vec<RowRead>,
+    /// The row of `reads` that a later read found changed.
+    changed: Option<usize>,
 }
 
 /// The entity of a key.
@@ -52,7 +56,7 @@ pub(super) struct FailedCondition {
 
 impl TransactionScope {
     pub(super) fn new(writes: Writes<'static>) -> Self {
-        Self(Arc::new(Mutex::new(State { writes, reads: Vec::new() })))
+        Self(Arc::new(Mutex::new(State { writes, reads: Vec::new(), changed: None })))
     }
 
     /// The same scope, for the function.
@@ -85,10 +89,12 @@ impl TransactionScope {
         let key = CanonicalKey { partition_key, row_key };
         let loaded = client.load::<EntityOf<Q>>(&key).await?;
         let row_key = key.row_key;
-        let reads = &mut self.state().reads;
-        if !reads.iter().any(|read| read.row_key == row_key) {
-            let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
-            reads.push(RowRead { context, row_key, etag });
+        let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
+        let State { reads, changed, .. } = &mut *self.state();
+        match reads.iter().position(|read| read.row_key == row_key) {
+            None => reads.push(RowRead { context, row_key, etag }),
+            Some(place) if reads[place].etag != etag => *changed = Some(place),
+            Some(_) => {}
         }
         Ok(loaded)
     }
@@ -158,10 +164,16 @@ impl TransactionScope {
         self.len() == 0
     }
 
-    /// Returns what still fits, as [`Transaction::room`](super::Transaction::room).
+    /// Returns what still fits, as [`Transaction::room`](super::Transaction::room), after the operations for
+    /// entities that were only read.
     #[must_use]
     pub fn room(&self) -> Room {
-        self.state().writes.room()
+        let State { writes, reads, .. } = &*self.state();
+        let mut all = writes.emptied();
+        all.batch.clone_from(&writes.batch);
+        // An operation that fails takes its room, too.
+        let _ = require_reads(&mut all, reads);
+        all.room()
     }
 
     /// Returns the writes so far, without the conditions for entities that were only read.
@@ -175,19 +187,28 @@ impl TransactionScope {
     /// Sends the writes under the versions that were read; nothing without writes. Returns with an error the
     /// condition that failed, if another attempt may succeed.
     pub(super) async fn commit(&self) -> Result<(), (Error, Option<FailedCondition>)> {
-        let (mut writes, reads) = {
+        let (mut writes, reads, changed) = {
             let mut state = self.state();
             let none = state.writes.emptied();
-            (mem::replace(&mut state.writes, none), mem::take(&mut state.reads))
+            let writes = mem::replace(&mut state.writes, none);
+            (writes, mem::take(&mut state.reads), state.changed.take())
         };
         if writes.len() == 0 {
             return writes.commit().await.map(drop).map_err(|error| (error, None));
         }
-        for RowRead { context, row_key, etag } in &reads {
-            if let Some(etag) = etag {
-                writes.require_row(*context, row_key.clone(), etag);
-            }
+        let changed = changed.and_then(|place| reads.get(place)).map(Unmet::changed);
+        let required = require_reads(&mut writes, &reads);
+        if let Err(unmet) = changed.map_or(Ok(()), Err).and(required)
+            && !writes.is_faulty()
+        {
+            return Err(unmet.into_error(&writes));
         }
+        let was_absent =
+            |row_key: &str| reads.iter().any(|read| read.etag.is_none() && read.row_key == row_key);
+        // A lost race is noticed here before it makes another operation fail.
+        writes.move_first(|Operation { row_key, action }| {
+            action.etag().is_some() || matches!(action, Action::Insert(_)) && was_absent(row_key)
+        });
         let operations = writes.batch.operations.iter();
         let conditions: Vec<_> = operations
             .map(|operation| FailedCondition {
@@ -203,14 +224,61 @@ impl TransactionScope {
         let failed = index.and_then(|(index, _)| conditions.into_iter().nth(index));
         let failed = failed.filter(|failed| match &error {
             Error::Conflict(_) | Error::NotFound(_) => failed.etag.is_some(),
-            Error::AlreadyExists(_) => {
-                let absent = |read: &RowRead| read.etag.is_none() && read.row_key == failed.row_key;
-                reads.iter().any(absent)
-            }
+            Error::AlreadyExists(_) => was_absent(&failed.row_key),
             _ => false,
         });
         Err((error, failed))
     }
+}
+
+/// A condition that is known to fail before anything is sent.
+struct Unmet {
+    context: EntityContext,
+    condition: FailedCondition,
+    /// Its error, of a PartitionKey and a RowKey.
+    error: fn(&TableClient, &str, &str) -> Error,
+}
+
+impl Unmet {
+    /// Two versions of a row were read.
+    fn changed(read: &RowRead) -> Self {
+        let condition = FailedCondition { row_key: read.row_key.clone(), etag: read.etag.clone() };
+        Self { context: read.context, condition, error: TableClient::changed }
+    }
+
+    /// The operation on a row cannot take effect under the version that was read.
+    fn operation(read: &RowRead, operation: Operation) -> Self {
+        let changed = Self::changed(read);
+        match operation.action.etag().cloned() {
+            None => Self { error: TableClient::already_exists, ..changed },
+            etag => {
+                let condition = FailedCondition { row_key: operation.row_key, etag };
+                let error =
+                    if read.etag.is_some() { TableClient::changed } else { TableClient::not_found };
+                Self { condition, error, ..changed }
+            }
+        }
+    }
+
+    /// The error and the condition.
+    fn into_error(self, writes: &Writes<'_>) -> (Error, Option<FailedCondition>) {
+        let Self { context, condition, error } = self;
+        let client = TableClient { context, ..writes.client.clone() };
+        (error(&client, &writes.batch.partition_key, &condition.row_key), Some(condition))
+    }
+}
+
+/// Makes the writes fail unless each row is still as it was read.
+fn require_reads(writes: &mut Writes<'_>, reads: &[RowRead]) -> Result<(), Unmet> {
+    let mut required = Ok(());
+    for read in reads {
+        let met = match &read.etag {
+            Some(etag) => writes.require_row(read.context, &read.row_key, etag),
+            None => writes.require_absent(&read.row_key),
+        };
+        required = required.and(met.map_err(|operation| Unmet::operation(read, operation)));
+    }
+    required
 }
 
 impl FailedCondition {

@@ -76,11 +76,13 @@ type Attempt<'a, T, X> = BoxFuture<'a, Result<T, X>>;
 ///
 /// # Errors
 /// - The error of the function. Nothing is sent then.
-/// - [`Error::Conflict`] or [`Error::NotFound`] when every attempt lost to another writer, or when the
-///   function does not read again what it writes, such as an entity loaded outside of it.
+/// - [`Error::Conflict`], [`Error::NotFound`] or [`Error::AlreadyExists`] when every attempt lost to another
+///   writer, or when the function does not read again what it writes, such as an entity loaded outside of it.
+/// - [`Error::AlreadyExists`] when the function inserts an entity that it read.
 /// - Otherwise as [`Transaction::commit`](super::Transaction::commit).
 ///
-/// Nothing is written in any of these cases.
+/// Nothing is written, except that after [`Error::Ambiguous`], and without a retry layer after
+/// [`Error::Unavailable`], the writes may have taken effect. They are not sent again.
 ///
 /// ```
 /// # use table_orm::{EntityKeys, Error, TableEntity, Tables};
@@ -202,7 +204,11 @@ impl<'a, T, X> TransactionWith<'a, T, X> {
             match &permit {
                 Some(permit) => Permit::goes_on(permit),
                 None => {
-                    permit = connection.write_lock(table, &lock).await;
+                    let locked = connection.write_lock(table, &lock);
+                    let Some(locked) = attempts.in_time(locked).await else {
+                        return Err(error.into());
+                    };
+                    permit = locked;
                     attempts.resume();
                 }
             }

@@ -18,7 +18,7 @@ use crate::repo::patch::Patch;
 use crate::repo::save::{Delete, prepare};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
-use std::fmt;
+use std::{fmt, mem};
 
 /// What still fits into a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,14 +233,21 @@ impl<'a> Writes<'a> {
     }
 
     /// Requires that a row still has that version: of the operation on the row if there is one, else of
-    /// one that changes nothing.
-    pub fn require_row(&mut self, context: EntityContext, row_key: String, etag: &ETag) {
-        let mut operations = self.batch.operations.iter_mut();
-        if let Some(operation) = operations.find(|operation| operation.row_key == row_key) {
-            under(&mut operation.action, etag);
-            return;
+    /// one that changes nothing. Returns the operation that cannot take effect under it.
+    pub fn require_row(
+        &mut self,
+        context: EntityContext,
+        row_key: &str,
+        etag: &ETag,
+    ) -> Result<(), Operation> {
+        if let Some(operation) = self.operation_on(row_key) {
+            return if under(&mut operation.action, etag) {
+                Ok(())
+            } else {
+                Err(operation.clone())
+            };
         }
-        match requirement(&self.batch.partition_key, row_key, etag.clone()) {
+        match requirement(&self.batch.partition_key, row_key.to_owned(), etag.clone()) {
             Ok(batch) => {
                 self.batch.operations.extend(batch.operations);
                 self.entries.push(Entry { context, requires: true });
@@ -248,6 +255,47 @@ impl<'a> Writes<'a> {
             }
             Err(error) => self.fail(error),
         }
+        Ok(())
+    }
+
+    /// Requires that a row is still absent if an operation would insert it. Returns the operation that
+    /// requires a version of it.
+    pub fn require_absent(&mut self, row_key: &str) -> Result<(), Operation> {
+        let Some(operation) = self.operation_on(row_key) else { return Ok(()) };
+        match &operation.action {
+            Action::InsertOrReplace(body) | Action::InsertOrMerge(body) => {
+                operation.action = Action::Insert(body.clone());
+            }
+            action if action.etag().is_some() => return Err(operation.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn operation_on(&mut self, row_key: &str) -> Option<&mut Operation> {
+        self.batch.operations.iter_mut().find(|operation| operation.row_key == row_key)
+    }
+
+    /// Moves these operations before the others: the service names the first one that fails.
+    pub fn move_first(&mut self, first: impl Fn(&Operation) -> bool) {
+        let operations = mem::take(&mut self.batch.operations).into_iter();
+        let mut all: Vec<_> = operations.zip(mem::take(&mut self.entries)).enumerate().collect();
+        all.sort_by_key(|(_, (operation, _))| !first(operation));
+        let mut places = vec![0; all.len()];
+        for (place, (before, (operation, entry))) in all.into_iter().enumerate() {
+            places[before] = place;
+            self.batch.operations.push(operation);
+            self.entries.push(entry);
+        }
+        for index in self.members.iter_mut().filter_map(|member| member.version.as_mut().ok()) {
+            *index = places[*index];
+        }
+        self.ascends = false;
+    }
+
+    /// Whether a call broke a rule, so that nothing is sent.
+    pub const fn is_faulty(&self) -> bool {
+        self.fault.is_some()
     }
 
     /// Adds the operations of an entity. `version` counts among them.
@@ -274,10 +322,15 @@ impl<'a> Writes<'a> {
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
         let context = EntityContext::of::<E>();
+        let mut written = written;
         let mut places = Vec::with_capacity(new.operations.len());
         for operation in new.operations {
             match self.add(operation, Entry { context, requires }) {
-                Ok(place) => places.push(place),
+                Ok(place) => {
+                    // The version is that of another body.
+                    written = written.filter(|_| !requires || self.entries[place].requires);
+                    places.push(place);
+                }
                 Err(row_key) => {
                     return self.fail(TransactionError::SameRow { entity: E::NAME, row_key });
                 }
@@ -321,8 +374,13 @@ impl<'a> Writes<'a> {
         let (old, old_entry) = (&mut here[place].action, &mut self.entries[place]);
         // The version decides whether the operation fails, so it belongs to the entity that has one.
         let takes_over = match (old_entry.requires, entry.requires) {
-            (true, _) if old.if_match() == new.action.if_match() => {
+            (true, requires) if old.if_match() == new.action.if_match() => {
                 *old = new.action;
+                if !requires {
+                    // Their version would be that of another body.
+                    let required = self.members.iter_mut().filter(|one| one.version == Ok(place));
+                    required.for_each(|member| member.written = None);
+                }
                 true
             }
             (_, true) if old.if_match() == new.action.if_match() => false,
@@ -382,8 +440,9 @@ fn requirement(partition_key: &str, row_key: String, etag: ETag) -> Result<Batch
     Ok(Batch { partition_key: partition_key.to_owned(), operations })
 }
 
-/// Makes an operation that has no condition fail unless the row has that version.
-fn under(action: &mut Action, etag: &ETag) {
+/// Makes an operation that has no condition fail unless the row has that version. Returns `false` for one
+/// that requires something else.
+fn under(action: &mut Action, etag: &ETag) -> bool {
     let guard = || IfMatch::ETag(etag.clone());
     let guarded = match action {
         Action::InsertOrReplace(body) | Action::Replace(body, IfMatch::Any) => {
@@ -393,8 +452,10 @@ fn under(action: &mut Action, etag: &ETag) {
             Action::Merge(body.clone(), guard())
         }
         Action::Delete(IfMatch::Any) => Action::Delete(guard()),
-        // An insert fails by itself: the row was there when it was read.
-        Action::Insert(_) | Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => return,
+        Action::Insert(_) | Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => {
+            return action.etag() == Some(etag);
+        }
     };
     *action = guarded;
+    true
 }
