@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use support::recorder::recorded;
 use table_orm::model::Edm;
 use table_orm::query::QueryClass;
-use table_orm::repo::{Problem, SkipReason, Table};
+use table_orm::repo::{Problem, SkipReason, Table, TransactionScope};
 use table_orm::{
     DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity, TableUnion, Tables,
     shares_table,
@@ -456,6 +456,56 @@ async fn kinds_tell_types_apart_that_no_key_does() {
     assert_eq!(products.list(&shop).count().await.unwrap(), 2);
     assert_eq!(products.delete_partition(&shop).await.unwrap().rows, 2);
     assert_eq!(rows.list("S", ..).count().await.unwrap(), 4);
+}
+
+/// Its key may be a product's. A row that comes and goes makes every write read first.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "kinds", partition = "{shop}", kind = "Clerk")]
+#[row(by_id, key = "K{id:03}")]
+#[row(named, key = "N{id:03}", when = Clerk::is_named)]
+struct Clerk {
+    #[table(key_only)]
+    shop: String,
+    #[table(key_only)]
+    id: u32,
+    name: Option<String>,
+}
+
+impl Clerk {
+    fn is_named(&self) -> bool {
+        self.name.is_some()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_of_another_kind_under_its_key_fails_an_insert_at_once() {
+    let (tables, record) = recorded();
+    let tables = tables.on_virtual_time(1);
+    let (products, clerks) = (tables.repo::<Product>(), tables.repo::<Clerk>());
+    products.create_table().await.unwrap();
+    products.insert(&Product { shop: "S".into(), code: "K007".into(), cents: 1 }).await.unwrap();
+    let clerk = &Clerk { shop: "S".into(), id: 7, name: None };
+    let place = Clerk::partition("S");
+    let key = &place.by_id().id(7);
+    record.take();
+    let once = |ended: table_orm::Result<()>| {
+        assert!(matches!(ended, Err(Error::AlreadyExists(_))), "{ended:?}");
+        let requests = record.take();
+        assert_eq!((requests.gets, requests.writes.len()), (1, 1));
+    };
+    once(clerks.update(key, |_| {}).or_insert_with(|| clerk.clone()).await.map(drop));
+    once(clerks.merge(key, ClerkPatch::default().name("ann")).or_insert().await.map(drop));
+    once(clerks.upsert(clerk).await.map(drop));
+    once(clerks.insert_or_merge(clerk).await.map(drop));
+    let insert = |tx: TransactionScope| async move {
+        assert_eq!(tx.load(key).await?, None);
+        tx.insert(clerk);
+        Ok::<_, Error>(())
+    };
+    once(clerks.transaction_with(&place, insert).await);
+    // Without an insert, the entity does not exist.
+    let update = clerks.update(key, |_| {}).await;
+    assert!(matches!(update, Err(Error::NotFound(_))), "{update:?}");
 }
 
 #[derive(Debug, Clone, PartialEq, TableUnion)]

@@ -68,10 +68,10 @@ pub(crate) struct Arguments {
     /// A kind of fault, and how often it happens
     #[arg(long = "fault", value_name = "KIND=SHARE", requires = "faults")]
     rates: Vec<FaultRate>,
-    /// Answers 503 above so many entities a second in one partition; the service's target is 2000
+    /// Answers 503 above this number of entities a second in one partition; the service's target is 2000
     #[arg(long, value_name = "ENTITIES")]
     partition_rate: Option<u32>,
-    /// Answers 503 above so many entities a second in all; the service's target is 20000
+    /// Answers 503 above this number of entities a second in all; the service's target is 20000
     #[arg(long, value_name = "ENTITIES")]
     account_rate: Option<u32>,
     #[arg(long = "disableTelemetry", hide = true)]

@@ -66,7 +66,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python")
 }
 
-/// Runs the files that are chosen. At least so many tests must pass.
+/// Runs the files that are chosen. At least `least` tests must pass.
 fn pass(test: &str, chosen: fn(&str) -> bool, least: usize) {
     let Prepared { interpreter, tests } = match &*PREPARED {
         Ok(prepared) => prepared,

@@ -52,8 +52,8 @@ pub(crate) struct DatabaseWriter {
 impl DatabaseWriter {
     /// Reads our own tables of the database, or creates them.
     pub(crate) fn start(database: &Database) -> Result<Self, redb::Error> {
-        let (tables, bound) = database.start()?;
-        Ok(Self { tables, clock: Clock::after(bound) })
+        let (tables, clock) = database.start()?;
+        Ok(Self { tables, clock })
     }
 
     /// Applies the requests in order. An error is the database's. The writer may then be ahead of

@@ -1,10 +1,12 @@
 //! The timestamps of a store's writes.
 //!
-//! Invariant: they strictly increase over the life of the database file, even when the system clock
-//! steps back, so no ETag is used twice. The file holds an upper bound of all timestamps, which
-//! moves in steps and not with every write.
+//! Invariant: they strictly increase over the life of the database, even when the system clock
+//! steps back, so no ETag is used twice. A file holds an upper bound of all timestamps, which
+//! moves in steps and not with every write. A database in memory keeps the last timestamp.
 
 use crate::model::DateTime;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The step of the stored bound: 1 s. After a crash, timestamps may be ahead of the system clock by
 /// as much.
@@ -13,29 +15,52 @@ const STEP_TICKS: i64 = 10_000_000;
 /// A source of timestamps.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    last: i64,
+    last: LastTick,
     bound: i64,
+}
+
+/// The last timestamp. Clones share it, and only one clock at a time has it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastTick(Arc<AtomicI64>);
+
+impl LastTick {
+    fn get(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, ticks: i64) {
+        self.0.store(ticks, Ordering::Relaxed);
+    }
 }
 
 impl Clock {
     /// Continues above the stored bound.
-    pub(crate) const fn after(bound: i64) -> Self {
-        Self { last: bound, bound }
+    pub(crate) fn after(bound: i64) -> Self {
+        let last = LastTick::default();
+        last.set(bound);
+        Self { last, bound }
+    }
+
+    /// Continues above the last timestamp of a clock before it.
+    pub(crate) fn continuing(last: LastTick) -> Self {
+        let bound = last.get();
+        Self { last, bound }
     }
 
     /// Returns the time, or the tick after the last timestamp if that is later. Stops at the end of
     /// the year 9999.
     pub(crate) fn tick(&mut self) -> DateTime {
-        let next = DateTime::now().ticks().max(self.last + 1);
+        let next = DateTime::now().ticks().max(self.last.get() + 1);
         let now = DateTime::from_ticks(next).unwrap_or(DateTime::MAX);
-        self.last = now.ticks();
+        self.last.set(now.ticks());
         now
     }
 
     /// Returns the bound to store with this transaction, when timestamps have passed the stored
     /// one.
-    pub(crate) const fn passed_bound(&self) -> Option<i64> {
-        if self.last > self.bound { Some(self.last + STEP_TICKS) } else { None }
+    pub(crate) fn passed_bound(&self) -> Option<i64> {
+        let last = self.last.get();
+        (last > self.bound).then(|| last + STEP_TICKS)
     }
 
     /// Records the bound that is now in the file.
@@ -58,5 +83,15 @@ mod tests {
         clock.bound_stored(future + 100 + STEP_TICKS);
         clock.tick();
         assert_eq!(clock.passed_bound(), None);
+    }
+
+    #[test]
+    fn timestamps_strictly_increase_from_one_clock_to_the_next() {
+        let future = DateTime::now().ticks() + 100 * STEP_TICKS;
+        let last = LastTick::default();
+        last.set(future);
+        let first = Clock::continuing(last.clone()).tick().ticks();
+        let next = Clock::continuing(last).tick().ticks();
+        assert_eq!((first, next), (future + 1, future + 2));
     }
 }

@@ -4,6 +4,7 @@
 //! of a [`Transaction`] last once it is committed. In memory they take effect one request after the
 //! other, and nothing but a request's own checks can fail.
 
+use super::clock::Clock;
 use super::file::{File, FileTable, FileTransaction};
 use super::layout;
 use super::memory::{Memory, MemoryTable, RowMap};
@@ -43,12 +44,15 @@ impl Database {
     }
 
     /// Creates what is missing in a new database. Returns the lower-case names of all tables, and
-    /// the upper bound of all timestamps.
-    pub(crate) fn start(&self) -> Result<(BTreeSet<String>, i64), redb::Error> {
-        match self {
-            Self::File(file) => file.start(),
-            Self::Memory(_) => Ok((BTreeSet::new(), 0)),
-        }
+    /// a clock that continues after all timestamps.
+    pub(crate) fn start(&self) -> Result<(BTreeSet<String>, Clock), redb::Error> {
+        Ok(match self {
+            Self::File(file) => {
+                let (tables, bound) = file.start()?;
+                (tables, Clock::after(bound))
+            }
+            Self::Memory(memory) => (memory.table_keys(), Clock::continuing(memory.last_tick())),
+        })
     }
 
     /// Begins a group of changes.
@@ -218,7 +222,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Stores the upper bound of all timestamps, which memory does not outlive.
+    /// Stores the upper bound of all timestamps. Memory keeps the last one itself.
     pub(crate) fn store_clock(&self, bound: i64) -> Result<(), redb::Error> {
         if let Self::File(changes) = self {
             changes.redb.open_table(layout::CLOCK)?.insert((), bound)?;

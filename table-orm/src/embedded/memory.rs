@@ -4,19 +4,21 @@
 //! operations of its request, which it has checked before the first one changes a row; a reader
 //! keeps it for its page.
 
+use super::clock::LastTick;
 use super::layout::lower_case;
 use crate::model::TableName;
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The rows of one table, by key.
 pub(crate) type RowMap = BTreeMap<Box<[u8]>, Bytes>;
 
-/// Tables by their lower-case names.
+/// Tables by their lower-case names, and the last timestamp.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     tables: RwLock<BTreeMap<String, NamedTable>>,
+    last_tick: LastTick,
 }
 
 #[derive(Debug)]
@@ -37,6 +39,16 @@ impl Memory {
     pub(crate) fn table_names(&self) -> Vec<String> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         tables.values().map(|named| named.name.clone()).collect()
+    }
+
+    /// Returns the lower-case names of all tables.
+    pub(crate) fn table_keys(&self) -> BTreeSet<String> {
+        self.tables.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// Returns the last timestamp, for the clock that continues after it.
+    pub(crate) fn last_tick(&self) -> LastTick {
+        self.last_tick.clone()
     }
 
     pub(crate) fn create_table(&self, name: &TableName) {

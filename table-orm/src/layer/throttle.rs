@@ -56,13 +56,13 @@ impl Throttle {
         Self { account: None, partition: None }
     }
 
-    /// Passes so many entities a second in all, 1 to [`MAX_RATE`].
+    /// Passes at most this number of entities a second in all, 1 to [`MAX_RATE`].
     pub const fn per_account(mut self, entities: u32) -> Self {
         self.account = Some(entities);
         self
     }
 
-    /// Passes so many entities a second in each partition, 1 to [`MAX_RATE`].
+    /// Passes at most this number of entities a second in each partition, 1 to [`MAX_RATE`].
     pub const fn per_partition(mut self, entities: u32) -> Self {
         self.partition = Some(entities);
         self

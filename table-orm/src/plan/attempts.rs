@@ -29,8 +29,8 @@ const GROWTH: u32 = 4;
 const LONGEST_WAIT: u32 = 100;
 /// The longest wait, before it is spread.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// The longest wait is also one of so many parts of the time that is left: a call that has waited long
-/// comes before others.
+/// The longest wait is also an eighth of the time that is left: a call that has waited long comes before
+/// others.
 const SHARE: u32 = 8;
 /// What an attempt takes at least: the clocks of waits are no finer.
 const SHORTEST_ATTEMPT: Duration = Duration::from_micros(100);
@@ -118,8 +118,8 @@ impl Attempts {
 
 /// The wait after that many failed attempts, the last of which took so long.
 fn wait(took: Duration, failed: usize) -> Duration {
-    let doublings = u32::try_from(failed.saturating_sub(1)).unwrap_or(u32::MAX);
-    let times = GROWTH.saturating_pow(doublings).saturating_mul(FIRST_WAIT).min(LONGEST_WAIT);
+    let exponent = u32::try_from(failed.saturating_sub(1)).unwrap_or(u32::MAX);
+    let times = GROWTH.saturating_pow(exponent).saturating_mul(FIRST_WAIT).min(LONGEST_WAIT);
     took.saturating_mul(times).min(MAX_WAIT)
 }
 

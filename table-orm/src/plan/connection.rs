@@ -83,3 +83,40 @@ impl Connection {
         }
     }
 }
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use super::*;
+    use crate::embedded::EmbeddedStore;
+    use futures_util::future::{join, join_all};
+    use tokio::time::{Instant, sleep, timeout};
+
+    #[tokio::test(start_paused = true)]
+    async fn each_call_goes_on_after_the_longest_wait_for_a_stuck_holder() {
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let connection = Connection::new(store).on_virtual_time(1);
+        let table = TableName::new("tallies").unwrap();
+        let key = CanonicalKey { partition_key: "p".to_owned(), row_key: "r".to_owned() };
+        let lock = || connection.write_lock(&table, &key);
+        let stuck = lock().await;
+        assert!(stuck.is_some());
+        let waiting = (0..20).map(|second| async move {
+            sleep(Duration::from_secs(second)).await;
+            let began = Instant::now();
+            assert!(lock().await.is_none());
+            began.elapsed()
+        });
+        let dropped = (0..20).map(|second| async move {
+            sleep(Duration::from_millis(1000 * second + 500)).await;
+            assert!(timeout(Duration::from_millis(700), lock()).await.is_err());
+        });
+        let (waits, _) = join(join_all(waiting), join_all(dropped)).await;
+        for wait in waits {
+            let late = wait.saturating_sub(MAX_WAIT);
+            assert!(wait >= MAX_WAIT && late < Duration::from_millis(10), "{wait:?}");
+        }
+        drop(stuck);
+        assert!(lock().now_or_never().flatten().is_some());
+        assert!(!connection.is_locked(&table, &key));
+    }
+}

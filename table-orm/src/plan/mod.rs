@@ -52,7 +52,7 @@ pub(crate) use changes::{
 pub(crate) use connection::Connection;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
-pub(crate) use table_client::{EntityContext, TableClient};
+pub(crate) use table_client::{EntityContext, Found, TableClient};
 
 #[cfg(doc)]
 use crate::{query::RowQuery, store::Batch};

@@ -5,13 +5,13 @@
 //! - When another writer changed the row in between, the call waits and starts again with a read, within
 //!   its limits.
 //! - Calls of one connection do not overlap on one entity: from its read to its write, a call holds the
-//!   entity's lock. A call takes its lock before it sends anything, and holds at most one lock, so no two
-//!   calls wait for each other.
+//!   entity's lock. Calls may wait for each other: the function of a `transaction_with` that holds a lock
+//!   may make calls that take others. Such a cycle of waits ends after `MAX_WAIT` of the connection.
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
 use super::changes::insert_all;
-use super::table_client::TableClient;
+use super::table_client::{Found, TableClient};
 use super::{Plan, Step, WhenAbsent};
 use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
@@ -105,9 +105,10 @@ impl OptimisticWrite {
         let permit = client.connection.write_lock(&client.table, &self.key).await;
         let mut attempts = Attempts::begin(&client.connection, self.limits);
         loop {
-            let mut loaded = match client.row(&self.query).await? {
-                Some(row) => Loaded::read(row.body, row.header).map_err(Error::from)?,
-                None => None,
+            let (mut loaded, absent_row) = match client.find(&self.query).await? {
+                Found::Entity(loaded) => (Some(loaded), false),
+                Found::OtherType => (None, false),
+                Found::Nothing => (None, true),
             };
             let Decision { batch, canonical } = match &mut loaded {
                 Some(loaded) => decide(loaded)?,
@@ -128,7 +129,7 @@ impl OptimisticWrite {
                     return Ok(Outcome { loaded, canonical, etag });
                 }
                 Err(error) => {
-                    if !(self.is_retryable(&error, loaded.is_some()) && attempts.next().await) {
+                    if !(self.is_retryable(&error, absent_row) && attempts.next().await) {
                         return Err(error.into());
                     }
                     permit.iter().for_each(Permit::goes_on);
@@ -137,12 +138,14 @@ impl OptimisticWrite {
         }
     }
 
-    /// Whether another writer changed the entity between the read and the write.
-    fn is_retryable(&self, error: &Error, found: bool) -> bool {
+    /// Whether another writer changed the entity between the read, which found no row there or did, and
+    /// the write.
+    fn is_retryable(&self, error: &Error, absent_row: bool) -> bool {
         match error {
             Error::Conflict(_) | Error::NotFound(_) => true,
-            // Any other existing row belongs to another entity, and another attempt would find it again.
-            Error::AlreadyExists(rejection) => !found && rejection.row_key == self.key.row_key,
+            // Any other existing row belongs to another entity, or to another type. Another attempt would
+            // find it again.
+            Error::AlreadyExists(rejection) => absent_row && rejection.row_key == self.key.row_key,
             _ => false,
         }
     }

@@ -31,6 +31,17 @@ pub(crate) struct EntityContext {
     index_row: fn(&str) -> Option<&'static str>,
 }
 
+/// What is stored under the key of a canonical row.
+#[derive(Debug)]
+pub(crate) enum Found<E> {
+    /// The entity.
+    Entity(Loaded<E>),
+    /// A row of another type.
+    OtherType,
+    /// No row.
+    Nothing,
+}
+
 impl EntityContext {
     /// Entities of type `E`.
     pub const fn of<E: TableEntity>() -> Self {
@@ -96,12 +107,19 @@ impl TableClient {
         found.map_err(|cause| self.rejected(partition_key, row_key, None, cause))
     }
 
-    /// Reads the entity of a canonical row: one request. `None` when the row does not exist.
+    /// Reads the entity of a canonical row: one request. `None` when the row does not exist, or is of
+    /// another type.
     pub async fn load<E: TableEntity>(&self, key: &CanonicalKey) -> Result<Option<Loaded<E>>> {
-        match self.row(&self.point_of::<E>(key)).await? {
-            Some(row) => Ok(Loaded::read(row.body, row.header)?),
-            None => Ok(None),
-        }
+        Ok(match self.find(&self.point_of::<E>(key)).await? {
+            Found::Entity(loaded) => Some(loaded),
+            Found::OtherType | Found::Nothing => None,
+        })
+    }
+
+    /// Sends a point query for a canonical row: one request.
+    pub async fn find<E: TableEntity>(&self, query: &RowQuery) -> Result<Found<E>> {
+        let Some(row) = self.row(query).await? else { return Ok(Found::Nothing) };
+        Ok(Loaded::read(row.body, row.header)?.map_or(Found::OtherType, Found::Entity))
     }
 
     /// The point query for the canonical row of an entity.

@@ -194,7 +194,7 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
     /// # Errors
     /// The call fails with [`Error::OtherKey`] when the entity that `make` returns has another canonical key,
     /// and with [`Error::AlreadyExists`] or [`Error::UniqueViolation`] when another entity has one of its
-    /// other keys. Nothing is written then.
+    /// other keys, or a row of another type has its key. Nothing is written then.
     pub fn or_insert_with(mut self, make: impl FnMut() -> E + Send + 'a) -> Self {
         self.absent = Some(Box::new(make));
         self

@@ -89,6 +89,12 @@ impl<K: Clone + Ord> Permit<K> {
     }
 }
 
+impl<K: Clone + Ord> Drop for Permit<K> {
+    fn drop(&mut self) {
+        self.waiter.report_progress();
+    }
+}
+
 /// A call in the queue of a key, with a permit or without.
 struct Waiter<K: Clone + Ord> {
     queues: Arc<Queues<K>>,
@@ -103,13 +109,12 @@ impl<K: Clone + Ord> Waiter<K> {
     }
 }
 
-/// The last call removes the key.
+/// The last call removes the key. A call that ends without a permit is no progress for those who wait.
 impl<K: Clone + Ord> Drop for Waiter<K> {
     fn drop(&mut self) {
         let mut queues = self.queues.lock();
         if let Some(queue) = queues.get_mut(&self.key) {
             queue.calls -= 1;
-            queue.progress += 1;
             if queue.calls == 0 {
                 queues.remove(&self.key);
             }

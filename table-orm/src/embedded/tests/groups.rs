@@ -1,6 +1,9 @@
-use super::super::open;
+use super::super::apply::{Change, DatabaseWriter};
+use super::super::database::Database;
+use super::super::{admit, open, stored};
 use super::disk::{Disk, on};
 use super::*;
+use crate::model::DateTime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -156,9 +159,8 @@ async fn requests_of_one_group_see_each_other() {
     let (database, mut writer) = open::in_memory().unwrap();
     let table = TableName::new("People").unwrap();
     let write = |row_key: &str, action: Action| {
-        super::super::admit::write(&table, "p", operation(row_key, action)).unwrap()
+        admit::write(&table, "p", operation(row_key, action)).unwrap()
     };
-    use super::super::apply::Change;
     let body = || json("{}");
     let requests = [
         write("r", Action::Insert(body())),
@@ -192,6 +194,27 @@ async fn requests_of_one_group_see_each_other() {
             "ok"
         ]
     );
+}
+
+#[test]
+fn a_new_writer_in_memory_continues_after_the_timestamps_of_the_one_before() {
+    let (database, mut writer) = open::in_memory().unwrap();
+    let Database::Memory(memory) = &database else { panic!("a database in memory") };
+    let table = TableName::new("People").unwrap();
+    writer.apply(&database, [Change::CreateTable(table.clone())].iter()).unwrap();
+    // As after a system clock that steps back.
+    let future = DateTime::now().ticks() + 10_000_000_000;
+    memory.last_tick().set(future);
+    let upsert = |writer: &mut DatabaseWriter| {
+        let upsert = operation("r", Action::InsertOrReplace(json("{}")));
+        let request = admit::write(&table, "p", upsert).unwrap();
+        let answers = writer.apply(&database, [request].iter()).unwrap();
+        answers[0].as_ref().unwrap()[0].clone().unwrap()
+    };
+    let mut next = DatabaseWriter::start(&database).unwrap();
+    let etags = [upsert(&mut writer), upsert(&mut next)];
+    let at = |ticks| stored::etag_at(&DateTime::from_ticks(ticks).unwrap().text());
+    assert_eq!(etags, [at(future + 1), at(future + 2)]);
 }
 
 #[tokio::test]

@@ -9,6 +9,8 @@ mod limits;
 mod model;
 #[path = "pages.rs"]
 mod pages;
+#[path = "panics.rs"]
+mod panics;
 #[path = "snapshots.rs"]
 mod snapshots;
 #[path = "tables.rs"]

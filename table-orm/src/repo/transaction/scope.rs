@@ -7,7 +7,7 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Query, Row, TableEntity
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, EntityContext, Plan, TableClient, insert_all, merge_all, upsert_all,
+    CanonicalKey, EntityContext, Found, Plan, TableClient, insert_all, merge_all, upsert_all,
 };
 use crate::repo::EntityPatch;
 use crate::store::{Action, Operation};
@@ -87,7 +87,13 @@ impl TransactionScope {
             TableClient { context, ..writes.client.clone() }
         };
         let key = CanonicalKey { partition_key, row_key };
-        let loaded = client.load::<EntityOf<Q>>(&key).await?;
+        let loaded = match client.find::<EntityOf<Q>>(&client.point_of::<EntityOf<Q>>(&key)).await?
+        {
+            Found::Entity(loaded) => Some(loaded),
+            Found::Nothing => None,
+            // Not a row that is absent: another attempt to insert one would fail, too.
+            Found::OtherType => return Ok(None),
+        };
         let row_key = key.row_key;
         let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
         let State { reads, changed, .. } = &mut *self.state();
