@@ -334,7 +334,7 @@ async fn no_write_of_one_kind_changes_a_row_of_another() {
     let kind = |error: Result<(), Error>| error.unwrap_err().kind();
     let conflict = table_orm::ErrorKind::Conflict;
     assert_eq!(kind(services.insert(&service).await.map(drop)), conflict);
-    assert_eq!(kind(services.upsert(&service).attempts(3).await.map(drop)), conflict);
+    assert_eq!(kind(services.upsert(&service).await.map(drop)), conflict);
     services.merge(key(), patch()).await.unwrap_err();
     services.update(key(), |service| service.minutes = None).await.unwrap_err();
     services.force_replace(&service).await.map(drop).unwrap_err();
