@@ -7,6 +7,10 @@ use support::python;
 
 #[test]
 fn azure_command_line() {
+    if !support::is_long() {
+        let reason = "it installs 700 MB of Python packages; set `TABLE_ORM_LONG=1`";
+        return support::leave_out("azure_command_line", reason);
+    }
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("azure-cli");
     let requirements =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/azure_cli/requirements.txt");
