@@ -53,7 +53,7 @@ async fn main() -> table_orm::Result<()> {
 // 7 days of a week, 68 days of frost
 // row range query on `readings`
 //   $filter       PartitionKey eq 'roof' and RowKey ge '0' and RowKey lt ':' and Wind lt 1
-//   $select       PartitionKey,RowKey,Day,Wind
+//   $select       PartitionKey,RowKey,Day,Wind,Moved_To
 //   $top          2
 //   at most       2 rows in all
 // calm days: [(0, 0), (31, 0)]
