@@ -370,8 +370,9 @@ impl Tables {
         )
     }
 
-    /// Starts a transaction that reads before it writes: `function` reads entities of one partition through
-    /// the scope and adds writes, and one request sends them, if every entity that was read through the scope is unchanged.
+    /// Starts a transaction that reads before it writes. `function` reads entities of one partition through
+    /// the scope, and adds writes. One request sends them, and succeeds only if every entity that was read is
+    /// unchanged.
     ///
     /// An entity that was read as absent is checked only if the transaction inserts it. An `upsert` or
     /// `insert_or_merge` of it is sent as an insert.
@@ -380,8 +381,8 @@ impl Tables {
     /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
     /// [`retry_for`](TransactionWith::retry_for). So `function` may run several times: do in it nothing that
     /// must happen once, and read in it all that it writes. It may borrow, but a counter that it changes
-    /// needs an atomic. While one of them repeats after a conflict, calls
-    /// of one partition run one at a time among all clones.
+    /// needs an atomic. While one call repeats after a conflict, other calls of that partition wait, in this
+    /// `Tables` and its clones.
     ///
     /// Cost: the reads of the function and one transaction, for each attempt. An entity that is read and not
     /// written takes one operation and gets a new version. Without writes, nothing is sent after the reads,

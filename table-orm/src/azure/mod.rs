@@ -4,7 +4,8 @@
 //! through the pipeline of `azure_core`, pooled connections, and a new signature for each try.
 //!
 //! Invariants: every method of the store sends one request (`list_tables` one for each page) and
-//! never retries by itself; an answer is read only as far as the service's can be long. Keys, signatures and tokens appear in no error, log or `Debug` output.
+//! never retries by itself; an answer is read up to the longest that
+//! the service can send. Keys, signatures and tokens appear in no error, log or `Debug` output.
 //!
 //! The guide's chapter [Connecting](crate::guide::run::connecting) shows how an app uses it.
 //!

@@ -29,8 +29,8 @@ pub struct ConnectOptions {
     /// or of an Azurite with `--cert`. Empty by default.
     pub root_certificates: String,
     /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the five
-    /// settings above have no effect, except on the wait for a token and the size of an answer. The retry options are
-    /// ignored.
+    /// settings above have no effect, except on the wait for a token and the size of an answer. The
+    /// retry options are ignored.
     pub client: ClientOptions,
 }
 

@@ -88,8 +88,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
-    /// Appends the RowKey of that row, behind the literal that it starts with, and returns `true`, or returns `false` when the entity does
-    /// not have this sparse row. The indices of guards follow those of rows.
+    /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`.
+    /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of rows.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].

@@ -27,8 +27,8 @@ impl<E: TableEntity> Repo<E> {
     /// One request and no read where [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW). Otherwise it
     /// reads the canonical row, and under its ETag writes that row and the index rows that store one
     /// of these properties. Calls run one at a time as [`update`](Self::update). It waits and starts
-    /// again when another writer changed the entity in between, for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or
-    /// the time set by [`retry_for`](Merge::retry_for).
+    /// again when another writer changed the entity in between, for up to
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by [`retry_for`](Merge::retry_for).
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};

@@ -48,7 +48,8 @@ impl<E: TableEntity> Repo<E> {
     /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL). Otherwise it reads
     /// the canonical row and writes the difference under that row's ETag, one call at a time as
     /// [`update`](Self::update). It waits and starts again when another writer changed the entity in between,
-    /// for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by [`retry_for`](Write::retry_for).
+    /// for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
+    /// [`retry_for`](Write::retry_for).
     ///
     /// The stored properties that `E` does not know are removed ([two versions at
     /// once](crate::guide::run::versions#two-versions-at-once)).

@@ -104,7 +104,7 @@ impl Club {
         findings.into_iter().map(|finding| (finding.row_key, finding.problem)).collect()
     }
 
-    /// Removes what the type has not any more, which is out of step until a rewrite.
+    /// Removes what the type no longer has, which is out of step until a rewrite.
     async fn without_fax(self) -> Self {
         for mut row in self.rows.list("chess", ..).collect().await.unwrap() {
             if row.properties.remove("Fax").is_some() {

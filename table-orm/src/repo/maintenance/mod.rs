@@ -3,6 +3,7 @@
 //! new row template, and [`rewrite`](crate::Repo::rewrite) stores rows in the present form of their type.
 
 mod backfill;
+mod canonical_pages;
 pub(super) mod repair;
 mod rewrite;
 pub(super) mod verify;

@@ -1,14 +1,13 @@
 //! The calls that start a backfill, and its settings.
 
 use super::report::BackfillProgress;
-use crate::entity::{Row, RowOf, TableEntity, WholePartition, canonical_rows};
+use crate::entity::{Row, RowOf, TableEntity, WholePartition};
 use crate::error::Result;
-use crate::key::KeyError;
-use crate::model::Metadata;
-use crate::plan::{Plan, Step, TableClient};
-use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
+use crate::plan::Plan;
+use crate::query::{PageToken, ScanPermit};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
+use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -42,10 +41,7 @@ use std::marker::PhantomData;
 /// ```
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Backfill<'a, E> {
-    pub(super) client: TableClient,
-    query: Result<RowQuery, KeyError>,
-    reason: Option<String>,
-    pub(super) token: Option<PageToken>,
+    pub(super) pages: CanonicalPages,
     /// The only kind of row to write; `None` for all kinds.
     pub(super) only: Option<usize>,
     pub(super) parallelism: usize,
@@ -57,7 +53,7 @@ type OnProgress<'a> = Box<dyn FnMut(&BackfillProgress) + Send + 'a>;
 
 impl<E> fmt::Debug for Backfill<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Backfill").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("Backfill").field("pages", &self.pages).finish_non_exhaustive()
     }
 }
 
@@ -101,7 +97,7 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        self.backfill_keys(partition.into_keys().map(|keys| keys.partition), None)
+        Backfill::of(CanonicalPages::of_partition::<E, Q>(&self.client, partition))
     }
 
     /// Inserts the index rows that entities of the whole table lack, as [`backfill`](Self::backfill) does in
@@ -126,33 +122,21 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub fn backfill_table<'a>(&self, permit: ScanPermit) -> Backfill<'a, E> {
-        self.backfill_keys(Ok(Span::All), Some(permit.reason().to_owned()))
+        Backfill::of(CanonicalPages::of_table::<E>(&self.client, &permit))
     }
+}
 
-    fn backfill_keys<'a>(
-        &self,
-        partition: Result<Span, KeyError>,
-        reason: Option<String>,
-    ) -> Backfill<'a, E> {
-        let query = partition.map(|partition| {
-            let mut query = self.client.query(KeyRange { partition, row: canonical_rows::<E>() });
-            query.metadata = Metadata::Minimal;
-            query
-        });
-        Backfill {
-            client: self.client.clone(),
-            query,
-            reason,
-            token: None,
+impl<'a, E: TableEntity> Backfill<'a, E> {
+    const fn of(pages: CanonicalPages) -> Self {
+        Self {
+            pages,
             only: None,
             parallelism: DEFAULT_PARALLELISM,
             progress: None,
             entity: PhantomData,
         }
     }
-}
 
-impl<'a, E: TableEntity> Backfill<'a, E> {
     /// Writes only rows of kind `R`, such as `RunnerByAge`.
     pub fn only<R: Row<Entity = E>>(mut self) -> Self {
         self.only = Some(R::INDEX);
@@ -197,7 +181,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
     /// # }
     /// ```
     pub fn resume(mut self, token: PageToken) -> Self {
-        self.token = Some(token);
+        self.pages.token = Some(token);
         self
     }
 
@@ -206,15 +190,6 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
     /// # Errors
     /// When a key cannot hold one of the values, or the token belongs to another backfill.
     pub fn plan(&self) -> Result<Plan> {
-        let (query, reason) = (self.first_query()?, self.reason.clone());
-        Ok(Step::Read { query, limit: None, reason }.into())
-    }
-
-    pub(super) fn first_query(&self) -> Result<RowQuery> {
-        let mut query = self.query.clone()?;
-        if let Some(token) = self.token.clone() {
-            query.continuation = Some(token.open(&query)?);
-        }
-        Ok(query)
+        self.pages.plan()
     }
 }

@@ -5,7 +5,6 @@ use super::report::BackfillReport;
 use crate::entity::{OwnRows, TableEntity, canonical, name_of, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
-use crate::query::PageToken;
 use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{
     RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
@@ -21,7 +20,7 @@ use futures_util::stream::FuturesUnordered;
 impl<E: TableEntity> Backfill<'_, E> {
     async fn run(mut self) -> BackfillReport {
         let mut report = BackfillReport::default();
-        report.progress.token = self.token.clone();
+        report.progress.token = self.pages.token.clone();
         if let Err(error) = self.pages(&mut report).await {
             report.ended = Some(error);
         }
@@ -29,12 +28,11 @@ impl<E: TableEntity> Backfill<'_, E> {
     }
 
     async fn pages(&mut self, report: &mut BackfillReport) -> Result<()> {
-        let mut query = self.first_query()?;
         loop {
-            let page = self.client.page(&query).await?;
+            let (page, next) = self.pages.read().await?;
             self.page(&page, report).await?;
-            query.continuation.clone_from(&page.continuation);
-            report.progress.token = page.continuation.map(|next| PageToken::new(&query, next));
+            self.pages.token.clone_from(&next);
+            report.progress.token = next;
             if let Some(progress) = &mut self.progress {
                 progress(&report.progress);
             }
@@ -59,7 +57,7 @@ impl<E: TableEntity> Backfill<'_, E> {
                     continue;
                 }
             };
-            let measured = self.client.measure(batch);
+            let measured = self.pages.client.measure(batch);
             let last = chunks.last_mut().filter(|last| {
                 last.partition_key() == measured.batch.partition_key && last.takes(&measured)
             });
@@ -74,7 +72,7 @@ impl<E: TableEntity> Backfill<'_, E> {
         loop {
             while ended.is_ok() && in_flight.len() < self.parallelism {
                 let Some(chunk) = chunks.next() else { break };
-                in_flight.push(send::<E>(&self.client, chunk));
+                in_flight.push(send::<E>(&self.pages.client, chunk));
             }
             let Some(written) = in_flight.next().await else { break };
             entities += written.entities;

@@ -1,14 +1,13 @@
 //! The calls that start a rewrite, and its settings.
 
 use super::report::RewriteProgress;
-use crate::entity::{RowOf, TableEntity, WholePartition, canonical_rows};
+use crate::entity::{RowOf, TableEntity, WholePartition};
 use crate::error::Result;
-use crate::key::KeyError;
-use crate::model::Metadata;
-use crate::plan::{Plan, Step, TableClient};
-use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
+use crate::plan::Plan;
+use crate::query::{PageToken, ScanPermit};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
+use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -24,10 +23,7 @@ use std::marker::PhantomData;
 /// of step are in the report. A second rewrite writes nothing.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Rewrite<'a, E> {
-    pub(super) client: TableClient,
-    query: Result<RowQuery, KeyError>,
-    reason: Option<String>,
-    pub(super) token: Option<PageToken>,
+    pub(super) pages: CanonicalPages,
     pub(super) parallelism: usize,
     pub(super) progress: Option<OnProgress<'a>>,
     entity: PhantomData<fn() -> E>,
@@ -37,14 +33,14 @@ type OnProgress<'a> = Box<dyn FnMut(&RewriteProgress) + Send + 'a>;
 
 impl<E> fmt::Debug for Rewrite<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rewrite").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("Rewrite").field("pages", &self.pages).finish_non_exhaustive()
     }
 }
 
 impl<E: TableEntity> Repo<E> {
     /// Stores the rows of all entities of the table as their type stores them now: with the defaults of
-    /// fields that were added later, and without properties that it has not any more. Reads every row of
-    /// the table, and is billed for it.
+    /// fields that were added later, and without properties that it no longer has. Reads every row of the
+    /// table, and is billed for it.
     ///
     /// Entities are read the same before and after. Other readers of the table then see all properties,
     /// and filters need not look for rows without them.
@@ -86,7 +82,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub fn rewrite<'a>(&self, permit: ScanPermit) -> Rewrite<'a, E> {
-        self.rewrite_keys(Ok(Span::All), Some(permit.reason().to_owned()))
+        Rewrite::of(CanonicalPages::of_table::<E>(&self.client, &permit))
     }
 
     /// Stores the rows of all entities of one partition as their type stores them now, as
@@ -112,32 +108,15 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        self.rewrite_keys(partition.into_keys().map(|keys| keys.partition), None)
-    }
-
-    fn rewrite_keys<'a>(
-        &self,
-        partition: Result<Span, KeyError>,
-        reason: Option<String>,
-    ) -> Rewrite<'a, E> {
-        let query = partition.map(|partition| {
-            let mut query = self.client.query(KeyRange { partition, row: canonical_rows::<E>() });
-            query.metadata = Metadata::Minimal;
-            query
-        });
-        Rewrite {
-            client: self.client.clone(),
-            query,
-            reason,
-            token: None,
-            parallelism: DEFAULT_PARALLELISM,
-            progress: None,
-            entity: PhantomData,
-        }
+        Rewrite::of(CanonicalPages::of_partition::<E, Q>(&self.client, partition))
     }
 }
 
 impl<'a, E: TableEntity> Rewrite<'a, E> {
+    const fn of(pages: CanonicalPages) -> Self {
+        Self { pages, parallelism: DEFAULT_PARALLELISM, progress: None, entity: PhantomData }
+    }
+
     /// Sets the most entities and transactions in flight; 0 counts as 1.
     pub fn parallelism(mut self, requests: usize) -> Self {
         self.parallelism = requests.max(1);
@@ -153,7 +132,7 @@ impl<'a, E: TableEntity> Rewrite<'a, E> {
     /// Continues after the page that returned `token`. The rewrite fails with
     /// [`Error::Token`](crate::Error::Token) when the token belongs to another one.
     pub fn resume(mut self, token: PageToken) -> Self {
-        self.token = Some(token);
+        self.pages.token = Some(token);
         self
     }
 
@@ -162,15 +141,6 @@ impl<'a, E: TableEntity> Rewrite<'a, E> {
     /// # Errors
     /// When a key cannot hold one of the values, or the token belongs to another rewrite.
     pub fn plan(&self) -> Result<Plan> {
-        let (query, reason) = (self.first_query()?, self.reason.clone());
-        Ok(Step::Read { query, limit: None, reason }.into())
-    }
-
-    pub(super) fn first_query(&self) -> Result<RowQuery> {
-        let mut query = self.query.clone()?;
-        if let Some(token) = self.token.clone() {
-            query.continuation = Some(token.open(&query)?);
-        }
-        Ok(query)
+        self.pages.plan()
     }
 }

@@ -6,7 +6,6 @@ use super::report::{RewriteFailure, RewriteReport};
 use crate::entity::{OwnRows, TableEntity, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
-use crate::query::PageToken;
 use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{Skipped, is_write_conflict};
 use crate::repo::maintenance::verify::VersionedRow;
@@ -26,7 +25,7 @@ impl<'a, E: TableEntity + 'a> IntoFuture for Rewrite<'a, E> {
 impl<E: TableEntity> Rewrite<'_, E> {
     async fn run(mut self) -> RewriteReport {
         let mut report = RewriteReport::default();
-        report.progress.token = self.token.clone();
+        report.progress.token = self.pages.token.clone();
         if let Err(error) = self.pages(&mut report).await {
             report.ended = Some(error);
         }
@@ -34,12 +33,11 @@ impl<E: TableEntity> Rewrite<'_, E> {
     }
 
     async fn pages(&mut self, report: &mut RewriteReport) -> Result<()> {
-        let mut query = self.first_query()?;
         loop {
-            let page = self.client.page(&query).await?;
-            write_page::<E>(&self.client, self.parallelism, &page, report).await?;
-            query.continuation.clone_from(&page.continuation);
-            report.progress.token = page.continuation.map(|next| PageToken::new(&query, next));
+            let (page, next) = self.pages.read().await?;
+            write_page::<E>(&self.pages.client, self.parallelism, &page, report).await?;
+            self.pages.token.clone_from(&next);
+            report.progress.token = next;
             if let Some(progress) = &mut self.progress {
                 progress(&report.progress);
             }

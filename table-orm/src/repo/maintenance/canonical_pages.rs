@@ -1,0 +1,72 @@
+//! The canonical rows of a partition or a table, page by page: what a backfill and a rewrite go through.
+//!
+//! Invariant: the token is where the next page starts, so whoever stops can go on there.
+
+use crate::entity::{RowOf, TableEntity, WholePartition, canonical_rows};
+use crate::error::Result;
+use crate::key::KeyError;
+use crate::model::Metadata;
+use crate::plan::{Plan, Step, TableClient};
+use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
+use crate::store::Page;
+
+/// A read of canonical rows that can be resumed.
+#[derive(Debug)]
+pub(super) struct CanonicalPages {
+    pub client: TableClient,
+    query: Result<RowQuery, KeyError>,
+    reason: Option<String>,
+    /// Where the next page starts; `None` before the first one.
+    pub token: Option<PageToken>,
+}
+
+impl CanonicalPages {
+    /// Those of one partition.
+    pub fn of_partition<E, Q>(client: &TableClient, partition: Q) -> Self
+    where
+        E: TableEntity,
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        Self::of::<E>(client, partition.into_keys().map(|keys| keys.partition), None)
+    }
+
+    /// Those of the whole table.
+    pub fn of_table<E: TableEntity>(client: &TableClient, permit: &ScanPermit) -> Self {
+        Self::of::<E>(client, Ok(Span::All), Some(permit.reason().to_owned()))
+    }
+
+    fn of<E: TableEntity>(
+        client: &TableClient,
+        partition: Result<Span, KeyError>,
+        reason: Option<String>,
+    ) -> Self {
+        let query = partition.map(|partition| {
+            let query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
+            RowQuery { metadata: Metadata::Minimal, ..query }
+        });
+        Self { client: client.clone(), query, reason, token: None }
+    }
+
+    /// The next request, as a plan.
+    pub fn plan(&self) -> Result<Plan> {
+        let (query, reason) = (self.next_query()?, self.reason.clone());
+        Ok(Step::Read { query, limit: None, reason }.into())
+    }
+
+    /// Reads the page at the token, and where the page after it starts.
+    pub async fn read(&self) -> Result<(Page, Option<PageToken>)> {
+        let query = self.next_query()?;
+        let page = self.client.page(&query).await?;
+        let next = page.continuation.clone().map(|next| PageToken::new(&query, next));
+        Ok((page, next))
+    }
+
+    fn next_query(&self) -> Result<RowQuery> {
+        let mut query = self.query.clone()?;
+        if let Some(token) = self.token.clone() {
+            query.continuation = Some(token.open(&query)?);
+        }
+        Ok(query)
+    }
+}
