@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod dynamic;
+mod elements;
 mod key_mismatch;
 mod keys;
 mod loaded;
@@ -18,6 +19,9 @@ mod union;
 
 pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
+#[doc(hidden)]
+pub use elements::Elements;
+pub use elements::{Excess, TooManyElements};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
@@ -31,13 +35,14 @@ pub use rows::{EntityRow, EntityRows, Invalid};
 pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
-pub(crate) use key_mismatch::{ReadBackError, read_entity};
+pub(crate) use elements::too_many_elements;
+pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use query::{canonical_rows, keys_of};
 pub(crate) use read::{
     PageRows, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };
-pub(crate) use rows::{body, mark, partition_key, row_key};
+pub(crate) use rows::{body, mark, partition_key, row_key, row_keys};
 pub(crate) use skip::{SkipUnreadable, read_rows};
 pub(crate) use template::{canonical, name_of, rows_of};
 
@@ -90,6 +95,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
 
     /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`.
     /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of rows.
+    /// A row for each element is written for that of [`KeyText::element`]; `false` says that there is no
+    /// such element.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].

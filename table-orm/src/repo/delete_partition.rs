@@ -142,7 +142,8 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     let entity = read_row::<E>(canonical, json)?;
     let guard = IfMatch::ETag(etag);
     // An entity that makes no key, or one of another partition, has no copies here.
-    let made = EntityRows::of(&entity).ok().filter(|made| made.partition_key == partition_key);
+    let made =
+        EntityRows::of_stored(&entity).ok().filter(|made| made.partition_key == partition_key);
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
     let own = EntityRow { index: canonical, row_key, body: Bytes::new() };
     let rows = std::iter::once(own).chain(copies).collect();

@@ -52,13 +52,13 @@ impl ExpectedRow {
         whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
         let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;
         let rows = EntityRows::of(&entity).ok()?;
-        rows.row(self.index).filter(|row| row.body == self.body).map(drop)
+        rows.row(&self.row_key).filter(|row| row.body == self.body).map(drop)
     }
 }
 
 /// The rows beside the canonical one.
 pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item = ExpectedRow> {
-    let canonical_body = rows.row(canonical::<E>()).map(|row| row.body.clone()).unwrap_or_default();
+    let canonical_body = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
     let index_rows = rows.rows.into_iter().filter(|row| row.index != canonical::<E>());
     index_rows.map(move |EntityRow { index, row_key, body }| ExpectedRow {
         index,
