@@ -45,7 +45,7 @@ fn id(field: &Field<'_>) -> Literal {
 
 /// `Stores` of each row: every field for a full row, some for a partial one.
 pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| {
+    let rows = model.rows().enumerate().map(|(index, (row, key))| {
         let this = types.row_in(names::row(types.input, row), quote!(__S));
         let implement = |params, what| {
             types.implement_for(types.params_and(params), what, &this, TokenStream::new())
@@ -54,7 +54,9 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
             return implement(quote!(__S, const _ID: _orm::u64), quote!(_orm::Stores<_ID>));
         }
         let holds = |field: &&Field<'_>| {
-            row.has_property(field) || model.partition.recovers(field) || key.recovers(field)
+            row.has_property(field)
+                || model.partition_of(index).recovers(field)
+                || key.recovers(field)
         };
         let fields = projected(model.entity).filter(holds);
         let stores = fields.map(|field| {
@@ -70,19 +72,21 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// RowKeys of those rows.
 fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
-    let readers: Vec<_> = match component(&model.partition, field) {
-        Some((at, of)) => {
-            let needed = without.count() > 0;
-            needed.then(|| quote!(keys.partition(#at, #of::read))).into_iter().collect()
-        }
-        None => without
-            .filter_map(|(row, (_, key))| {
-                let (at, of) = component(key, field)?;
-                let row = Literal::usize_unsuffixed(row);
-                Some(quote!(keys.row(#row, #at, #of::read)))
-            })
-            .collect(),
-    };
+    let own = component(&model.partition, field);
+    let mut readers = Vec::new();
+    for (row, (_, key)) in without {
+        let index = Literal::usize_unsuffixed(model.index(row));
+        let elsewhere = row >= model.own_rows();
+        let reader = match (&own, elsewhere.then(|| component(model.partition_of(row), field))) {
+            (Some((at, of)), None) => Some(quote!(keys.partition(#at, #of::read))),
+            (_, Some(Some((at, of)))) => Some(quote!(keys.foreign(#index, #at, #of::read))),
+            _ => component(key, field).map(|(at, of)| quote!(keys.row(#index, #at, #of::read))),
+        };
+        let is_new = |reader: &TokenStream| {
+            readers.iter().all(|other: &TokenStream| other.to_string() != reader.to_string())
+        };
+        readers.extend(reader.filter(is_new));
+    }
     let ty = read_type(field);
     let value = match &readers[..] {
         [] => return None,

@@ -144,7 +144,10 @@ impl EntityRows {
 }
 
 /// The properties of that row.
-fn encode<E: TableEntity>(entity: &E, index: usize) -> Result<PropertiesWriter, PropertyError> {
+pub(super) fn encode<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> Result<PropertiesWriter, PropertyError> {
     let mut out = PropertiesWriter::new(E::NAME);
     entity.encode_properties(index, &mut out)?;
     mark::<E>(&mut out)?;
@@ -172,7 +175,7 @@ pub(crate) fn row_keys<E: TableEntity>(
     entity: &E,
     index: usize,
 ) -> impl Iterator<Item = Result<String, KeyError>> {
-    let each = E::ROWS.get(index).is_some_and(|template| template.each.is_some());
+    let each = template_at::<E>(index).is_some_and(|template| template.each.is_some());
     let elements = if each { usize::MAX } else { 1 };
     (0..elements).map_while(move |element| element_key(entity, index, element).transpose())
 }

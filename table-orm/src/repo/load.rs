@@ -160,8 +160,8 @@ where
             let Some(loaded) = listed(Loaded::<E>::read(row.body, row.header))? else {
                 return Ok(None);
             };
-            for index_key in index_keys {
-                if has_row(&*loaded, R::INDEX, &index_key)? {
+            for (partition_key, row_key) in &index_keys {
+                if has_row(&*loaded, R::INDEX, (partition_key, row_key))? {
                     return Ok(Some((key, loaded)));
                 }
             }
@@ -173,17 +173,17 @@ where
         .await
 }
 
-/// The keys of the entities whose index rows are in a page, in the order of their first rows. Each with
-/// the RowKeys of these rows: several where a row is written for each element of a field.
-fn owners<R, E>(
-    page: &[u8],
-    taken: &BTreeSet<CanonicalKey>,
-) -> Result<Vec<(CanonicalKey, Vec<String>)>>
+/// The keys of a canonical row, and those of index rows of its entity.
+type Owner = (CanonicalKey, Vec<(String, String)>);
+
+/// The entities whose index rows are in a page, in the order of their first rows. One has several where a
+/// row is written for each element of a field.
+fn owners<R, E>(page: &[u8], taken: &BTreeSet<CanonicalKey>) -> Result<Vec<Owner>>
 where
     E: TableEntity + FromRow<R>,
     R: Row<Entity = E>,
 {
-    let mut owners: Vec<(CanonicalKey, Vec<String>)> = Vec::new();
+    let mut owners: Vec<Owner> = Vec::new();
     let mut places: BTreeMap<_, usize> = BTreeMap::new();
     for row in split_page(page)? {
         let read = listed(read_entity::<R, E>(row.get().as_bytes(), None))?;
@@ -195,11 +195,11 @@ where
         if taken.contains(&key) {
             continue;
         }
-        let row_key = row.row_key.into_owned();
+        let index_keys = (row.partition_key.into_owned(), row.row_key.into_owned());
         match places.entry(key) {
-            Entry::Occupied(place) => owners[*place.get()].1.push(row_key),
+            Entry::Occupied(place) => owners[*place.get()].1.push(index_keys),
             Entry::Vacant(place) => {
-                owners.push((place.key().clone(), vec![row_key]));
+                owners.push((place.key().clone(), vec![index_keys]));
                 place.insert(owners.len() - 1);
             }
         }

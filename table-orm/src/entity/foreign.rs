@@ -1,0 +1,144 @@
+//! The rows of an entity outside its own partition: in another partition or table.
+//!
+//! Invariant: they follow from the entity alone. So the canonical row, as it is stored, says which of
+//! them there should be, and what each should hold.
+
+use super::rows::{body, encode, partition_key, row_keys};
+use super::{CopyKind, Invalid, RowTemplate, TableEntity};
+use crate::key::{KeyError, KeyTemplate, KeyText};
+use crate::model::TableName;
+use bytes::Bytes;
+use std::collections::HashSet;
+
+/// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ForeignTemplate {
+    /// The row itself.
+    pub row: RowTemplate,
+    /// The table that holds it; `None` for the table of the entity.
+    pub table: Option<&'static str>,
+    /// The PartitionKey's template, such as `{day}`.
+    pub partition: &'static str,
+    /// The PartitionKey's template as data.
+    pub partition_key: KeyTemplate<'static>,
+}
+
+impl ForeignTemplate {
+    /// That row in the partition of another key, in the table of the entity.
+    #[must_use]
+    pub const fn new(
+        row: RowTemplate,
+        partition: &'static str,
+        partition_key: KeyTemplate<'static>,
+    ) -> Self {
+        Self { row, table: None, partition, partition_key }
+    }
+
+    /// The same row in another table.
+    #[must_use]
+    pub const fn table(mut self, table: &'static str) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// The table that holds the row of an entity in the table `home`.
+    #[must_use]
+    pub fn table_of(&self, home: &TableName) -> TableName {
+        // The derive checks the name.
+        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
+    }
+}
+
+/// A row of one entity in another partition or table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForeignRow {
+    /// Which of the entity's templates it is written from: behind those of
+    /// [`ROWS`](TableEntity::ROWS) and [`GUARDS`](TableEntity::GUARDS), one of
+    /// [`FOREIGN`](TableEntity::FOREIGN).
+    pub index: usize,
+    /// Its table; `None` for the table of the entity.
+    pub table: Option<&'static str>,
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// Its RowKey.
+    pub row_key: String,
+    /// Its JSON object, keys included.
+    pub body: Bytes,
+}
+
+/// The rows of an entity in other partitions and tables, in the order of their templates. Sparse rows
+/// may be absent.
+///
+/// # Errors
+/// When the service would reject a key or a property: [`Invalid`].
+pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Invalid> {
+    let mut full = None;
+    let mut rows = Vec::new();
+    for (at, template) in E::FOREIGN.iter().enumerate() {
+        let index = first_foreign::<E>() + at;
+        let (mut partial, mut taken) = (None, HashSet::new());
+        for keys in keys_of_rows(entity, index) {
+            let (partition_key, row_key) = keys?;
+            if template.row.each.is_some()
+                && !taken.insert((partition_key.clone(), row_key.clone()))
+            {
+                continue;
+            }
+            let properties = match template.row.copy {
+                CopyKind::Full => &mut full,
+                CopyKind::Partial => &mut partial,
+            };
+            let properties = match properties {
+                Some(properties) => properties,
+                None => properties.insert(encode(entity, index)?),
+            };
+            let body = body(&partition_key, &row_key, properties)?;
+            rows.push(ForeignRow { index, table: template.table, partition_key, row_key, body });
+        }
+    }
+    Ok(rows)
+}
+
+/// The index of the first template of a row in another partition.
+pub(crate) const fn first_foreign<E: TableEntity>() -> usize {
+    E::ROWS.len() + E::GUARDS.len()
+}
+
+/// The template at an index, of a row in another partition or table.
+pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static ForeignTemplate> {
+    let first = first_foreign::<E>();
+    if index < first || index - first >= E::FOREIGN.len() {
+        return None;
+    }
+    Some(&E::FOREIGN[index - first])
+}
+
+/// The keys of the entity's rows of one kind: none where the entity does not have the row, several where it
+/// is written for each element of a field.
+pub(crate) fn keys_of_rows<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> impl Iterator<Item = Result<(String, String), KeyError>> {
+    row_keys(entity, index).enumerate().filter_map(move |(element, row_key)| {
+        let partition_key = match foreign_at::<E>(index) {
+            Some(template) => foreign_partition_key(entity, index, element, template),
+            None => partition_key(entity).map(Some),
+        };
+        let keys = |row_key| Ok(partition_key?.map(|partition_key| (partition_key, row_key)));
+        row_key.and_then(keys).transpose()
+    })
+}
+
+fn foreign_partition_key<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    element: usize,
+    template: &ForeignTemplate,
+) -> Result<Option<String>, KeyError> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE).for_element(element);
+    key.literal(template.partition_key.start);
+    let written = entity.encode_foreign_partition_key(index, &mut key)?;
+    if written { key.finish().map(Some) } else { Ok(None) }
+}
