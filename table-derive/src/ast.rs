@@ -1,6 +1,6 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
-use crate::attr::{Item, Items, Value, named};
+use crate::attr::{Each, Item, Items, Value, named};
 use crate::case::{CASES, Case};
 use crate::component::{Component, components};
 use crate::errors::{Errors, mistake};
@@ -42,6 +42,8 @@ pub struct Row {
     pub copy: Copy,
     pub when: Option<Path>,
     pub canonical: Option<Span>,
+    /// The elements that it is written for, if not for the entity.
+    pub each: Option<Each>,
     /// Where it is, if not in the entity's own partition.
     pub elsewhere: Option<Elsewhere>,
 }
@@ -176,6 +178,12 @@ impl<'a> Entity<'a> {
         fields.chain(components).collect()
     }
 
+    /// What a row is written for each of, by the name of the elements.
+    pub fn each(&self, name: &Ident) -> Option<&Each> {
+        let mut each = self.rows.iter().filter_map(|row| row.each.as_ref());
+        each.find(|each| each.name == *name)
+    }
+
     pub fn field(&self, name: &str) -> Option<&Field<'a>> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -247,7 +255,8 @@ fn rows(
 
 impl Row {
     fn full(name: Ident, template: Template) -> Self {
-        Self { name, template, copy: Copy::Full, when: None, canonical: None, elsewhere: None }
+        let (when, canonical, each, elsewhere) = (None, None, None, None);
+        Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -272,6 +281,7 @@ impl Row {
         };
         let when = items.path(WHEN, errors);
         let canonical = items.flag(CANONICAL, errors);
+        let each = items.each(errors);
         let elsewhere = Elsewhere::parse(&name, &mut items, errors);
         let template = if let Some(key) = items.text(KEY, errors) {
             Template::parse_or_guess(key, errors)
@@ -280,7 +290,7 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical, elsewhere }
+        Self { name, template, copy, when, canonical, each, elsewhere }
     }
 }
 
@@ -343,7 +353,10 @@ impl Unique {
             .collect();
         for name in &unknown {
             let unraw = name.unraw().to_string();
-            if !entity.broken.contains(&unraw) {
+            if let Some(Each { field, .. }) = entity.each(name) {
+                mistake!(errors, name => "`unique` guards one value of an entity, and `{unraw}` is any of those in `{field}`",
+                    help: "remove it here, or store each element of `{field}` as an entity with a value of its own");
+            } else if !entity.broken.contains(&unraw) {
                 mistake!(errors, name => "no field or component is called `{unraw}`",
                     help = suggestion(&unraw, names.iter().map(String::as_str)));
             }

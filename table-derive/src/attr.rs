@@ -2,7 +2,7 @@
 
 use crate::errors::{Errors, error_at, mistake};
 use crate::nearest::suggestion;
-use crate::symbol::{Attribute, CRATE, UNIQUE};
+use crate::symbol::{Attribute, CRATE, EACH, UNIQUE};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
@@ -23,6 +23,20 @@ pub enum Value {
     /// `path(..)`.
     Call(Path, TokenStream),
     List(TokenStream),
+}
+
+/// `each(name in field)`: each element of a field, and its name.
+pub struct Each {
+    pub name: Ident,
+    pub field: Ident,
+}
+
+impl Parse for Each {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name = input.parse()?;
+        input.parse::<Token![in]>()?;
+        Ok(Self { name, field: input.parse()? })
+    }
 }
 
 impl Parse for Item {
@@ -199,6 +213,16 @@ impl Items {
     pub fn names(&mut self, name: &str, errors: &mut Errors) -> Option<Vec<Ident>> {
         let (_, tokens) = self.list(name, errors)?;
         errors.keep(idents(tokens))
+    }
+
+    /// `each(name in field)`.
+    pub fn each(&mut self, errors: &mut Errors) -> Option<Each> {
+        let Item { name, value } = self.take(EACH)?;
+        let each = if let Value::List(tokens) = value { syn::parse2(tokens).ok() } else { None };
+        if each.is_none() {
+            mistake!(errors, name => "`each` names one field, and its elements", help: "write `each(element in field)`");
+        }
+        each
     }
 
     /// `name(a..b)`.

@@ -10,6 +10,7 @@ pub const ALLOW_APPEND_ONLY: &str = "allow_append_only";
 pub const CANONICAL: &str = "canonical";
 pub const CRATE: &str = "crate";
 pub const DEFAULT: &str = "default";
+pub const EACH: &str = "each";
 pub const ESCAPE: &str = "escape";
 pub const ETAG: &str = "etag";
 pub const EVENTUAL: &str = "eventual";
@@ -41,7 +42,7 @@ pub const ON_ENTITY: Attribute =
     (TABLE, &[NAME, PARTITION, ROW, UNIQUE, KIND, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY]);
 /// After the name of a row.
 pub const ON_ROW: Attribute =
-    (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL, PARTITION, TABLE, EVENTUAL]);
+    (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL, EACH, PARTITION, TABLE, EVENTUAL]);
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = (UNIQUE, &[KEY]);
 /// On a field of an entity or of a group of properties.

@@ -104,7 +104,9 @@ fn row_template(model: &Model<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
     let name = row.name.unraw().to_string();
     let (text, start) = (&key.template.text, &key.template.start);
     let parts = parts(key, model.entity.encode);
-    quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
+    let field = row.each.as_ref().map(|each| each.field.unraw().to_string());
+    let each = field.map(|field| quote!(.each(#field)));
+    quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts #each)
 }
 
 /// The constant with the rows in other partitions.
