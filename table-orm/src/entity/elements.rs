@@ -103,18 +103,20 @@ impl Excess {
 }
 
 /// The error of a transaction that has too much of something, where rows for elements are among its
-/// rows. It names the row with the most operations.
+/// rows.
 pub(crate) fn too_many_elements<E: TableEntity>(
     indices: impl Iterator<Item = usize> + Clone,
     excess: Excess,
 ) -> Option<TooManyElements> {
-    let count = |index| indices.clone().filter(|own| *own == index).count();
-    let most =
-        indices.clone().filter(|index| is_each::<E>(*index)).max_by_key(|index| count(*index))?;
-    let template = template_at::<E>(most)?;
+    let template = template_at::<E>(most_elements::<E>(indices)?)?;
     Some(TooManyElements { entity: E::NAME, field: template.each?, row: template.name, excess })
 }
 
-fn is_each<E: TableEntity>(index: usize) -> bool {
-    E::ROWS.get(index).is_some_and(|template| template.each.is_some())
+/// The index of the template with the most of these rows, among those for elements.
+pub(super) fn most_elements<E: TableEntity>(
+    indices: impl Iterator<Item = usize> + Clone,
+) -> Option<usize> {
+    let is_each = |index: &usize| template_at::<E>(*index).is_some_and(|row| row.each.is_some());
+    let count = |index| indices.clone().filter(|own| *own == index).count();
+    indices.clone().filter(is_each).max_by_key(|index| count(*index))
 }

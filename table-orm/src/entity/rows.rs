@@ -1,6 +1,6 @@
 //! An entity as the rows that store it.
 
-use super::elements::{Excess, TooManyElements, too_many_elements};
+use super::elements::{Excess, TooManyElements, most_elements, too_many_elements};
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
@@ -55,7 +55,7 @@ impl EntityRows {
     /// When the service would reject a key or a property, or one transaction cannot write a row for each
     /// element of a field: [`Invalid`].
     pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
-        let rows = Self::with_elements(entity, MAX_TRANSACTION_OPERATIONS + 1)?;
+        let rows = Self::with_elements(entity)?;
         if rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
             let indices = rows.rows.iter().map(|row| row.index);
             too_many_elements::<E>(indices, Excess::Rows).map_or(Ok(()), Err)?;
@@ -63,17 +63,22 @@ impl EntityRows {
         Ok(rows)
     }
 
-    /// The rows of an entity that was read. Rows for elements are left out where no transaction can have
-    /// written them: another program stored the elements, or the type got the row later.
+    /// The rows of an entity that was read. Where there are more than a transaction can have written,
+    /// another program stored the elements, or the type got a row for them later: the rows for the most
+    /// elements are left out.
     pub(crate) fn of_stored<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
-        match Self::of(entity) {
-            Err(Invalid::TooManyElements(_)) => Self::with_elements(entity, 0),
-            rows => rows,
+        let mut rows = Self::with_elements(entity)?;
+        while rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
+            let indices = rows.rows.iter().map(|row| row.index);
+            let Some(index) = most_elements::<E>(indices) else { break };
+            rows.rows.retain(|row| row.index != index);
         }
+        Ok(rows)
     }
 
-    /// The rows of the entity, with those for elements as long as there are fewer than `most` rows.
-    fn with_elements<E: TableEntity>(entity: &E, most: usize) -> Result<Self, Invalid> {
+    /// The rows of the entity. Of those for the elements of a field, at most one more than a transaction
+    /// can write.
+    fn with_elements<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
         let partition_key = partition_key(entity)?;
         let mut full = None;
         let mut rows: Vec<EntityRow> = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
@@ -81,13 +86,8 @@ impl EntityRows {
             let (mut partial, mut taken) = (None, HashSet::new());
             for row_key in row_keys(entity, index) {
                 let row_key = row_key?;
-                if template.each.is_some() {
-                    if rows.len() >= most {
-                        break;
-                    }
-                    if !taken.insert(row_key.clone()) {
-                        continue;
-                    }
+                if template.each.is_some() && !taken.insert(row_key.clone()) {
+                    continue;
                 }
                 let properties = match template.copy {
                     CopyKind::Full => &mut full,
@@ -99,6 +99,9 @@ impl EntityRows {
                 };
                 let body = body(&partition_key, &row_key, properties)?;
                 rows.push(EntityRow { index, row_key, body });
+                if taken.len() > MAX_TRANSACTION_OPERATIONS {
+                    break;
+                }
             }
         }
         let mut rows = Self { partition_key, rows };
