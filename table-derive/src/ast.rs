@@ -179,9 +179,9 @@ impl<'a> Entity<'a> {
     }
 
     /// What a row is written for each of, by the name of the elements.
-    pub fn each(&self, name: &Ident) -> Option<&Each> {
+    pub fn each(&self, name: &str) -> Option<&Each> {
         let mut each = self.rows.iter().filter_map(|row| row.each.as_ref());
-        each.find(|each| each.name == *name)
+        each.find(|each| each.name.unraw() == name)
     }
 
     pub fn field(&self, name: &str) -> Option<&Field<'a>> {
@@ -353,7 +353,7 @@ impl Unique {
             .collect();
         for name in &unknown {
             let unraw = name.unraw().to_string();
-            if let Some(Each { field, .. }) = entity.each(name) {
+            if let Some(Each { field, .. }) = entity.each(&unraw) {
                 mistake!(errors, name => "`unique` guards one value of an entity, and `{unraw}` is any of those in `{field}`",
                     help: "remove it here, or store each element of `{field}` as an entity with a value of its own");
             } else if !entity.broken.contains(&unraw) {

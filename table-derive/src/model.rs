@@ -354,7 +354,8 @@ fn unknown(template: &Template, entity: &Entity<'_>, each: Option<&Each>, errors
     let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
     let given = template.slots.iter().map(|slot| slot.name.as_str());
     let unknown = given.filter(|name| {
-        !template.broken && !known.contains(name) && !entity.broken.iter().any(|own| own == name)
+        let is_known = known.contains(name) || entity.each(name).is_some();
+        !template.broken && !is_known && !entity.broken.iter().any(|own| own == name)
     });
     let unknown: Vec<_> = unknown.collect();
     let is_near = |name: &&str| nearest(name, known.iter().copied()).is_some();
@@ -427,17 +428,22 @@ impl<'a> Part<'a> {
         let name = slot.name.clone();
         let component = entity.components.iter().find(|other| other.name.unraw() == name);
         let encoder = component.map_or(Encoder::Plain, |component| component.encoder);
-        let field = |name: &str| match each.filter(|each| each.name.unraw() == name) {
-            Some(each) => {
+        let mut value = |name: &str| {
+            if let Some(each) = each.filter(|each| each.name.unraw() == name) {
                 let field = entity.field(&each.field.unraw().to_string())?;
-                Some(Source::Element(field, kind::element(field.ty)?))
+                return Some(Source::Element(field, kind::element(field.ty)?));
             }
-            None => entity.field(name).map(Source::Field),
+            let field = entity.field(name);
+            if let (None, Some(Each { field, .. })) = (field, entity.each(name)) {
+                mistake!(errors, template.literal => "`{name}` is any element of `{field}`, and this key is not written for each of them",
+                    help: "write it in the key of a row with `each({name} in {field})`");
+            }
+            field.map(Source::Field)
         };
         let source = match component.map(|component| &component.argument) {
             Some(Argument::With(path)) => Source::With(path),
-            Some(Argument::Field(own)) => field(&own.unraw().to_string())?,
-            None => field(&name)?,
+            Some(Argument::Field(own)) => value(&own.unraw().to_string())?,
+            None => value(&name)?,
         };
         let padded = match (slot.digits, source) {
             (None, _) => Some(encoder),

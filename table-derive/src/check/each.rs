@@ -18,6 +18,10 @@ pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
     for Each { field: own, .. } in each(entity) {
         let name = own.unraw().to_string();
         match entity.field(&name) {
+            Some(field) if kind::element(field.ty).and_then(kind::option).is_some() => {
+                mistake!(errors, field.ty => "elements of `{name}` may be `None`, and a key holds a value",
+                    help: "use a collection of plain values, such as `Vec<T>`");
+            }
             Some(field) if kind::element(field.ty).is_some() => {}
             Some(_) => {
                 mistake!(errors, own => "field `{name}` is not a collection, so it has no elements",

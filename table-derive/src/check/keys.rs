@@ -32,7 +32,7 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
     let known: Vec<_> = entity.fields.iter().map(|field| field.name.as_str()).collect();
     for field in entity.components.iter().filter_map(|component| component.field()) {
         let name = field.unraw().to_string();
-        if entity.field(&name).is_none() && entity.each(field).is_none() {
+        if entity.field(&name).is_none() && entity.each(&name).is_none() {
             mistake!(errors, field => "no field is called `{name}`", help = suggestion(&name, known.clone()));
         }
     }

@@ -5,6 +5,7 @@
 use super::TableEntity;
 use super::template::template_at;
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// A collection whose elements index rows are written for. The order of its elements is its own.
@@ -118,5 +119,5 @@ pub(super) fn most_elements<E: TableEntity>(
 ) -> Option<usize> {
     let is_each = |index: &usize| template_at::<E>(*index).is_some_and(|row| row.each.is_some());
     let count = |index| indices.clone().filter(|own| *own == index).count();
-    indices.clone().filter(is_each).max_by_key(|index| count(*index))
+    indices.clone().filter(is_each).min_by_key(|index| Reverse(count(*index)))
 }
