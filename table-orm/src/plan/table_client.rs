@@ -3,7 +3,7 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::step::Step;
-use crate::entity::{GuardTemplate, Loaded, Row, TableEntity};
+use crate::entity::{GuardTemplate, Loaded, Row, TableEntity, foreign_at};
 use crate::error::{Error, Rejection, Result};
 use crate::model::{ETag, MAX_COMPARISONS, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -70,6 +70,13 @@ impl TableClient {
     /// A table, on behalf of `E`.
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
         Self { connection, table, context: EntityContext::of::<E>() }
+    }
+
+    /// The table that holds rows of kind `R`.
+    pub fn of_row<R: Row>(&self) -> Self {
+        let table = foreign_at::<R::Entity>(R::INDEX);
+        let table = table.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
+        Self { table, ..self.clone() }
     }
 
     /// The store behind the pointer. The pointer is a store too, but boxes each future again.

@@ -61,7 +61,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey,
         Q::Row: RowOf<E>,
     {
-        Get::new(self.client.clone(), key.into_keys())
+        Get::new(self.client.of_row::<Q::Row>(), key.into_keys())
     }
 
     /// Reads the entities of many complete keys: one request for each key, at most 16 in flight. Returns
@@ -94,7 +94,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
-        GetMany::new(self.client.clone(), keys)
+        GetMany::new(self.client.of_row::<Q::Row>(), keys)
     }
 }
 

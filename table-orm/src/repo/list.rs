@@ -47,8 +47,9 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = keys_of(query).map(|keys| self.client.query(keys)).map_err(Invalid::from);
-        List { listing: Listing::new(self.client.clone(), query), read: PhantomData }
+        let client = self.client.of_row::<Q::Row>();
+        let query = keys_of(query).map(|keys| client.query(keys)).map_err(Invalid::from);
+        List { listing: Listing::new(client, query), read: PhantomData }
     }
 }
 

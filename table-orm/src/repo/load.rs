@@ -3,8 +3,8 @@
 use super::get::MAX_PARALLEL_GETS;
 use super::{LoadedSet, Repo};
 use crate::entity::{
-    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, keys_of, partition_key,
-    read_entity, row_key, split_page,
+    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, keys_of, keys_of_row,
+    partition_key, read_entity, row_key, split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -107,15 +107,18 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 
     fn query(&self) -> Result<RowQuery> {
-        Ok(RowQuery { metadata: E::METADATA, ..self.client.query(self.keys.clone()?) })
+        Ok(RowQuery {
+            metadata: E::METADATA,
+            ..self.client.of_row::<R>().query(self.keys.clone()?)
+        })
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
-        let mut query = self.query()?;
+        let (mut query, rows) = (self.query()?, self.client.of_row::<R>());
         let is_point = matches!(query.keys.row, Span::Exact(_));
         let mut loaded = Vec::new();
         loop {
-            let page = self.client.page(&query).await?;
+            let page = rows.page(&query).await?;
             if Self::IS_CANONICAL {
                 for row in split_page(&page.body)? {
                     let stored = Bytes::copy_from_slice(row.get().as_bytes());
@@ -147,7 +150,8 @@ where
             let (entity, _) = row?;
             let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
             let partition_key = partition_key(&entity)?;
-            Ok((CanonicalKey { partition_key, row_key: canonical }, row_key(&entity, R::INDEX)?))
+            let row = keys_of_row(&entity, R::INDEX)?;
+            Ok((CanonicalKey { partition_key, row_key: canonical }, row))
         })
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
@@ -156,7 +160,7 @@ where
             let Some(row) = client.row(&query).await? else { return Ok(None) };
             let loaded = listed(Loaded::<E>::read(row.body, row.header))?;
             let Some(loaded) = loaded else { return Ok(None) };
-            Ok((row_key(&*loaded, R::INDEX)? == index_key).then_some(loaded))
+            Ok((keys_of_row(&*loaded, R::INDEX)? == index_key).then_some(loaded))
         })
         .buffered(MAX_PARALLEL_GETS)
         .try_filter_map(|loaded| async { Ok(loaded) })
