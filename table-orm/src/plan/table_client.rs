@@ -72,13 +72,6 @@ impl TableClient {
         Self { connection, table, context: EntityContext::of::<E>() }
     }
 
-    /// The table that holds rows of kind `R`.
-    pub fn of_row<R: Row>(&self) -> Self {
-        let table = foreign_at::<R::Entity>(R::INDEX);
-        let table = table.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
-        Self { table, ..self.clone() }
-    }
-
     /// The store behind the pointer. The pointer is a store too, but boxes each future again.
     pub fn store(&self) -> &dyn Store {
         &*self.connection.store
@@ -87,6 +80,13 @@ impl TableClient {
     /// A query for these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)
+    }
+
+    /// A query for these keys in the table of rows of kind `R`, which is this one or that of rows elsewhere.
+    pub fn query_of<R: Row>(&self, keys: KeyRange) -> RowQuery {
+        let elsewhere = foreign_at::<R::Entity>(R::INDEX);
+        let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
+        RowQuery::new(table, keys)
     }
 
     /// A table, on behalf of tools that do not know its entities.
@@ -110,8 +110,10 @@ impl TableClient {
         let names: Option<Vec<&str>> =
             query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
         let (select, metadata) = (names.as_deref(), query.metadata);
-        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
-        found.map_err(|cause| self.rejected(partition_key, row_key, None, cause))
+        let found = self.store().get(&query.table, partition_key, row_key, select, metadata).await;
+        found.map_err(|cause| {
+            self.in_table(&query.table).rejected(partition_key, row_key, None, cause)
+        })
     }
 
     /// Reads the entity of a canonical row: one request. `None` when the row does not exist, or is of
@@ -156,7 +158,7 @@ impl TableClient {
             _ => "",
         };
         let page = self.store().query(query).await;
-        page.map_err(|cause| self.rejected(partition_key, "", None, cause))
+        page.map_err(|cause| self.in_table(&query.table).rejected(partition_key, "", None, cause))
     }
 
     /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
@@ -271,6 +273,11 @@ impl TableClient {
     pub fn already_exists(&self, partition_key: &str, row_key: &str) -> Error {
         let cause = StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "the row exists");
         self.rejected(partition_key, row_key, None, cause)
+    }
+
+    /// The same client of another table.
+    pub fn in_table(&self, table: &TableName) -> Self {
+        Self { table: table.clone(), ..self.clone() }
     }
 
     fn rejected(

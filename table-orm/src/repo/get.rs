@@ -61,7 +61,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey,
         Q::Row: RowOf<E>,
     {
-        Get::new(self.client.of_row::<Q::Row>(), key.into_keys())
+        Get::new(self.client.clone(), key.into_keys())
     }
 
     /// Reads the entities of many complete keys: one request for each key, at most 16 in flight. Returns
@@ -94,7 +94,7 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
-        GetMany::new(self.client.of_row::<Q::Row>(), keys)
+        GetMany::new(self.client.clone(), keys)
     }
 }
 
@@ -163,7 +163,8 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         let Some((client, keys)) = &self.query else { return Ok(Plan::default()) };
-        Ok(Step::read(reading::<T>(client.query(keys.clone()?), &OwnRows::of::<R>())).into())
+        Ok(Step::read(reading::<T>(client.query_of::<R>(keys.clone()?), &OwnRows::of::<R>()))
+            .into())
     }
 }
 
@@ -215,7 +216,7 @@ where
     T: FromRow<R>,
 {
     let own = const { OwnRows::of::<R>() };
-    let Some(row) = client.row(&reading::<T>(client.query(keys), &own)).await? else {
+    let Some(row) = client.row(&reading::<T>(client.query_of::<R>(keys), &own)).await? else {
         return Ok(None);
     };
     Ok(read_own::<T>(&own, &row.body, None)?.map(|(value, _)| value))

@@ -107,18 +107,15 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 
     fn query(&self) -> Result<RowQuery> {
-        Ok(RowQuery {
-            metadata: E::METADATA,
-            ..self.client.of_row::<R>().query(self.keys.clone()?)
-        })
+        Ok(RowQuery { metadata: E::METADATA, ..self.client.query_of::<R>(self.keys.clone()?) })
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
-        let (mut query, rows) = (self.query()?, self.client.of_row::<R>());
+        let mut query = self.query()?;
         let is_point = matches!(query.keys.row, Span::Exact(_));
         let mut loaded = Vec::new();
         loop {
-            let page = rows.page(&query).await?;
+            let page = self.client.page(&query).await?;
             if Self::IS_CANONICAL {
                 for row in split_page(&page.body)? {
                     let stored = Bytes::copy_from_slice(row.get().as_bytes());

@@ -1,5 +1,6 @@
 //! Rows in other partitions and tables, declared with `eventual`.
 
+mod checked;
 mod queries;
 mod rows;
 
