@@ -266,7 +266,8 @@ impl TableClient {
         self.rejected(partition_key, row_key, None, cause)
     }
 
-    fn rejected(
+    /// The error of a request about a row.
+    pub fn rejected(
         &self,
         partition_key: &str,
         row_key: &str,
