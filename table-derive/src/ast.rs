@@ -1,7 +1,8 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
-use crate::attr::{Item, Items, Value, method, named};
+use crate::attr::{Item, Items, Value, named};
 use crate::case::{CASES, Case};
+use crate::component::{Component, components};
 use crate::errors::{Errors, mistake};
 use crate::kind;
 use crate::nearest::suggestion;
@@ -10,7 +11,6 @@ use crate::template::Template;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
 
@@ -42,6 +42,16 @@ pub struct Row {
     pub copy: Copy,
     pub when: Option<Path>,
     pub canonical: Option<Span>,
+    /// Where it is, if not in the entity's own partition.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A place outside the entity's own partition.
+pub struct Elsewhere {
+    /// `None` for the entity's own table.
+    pub table: Option<LitStr>,
+    /// `None` for the PartitionKey of the entity's own partition.
+    pub partition: Option<Template>,
 }
 
 /// A `unique(..)`: values that no two entities of a partition share.
@@ -62,32 +72,6 @@ pub enum Copy {
     Full,
     Include(Vec<Ident>),
     Exclude(Vec<Ident>),
-}
-
-/// One of `#[component(..)]`.
-pub struct Component {
-    pub name: Ident,
-    pub encoder: Encoder,
-    pub argument: Argument,
-}
-
-/// What a component encodes: a field, or the text that a function makes of the entity.
-pub enum Argument {
-    Field(Ident),
-    With(Path),
-}
-
-/// How a component is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoder {
-    Plain,
-    Padded(usize),
-    Ascending,
-    Descending,
-    DescendingPadded(usize),
-    Biased,
-    Lower,
-    Shard(u32),
 }
 
 /// A field and its `#[table(..)]`.
@@ -234,7 +218,7 @@ pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
     Case::Pascal
 }
 
-/// The rows. After a malformed attribute the entity is not `complete`, and may seem to have none.
+/// The rows, those of other partitions last. After a malformed attribute the entity is not `complete`, and may seem to have none.
 fn rows(
     input: &DeriveInput,
     short: Option<LitStr>,
@@ -257,12 +241,13 @@ fn rows(
         mistake!(errors, input.ident => "the entity has no rows",
             help: "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`");
     }
+    rows.sort_by_key(|row| row.elsewhere.is_some());
     rows
 }
 
 impl Row {
     fn full(name: Ident, template: Template) -> Self {
-        Self { name, template, copy: Copy::Full, when: None, canonical: None }
+        Self { name, template, copy: Copy::Full, when: None, canonical: None, elsewhere: None }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -270,13 +255,7 @@ impl Row {
         Self::full(Ident::new(ROW, Span::call_site()), Template::missing())
     }
 
-    fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
-        let elsewhere = given.iter().position(|item| item.name == PARTITION);
-        if let Some(at) = elsewhere {
-            mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
-                help: "remove `partition` here, or store the rows of the other partition as another entity");
-            given = given.into_iter().filter(|item| item.name != PARTITION).collect();
-        }
+    fn parse(name: Ident, given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
         let mut items = Items::default();
         items.extend(given, ON_ROW, errors);
         let include = items.names(INCLUDE, errors);
@@ -293,6 +272,7 @@ impl Row {
         };
         let when = items.path(WHEN, errors);
         let canonical = items.flag(CANONICAL, errors);
+        let elsewhere = Elsewhere::parse(&name, &mut items, errors);
         let template = if let Some(key) = items.text(KEY, errors) {
             Template::parse_or_guess(key, errors)
         } else {
@@ -300,7 +280,27 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical }
+        Self { name, template, copy, when, canonical, elsewhere }
+    }
+}
+
+impl Elsewhere {
+    fn parse(row: &Ident, items: &mut Items, errors: &mut Errors) -> Option<Self> {
+        let eventual = items.flag(EVENTUAL, errors);
+        let (table, partition) = (items.text(TABLE, errors), items.text(PARTITION, errors));
+        match (eventual, partition.as_ref().or(table.as_ref())) {
+            (None, Some(at)) => {
+                mistake!(errors, at => "row `{row}` is in another partition or table, so no transaction can write it together with the entity",
+                    help: "add `eventual`: the row then follows each write of the entity in a transaction of its own");
+            }
+            (Some(at), None) => {
+                mistake!(errors, Ident::new(EVENTUAL, at) => "row `{row}` is `eventual`, but in the entity's own partition",
+                    help: "remove `eventual`: one transaction writes all rows of the partition; or add the row's place: `partition = \"..\"` or `table = \"..\"`");
+            }
+            _ => {}
+        }
+        let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
+        (table.is_some() || partition.is_some()).then_some(Self { table, partition })
     }
 }
 
@@ -349,89 +349,6 @@ impl Unique {
             }
         }
         unknown.is_empty()
-    }
-}
-
-/// The components, and the names of those with errors.
-fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
-    let mut components: Vec<Component> = Vec::new();
-    let mut broken = Vec::new();
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident(COMPONENT)) {
-        let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
-        for item in errors.keep(parsed).into_iter().flatten() {
-            if components.iter().any(|other| other.name == item.name) {
-                let name = &item.name;
-                mistake!(errors, name => "component `{name}` is declared twice", help: "rename one of them");
-            } else {
-                let name = item.name.unraw().to_string();
-                match errors.keep(Component::parse(item)) {
-                    Some(component) => components.push(component),
-                    None => broken.push(name),
-                }
-            }
-        }
-    }
-    (components, broken)
-}
-
-impl Component {
-    fn parse(item: Item) -> syn::Result<Self> {
-        let name = method(item.name)?;
-        let Value::Call(encoder, argument) = item.value else {
-            return Err(mistake!(name => "component `{name}` has no encoder",
-                help: "write `{name} = desc(field)`"));
-        };
-        let known = encoder.get_ident().map(ToString::to_string).unwrap_or_default();
-        let field = |by| {
-            let field = Ident::parse_any.parse2(argument.clone());
-            field.map(|field| (by, Argument::Field(field))).map_err(|_| {
-                mistake!(encoder => "`{known}` takes one field", help: "write `{known}(field)`")
-            })
-        };
-        let parsed = match known.as_str() {
-            "desc" => field(Encoder::Descending),
-            "asc" => field(Encoder::Ascending),
-            "biased" => field(Encoder::Biased),
-            "lower" => field(Encoder::Lower),
-            "shard" => shard(&encoder, argument),
-            "with" => syn::parse2(argument)
-                .map(|path| (Encoder::Plain, Argument::With(path)))
-                .map_err(|_| {
-                    mistake!(encoder => "`with` takes a function from `&Entity` to `String`",
-                    help: "write `with(path)`")
-                }),
-            _ => {
-                let path = encoder.to_token_stream();
-                let help = suggestion(&known, ENCODERS.iter().copied());
-                Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
-            }
-        };
-        parsed.map(|(encoder, argument)| Self { name, encoder, argument })
-    }
-
-    pub fn field(&self) -> Option<&Ident> {
-        match &self.argument {
-            Argument::Field(field) => Some(field),
-            Argument::With(_) => None,
-        }
-    }
-}
-
-/// `shard(field, N)`.
-fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
-    let parse = |input: ParseStream<'_>| {
-        let field = Ident::parse_any(input)?;
-        input.parse::<Token![,]>()?;
-        Ok((field, input.parse::<LitInt>()?))
-    };
-    let wrong = |at: &dyn ToTokens| {
-        mistake!(at => "`shard` takes a field and a number of partitions from 2 to 10000",
-            help: "write `shard(field, N)`, such as `shard(id, 16)`")
-    };
-    let (field, number) = parse.parse2(argument).map_err(|_| wrong(encoder))?;
-    match number.base10_parse() {
-        Ok(shards @ 2..=10_000) => Ok((Encoder::Shard(shards), Argument::Field(field))),
-        _ => Err(wrong(&number)),
     }
 }
 

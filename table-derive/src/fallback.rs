@@ -3,7 +3,8 @@
 //! code that `expand` writes for an entity without anything in which the mistake could be, and
 //! methods that accept every argument.
 
-use crate::ast::{Copy, Encoder, Entity, Role, Row};
+use crate::ast::{Copy, Entity, Role, Row};
+use crate::component::Encoder;
 use crate::errors::Errors;
 use crate::expand::scope::anonymous;
 use crate::expand::types::Types;
@@ -77,6 +78,7 @@ fn simplify(entity: &mut Entity<'_>) {
     for row in &mut entity.rows {
         row.template.broken = true;
         row.copy = Copy::Full;
+        row.elsewhere = None;
     }
     entity.uniques.clear();
     entity.components.clear();
@@ -98,10 +100,18 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let partitions = (!shards.is_empty()).then(
         || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
     );
+    let elsewhere = entity.rows.iter().filter_map(|row| {
+        let (method, ty) =
+            (&row.name, types.row_in(names::row(types.input, row), quote!(_orm::Complete)));
+        let template = row.elsewhere.as_ref()?.partition.as_ref().unwrap_or(&entity.partition);
+        let given = idents(slots(template));
+        Some(quote!(#vis fn #method(#(#given: impl _orm::Sized),*) -> #ty {}))
+    });
     quote! {
         impl #params #ty #where_clause {
             #vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {}
             #partitions
+            #(#elsewhere)*
         }
     }
 }

@@ -16,6 +16,7 @@
 //! errors             the errors found so far
 //! template           key templates
 //! attr               the parts of an attribute
+//! component          the components that the user declared
 //! ast                what the user wrote on an entity and its fields
 //! variants           what the user wrote on the enums and newtypes of the smaller derives
 //! model              an entity whose key templates are resolved
@@ -24,6 +25,7 @@
 //! check::fields      rules over fields and their properties
 //! check::rows        rules over rows
 //! check::keys        rules over key templates and their components
+//! check::foreign     rules over rows in other partitions
 //! check::generated   rules over the names of generated types and methods
 //! check::codes       rules over the codes of an enum
 //! check              the lists of rules
@@ -52,6 +54,7 @@ mod ast;
 mod attr;
 mod case;
 mod check;
+mod component;
 mod derive;
 mod errors;
 mod expand;

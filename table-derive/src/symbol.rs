@@ -12,6 +12,7 @@ pub const CRATE: &str = "crate";
 pub const DEFAULT: &str = "default";
 pub const ESCAPE: &str = "escape";
 pub const ETAG: &str = "etag";
+pub const EVENTUAL: &str = "eventual";
 pub const EXCLUDE: &str = "exclude";
 pub const FLATTEN: &str = "flatten";
 pub const INCLUDE: &str = "include";
@@ -39,7 +40,8 @@ pub type Attribute = (&'static str, &'static [&'static str]);
 pub const ON_ENTITY: Attribute =
     (TABLE, &[NAME, PARTITION, ROW, UNIQUE, KIND, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY]);
 /// After the name of a row.
-pub const ON_ROW: Attribute = (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL]);
+pub const ON_ROW: Attribute =
+    (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL, PARTITION, TABLE, EVENTUAL]);
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = (UNIQUE, &[KEY]);
 /// On a field of an entity or of a group of properties.

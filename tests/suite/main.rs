@@ -7,6 +7,7 @@ mod by_key;
 mod contention;
 mod derive;
 pub mod derive_lints;
+mod eventual;
 mod golden;
 mod isolation;
 mod load;

@@ -1,12 +1,13 @@
 //! The partition as a type: made by `E::partition(..)`, with a method for each row.
 
-use crate::ast::{Encoder, Row};
+use crate::ast::Row;
+use crate::component::Encoder;
 use crate::expand::key::{escape, shard_of};
 use crate::expand::row::{query, state};
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
-use crate::model::{Model, Part};
+use crate::model::{Key, Model, Part};
 use crate::names;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -33,6 +34,7 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
     let make = [partition_of(model, types)].into_iter().chain(partitions_of(model, types));
+    let make = make.chain(foreign(model, types));
     let keys = keys(model, types);
     quote! {
         impl #params #ty #where_clause { #(#make)* }
@@ -61,32 +63,62 @@ fn variable(name: &str) -> Ident {
 }
 
 /// The statement that starts a PartitionKey.
-fn start(model: &Model<'_>, types: &Types<'_>, key: &Ident) -> TokenStream {
-    let (name, escape, start) = (types.name(), escape(model), &model.partition.template.start);
+fn start(model: &Model<'_>, types: &Types<'_>, partition: &Key<'_>, key: &Ident) -> TokenStream {
+    let (name, escape, start) = (types.name(), escape(model), &partition.template.start);
     quote!(let #key = _orm::PartitionKey::new(#name, #escape, #start);)
 }
 
 /// `E::partition(..)`, which takes every component.
 fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (key, at) = (&variable("key"), model.partition.template.literal.span());
-    let parameters = model.partition.parts.iter().map(|part| {
+    let (key, partition) = (variable("key"), &model.partition);
+    let docs = doc(format!(
+        "The partition {}, whose rows can be asked for by key. Sends nothing.",
+        described(partition)
+    ));
+    // Errors about its arguments show the template.
+    let method = Ident::new("partition", partition.template.literal.span());
+    let (name, phantom) = (names::partition(types.input), types.phantom_value());
+    let made = (types.partition(), quote!(#name(#key #phantom)));
+    from_partition(model, types, partition, (docs, &method), made)
+}
+
+/// `E::by_x(..)` for each row in another partition: its keys in the partition of these components.
+fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
+    let rows = model.foreign().map(|(row, partition, key)| {
+        let (name, start) = (names::row(types.input, row), &key.template.start);
+        let docs = doc(format!(
+            "The rows {} of the partition {}: {}.",
+            described(key),
+            described(partition),
+            cost(class(key, 0))
+        ));
+        let (at, phantom) = (variable("key"), types.phantom_value());
+        let value = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
+        let first = types.row_in(&name, state(model, key, 0));
+        from_partition(model, types, partition, (docs, &row.name), (first, value))
+    });
+    rows.collect()
+}
+
+/// A function from the components of a PartitionKey, which makes a `value` of the variable `key`.
+fn from_partition(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    partition: &Key<'_>,
+    (docs, method): (TokenStream, &Ident),
+    (returned, value): (TokenStream, TokenStream),
+) -> TokenStream {
+    let (key, at) = (&variable("key"), partition.template.literal.span());
+    let parameters = partition.parts.iter().map(|part| {
         let (mut ident, ty) = (part.ident.clone(), part.value_type());
         ident.set_span(ident.span().located_at(at));
         quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
-    let start = start(model, types, key);
-    let parts = model.partition.parts.iter().map(|part| give(part, key));
-    let (name, phantom) = (names::partition(types.input), types.phantom_value());
-    let docs = doc(format!(
-        "The partition {}, whose rows can be asked for by key. Sends nothing.",
-        described(&model.partition)
-    ));
-    // Errors about its arguments show the template.
-    let (vis, method, partition) =
-        (&types.input.vis, Ident::new("partition", at), types.partition());
+    let (vis, start) = (&types.input.vis, start(model, types, partition, key));
+    let parts = partition.parts.iter().map(|part| give(part, key));
     quote! {
         #docs
-        #vis fn #method(#(#parameters),*) -> #partition { #start #(#parts)* #name(#key #phantom) }
+        #vis fn #method(#(#parameters),*) -> #returned { #start #(#parts)* #value }
     }
 }
 
@@ -130,7 +162,7 @@ fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
 /// The partitions of all shards, from the values of the other components.
 fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (key, shard) = (&variable("key"), &variable("shard"));
-    let start = start(model, types, key);
+    let start = start(model, types, &model.partition, key);
     let parts = model.partition.parts.iter().map(|part| {
         let Part { ident, name, separator, .. } = part;
         let value = if part.is_shard() { shard } else { ident };
@@ -149,7 +181,7 @@ fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 
 /// `EPartition::by_x()` for each row.
 fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| {
+    let rows = model.rows().take(model.own_rows()).map(|(row, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
         let first = types.row_in(&name, state(model, key, 0));
         let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());

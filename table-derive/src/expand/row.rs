@@ -1,6 +1,7 @@
 //! Each row as a type: a key that is built from left to right, with methods for each component.
 
-use crate::ast::{Encoder, Row};
+use crate::ast::Row;
+use crate::component::Encoder;
 use crate::expand::columns;
 use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
 use crate::expand::scope::doc;
@@ -84,7 +85,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().enumerate().map(|(index, (row, key))| {
         let components = components(model, types, row, key);
         let below = (index == model.canonical).then(|| and_below(model, types, row, key));
-        let traits = traits(model, types, index, row);
+        let traits = traits(model, types, model.index(index), row);
         quote!(#components #below #traits)
     });
     rows.collect()

@@ -2,7 +2,7 @@
 //! for them costs. A placeholder such as `<sex>` stands for what the derive cannot know, such as the
 //! codes of an enum.
 
-use crate::ast::Encoder;
+use crate::component::Encoder;
 use crate::kind::Kind;
 use crate::model::{Key, Part};
 

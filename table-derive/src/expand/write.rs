@@ -1,7 +1,9 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Field, Role};
-use crate::expand::key::{parts, write_partition_key, write_row_key};
+use crate::ast::{Field, Role, Row};
+use crate::expand::key::{
+    parts, write_foreign_partition_keys, write_home_key, write_partition_key, write_row_key,
+};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
@@ -44,9 +46,10 @@ fn table_entity(
     let at = model.partition.template.literal.span();
     let key = quote_spanned!(at=> _orm::key(#start)#parts);
     let (escape, kind) = (escape(model), kind(model));
-    let (rows, guards) = (row_templates(model), guards(model));
+    let (rows, guards, foreign) = (row_templates(model), guards(model), foreign(model));
     let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
     let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
+    let elsewhere = [write_foreign_partition_keys(model), write_home_key(model)];
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
@@ -56,6 +59,7 @@ fn table_entity(
         #kind
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
         #guards
+        #foreign
         #flags
         type Canonical = #canonical;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
@@ -67,6 +71,7 @@ fn table_entity(
             #row_key
             _orm::Ok(true)
         }
+        #(#elsewhere)*
         fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())
@@ -91,15 +96,31 @@ fn kind(model: &Model<'_>) -> Option<TokenStream> {
 
 /// The values of `ROWS`.
 fn row_templates(model: &Model<'_>) -> Vec<TokenStream> {
-    let rows = model.rows().map(|(row, key)| {
-        let at = key.template.literal.span();
-        let make = Ident::new(if row.is_full() { "full" } else { "partial" }, at);
-        let name = row.name.unraw().to_string();
-        let (text, start) = (&key.template.text, &key.template.start);
-        let parts = parts(key, model.entity.encode);
-        quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
+    let rows = model.rows().take(model.own_rows());
+    rows.map(|(row, key)| row_template(model, row, key)).collect()
+}
+
+fn row_template(model: &Model<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
+    let at = key.template.literal.span();
+    let make = Ident::new(if row.is_full() { "full" } else { "partial" }, at);
+    let name = row.name.unraw().to_string();
+    let (text, start) = (&key.template.text, &key.template.start);
+    let parts = parts(key, model.entity.encode);
+    quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
+}
+
+/// The constant with the rows in other partitions.
+fn foreign(model: &Model<'_>) -> Option<TokenStream> {
+    let rows = model.foreign().map(|(row, partition, key)| {
+        let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
+        let table = table.map(|table| quote!(.table(#table)));
+        let (row, start) = (row_template(model, row, key), &partition.template.start);
+        let (text, parts) = (&partition.template.text, parts(partition, model.entity.encode));
+        quote_spanned!(partition.template.literal.span()=>
+            _orm::foreign(#row, #text, _orm::key(#start)#parts)#table)
     });
-    rows.collect()
+    (!model.elsewhere.is_empty())
+        .then(|| quote!(const FOREIGN: &'static [_orm::ForeignTemplate] = &[#(#rows),*];))
 }
 
 /// The constant with the guard rows.
@@ -132,7 +153,7 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
         let Some(write) = property::write(field) else { continue };
         let rows = model.rows().enumerate();
         let rows = rows.filter(|(_, (row, _))| row.stores(field) || field.key_only.is_some());
-        let rows: Vec<usize> = rows.map(|(index, _)| index).collect();
+        let rows: Vec<usize> = rows.map(|(index, _)| model.index(index)).collect();
         match groups.last_mut() {
             Some((same, writes)) if *same == rows => writes.push(write),
             _ => groups.push((rows, vec![write])),
@@ -190,6 +211,7 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         (unknown(&model.partition), quote!(PARTITION_KEY)),
         (model.rows.iter().any(unknown), quote!(ROWS)),
         (model.guards.iter().any(unknown), quote!(GUARDS)),
+        (model.elsewhere.iter().any(unknown), quote!(FOREIGN)),
     ];
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));

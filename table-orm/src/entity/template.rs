@@ -3,7 +3,7 @@
 //! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
 //! holds it.
 
-use super::{Row, TableEntity};
+use super::{Row, TableEntity, foreign_at};
 use crate::key::{Escape, KeyTemplate, TemplatePart};
 use crate::model::reserved_start;
 use crate::query::Span;
@@ -148,15 +148,24 @@ pub(crate) const fn canonical<E: TableEntity>() -> usize {
     <E::Canonical as Row>::INDEX
 }
 
-/// The templates of an entity type, in the order of
+/// The templates of an entity type in its own partition, in the order of
 /// [`EntityRow::index`](crate::entity::EntityRow::index).
 pub(super) fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
     E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
 }
 
 /// The template at an index.
-pub(super) fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
-    templates::<E>().nth(index)
+pub(super) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
+    let (rows, guards) = (E::ROWS, E::GUARDS);
+    if index < rows.len() {
+        Some(rows[index])
+    } else if index < rows.len() + guards.len() {
+        Some(guards[index - rows.len()].row())
+    } else if let Some(foreign) = foreign_at::<E>(index) {
+        Some(foreign.row)
+    } else {
+        None
+    }
 }
 
 /// The name of the template at an index.
@@ -164,7 +173,7 @@ pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
     template_at::<E>(index).map_or("", |template| template.name)
 }
 
-/// The smallest range of RowKeys that holds every row of the entity type.
+/// The smallest range of RowKeys that holds every row of the entity type in its own partition.
 pub(crate) fn rows_of<E: TableEntity>() -> Span {
     templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }

@@ -191,17 +191,13 @@ impl Settler<'_> {
         Ok(again)
     }
 
-    fn client(&self, table: &TableName) -> TableClient {
-        TableClient { table: table.clone(), ..self.home.clone() }
-    }
-
     fn entity(&self, row_key: &str) -> CanonicalKey {
         let (partition_key, row_key) = (self.partition_key.to_owned(), row_key.to_owned());
         CanonicalKey { partition_key, row_key }
     }
 
     async fn ticket(&self, share: &Share) -> Step<Ticket> {
-        let (client, entity) = (self.client(&share.table), self.entity(&share.canonical));
+        let (client, entity) = (self.home.in_table(&share.table), self.entity(&share.canonical));
         match Ticket::obtain(&client, &share.partition_key, self.home, &entity).await {
             Ok(ticket) => Ok(ticket.ok_or(Again::Overtaken)),
             Err(error) => Again::after(error).map(Err),
@@ -221,7 +217,7 @@ impl Settler<'_> {
 
     /// Writes the rows of a share, as many as one transaction takes.
     async fn write(&self, share: &mut Share, ticket: Ticket, wanted: &ForeignRows) -> Step<()> {
-        let client = self.client(&share.table);
+        let client = self.home.in_table(&share.table);
         let mut count = share.row_keys.len().min(MAX_ROWS);
         let operation = |row_key: &String| {
             let body = wanted.body(&share.key(row_key));
