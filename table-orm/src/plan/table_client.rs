@@ -280,7 +280,8 @@ impl TableClient {
         Self { table: table.clone(), ..self.clone() }
     }
 
-    fn rejected(
+    /// The error of a request about a row.
+    pub fn rejected(
         &self,
         partition_key: &str,
         row_key: &str,
