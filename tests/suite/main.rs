@@ -8,6 +8,7 @@ mod contention;
 mod derive;
 pub mod derive_lints;
 mod each;
+mod eventual;
 mod golden;
 mod isolation;
 mod load;

@@ -98,6 +98,63 @@ pub fn write_foreign_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
+/// The expression that reads a field from the keys of a row, as `StoredKeys` called `keys`.
+pub fn read_from_keys(model: &Model<'_>, row: usize, field: &Field<'_>) -> Option<TokenStream> {
+    let component = |key: &Key<'_>| {
+        let at = key.position(field)?;
+        Some((Literal::usize_unsuffixed(at), key.parts[at].tokens()))
+    };
+    let index = Literal::usize_unsuffixed(model.index(row));
+    match component(model.partition_of(row)) {
+        Some((at, of)) if row < model.own_rows() => Some(hygienic!(keys.partition(#at, #of::read))),
+        Some((at, of)) => Some(hygienic!(keys.foreign(#index, #at, #of::read))),
+        None => {
+            let (at, of) = component(&model.rows[row])?;
+            Some(hygienic!(keys.row(#index, #at, #of::read)))
+        }
+    }
+}
+
+/// `encode_home_key`, where rows are in other partitions.
+pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
+    let bodies = (model.own_rows()..model.rows.len()).map(|row| {
+        let home = [
+            (&model.partition, hygienic!(partition)),
+            (&model.rows[model.canonical], hygienic!(key)),
+        ];
+        let parts = home.iter().flat_map(|(key, to)| key.parts.iter().map(move |part| (part, to)));
+        let parts = parts.filter_map(|(part, to)| {
+            let (field, part_of) = (part.field()?, part.tokens());
+            let Part { name, separator, .. } = part;
+            let (ty, read) = (field.value_type(), read_from_keys(model, row, field)?);
+            let value = if part.is_shard() {
+                shard_of(field, &hygienic!(&value))
+            } else {
+                hygienic!(value)
+            };
+            Some(hygienic! {
+                let value: _orm::Option<#ty> = #read?;
+                let _orm::Some(value) = value else { return _orm::Ok(false) };
+                #part_of::write(&#value, #to, #name, #separator)?;
+            })
+        });
+        hygienic!({ #(#parts)* })
+    });
+    let bodies: Vec<_> = bodies.collect();
+    let keys = by_row(model.index(model.own_rows()), &bodies).or(bodies.into_iter().next())?;
+    Some(hygienic! {
+        fn encode_home_key(
+            row: _orm::usize,
+            keys: &_orm::StoredKeys<'_, Self>,
+            partition: &mut _orm::KeyText,
+            key: &mut _orm::KeyText,
+        ) -> _orm::RowWritten {
+            #keys
+            _orm::Ok(true)
+        }
+    })
+}
+
 /// A `match` on the number of the row, from `first` on; `None` for fewer than two rows.
 fn by_row(first: usize, bodies: &[TokenStream]) -> Option<TokenStream> {
     let [others @ .., last] = bodies else { return None };

@@ -2,9 +2,11 @@
 //! each.
 
 use crate::ast::{Entity, Field, Role};
+use crate::expand::key::read_from_keys;
 use crate::expand::property::read_type;
+use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
-use crate::model::{Key, Model};
+use crate::model::Model;
 use crate::names;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -72,26 +74,18 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// RowKeys of those rows.
 fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
-    let own = component(&model.partition, field);
-    let mut readers = Vec::new();
-    for (row, (_, key)) in without {
-        let index = Literal::usize_unsuffixed(model.index(row));
-        let elsewhere = row >= model.own_rows();
-        let reader = match (&own, elsewhere.then(|| component(model.partition_of(row), field))) {
-            (Some((at, of)), None) => Some(quote!(keys.partition(#at, #of::read))),
-            (_, Some(Some((at, of)))) => Some(quote!(keys.foreign(#index, #at, #of::read))),
-            _ => component(key, field).map(|(at, of)| quote!(keys.row(#index, #at, #of::read))),
-        };
-        let is_new = |reader: &TokenStream| {
-            readers.iter().all(|other: &TokenStream| other.to_string() != reader.to_string())
-        };
-        readers.extend(reader.filter(is_new));
+    let mut readers: Vec<TokenStream> = Vec::new();
+    for reader in without.filter_map(|(row, _)| read_from_keys(model, row, field)) {
+        // One reader serves all rows of the entity's own partition.
+        if readers.iter().all(|other| other.to_string() != reader.to_string()) {
+            readers.push(reader);
+        }
     }
     let ty = read_type(field);
     let value = match &readers[..] {
         [] => return None,
-        [reader] => quote!(|keys| #reader),
-        [others @ .., last] => quote!(|keys| {
+        [reader] => hygienic!(|keys| #reader),
+        [others @ .., last] => hygienic!(|keys| {
             #(if let value @ _orm::Some(_) = #others? {
                 return _orm::Ok(value);
             })*
@@ -99,10 +93,4 @@ fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
         }),
     };
     Some(quote!(const KEYS: _orm::FromKeys<Self, #ty> = #value;))
-}
-
-/// The component of a key that holds a field: its index, and its type and encoder.
-fn component(key: &Key<'_>, field: &Field<'_>) -> Option<(Literal, TokenStream)> {
-    let at = key.position(field)?;
-    Some((Literal::usize_unsuffixed(at), key.parts[at].tokens()))
 }

@@ -1,7 +1,9 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
 use crate::ast::{Field, Role, Row};
-use crate::expand::key::{parts, write_foreign_partition_keys, write_partition_key, write_row_key};
+use crate::expand::key::{
+    parts, write_foreign_partition_keys, write_home_key, write_partition_key, write_row_key,
+};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
@@ -47,7 +49,7 @@ fn table_entity(
     let (rows, guards, foreign) = (row_templates(model), guards(model), foreign(model));
     let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
     let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
-    let elsewhere = write_foreign_partition_keys(model);
+    let elsewhere = [write_foreign_partition_keys(model), write_home_key(model)];
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
@@ -69,7 +71,7 @@ fn table_entity(
             #row_key
             _orm::Ok(true)
         }
-        #elsewhere
+        #(#elsewhere)*
         fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())

@@ -4,11 +4,13 @@
 //! them there should be, and what each should hold.
 
 use super::rows::{body, encode, partition_key, row_keys};
+use super::template::{canonical, template_at};
 use super::{CopyKind, Invalid, RowTemplate, TableEntity};
-use crate::key::{KeyError, KeyTemplate, KeyText};
+use crate::key::{KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::TableName;
 use bytes::Bytes;
 use std::collections::HashSet;
+use std::marker::PhantomData;
 
 /// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
 #[derive(Debug, Clone, Copy)]
@@ -141,4 +143,20 @@ fn foreign_partition_key<E: TableEntity>(
     key.literal(template.partition_key.start);
     let written = entity.encode_foreign_partition_key(index, &mut key)?;
     if written { key.finish().map(Some) } else { Ok(None) }
+}
+
+/// The PartitionKey and the RowKey of the canonical row of the entity, from the keys of its row at an
+/// index; `None` where these are no keys of such a row.
+pub(crate) fn home_key<E: TableEntity>(
+    index: usize,
+    partition_key: &str,
+    row_key: &str,
+) -> Option<(String, String)> {
+    let keys = StoredKeys { row: index, partition_key, row_key, entity: PhantomData };
+    let mut partition = KeyText::new(E::NAME, E::ESCAPE);
+    partition.literal(E::PARTITION_KEY.start);
+    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    key.literal(template_at::<E>(canonical::<E>())?.start);
+    let written = E::encode_home_key(index, &keys, &mut partition, &mut key).ok()?;
+    if written { Some((partition.finish().ok()?, key.finish().ok()?)) } else { None }
 }

@@ -38,7 +38,7 @@ pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use elements::too_many_elements;
-pub(crate) use foreign::{foreign_at, keys_of_rows};
+pub(crate) use foreign::{foreign_at, home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use query::{canonical_rows, keys_of};
@@ -49,7 +49,7 @@ pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
 pub(crate) use template::{canonical, name_of, rows_of};
 
-use crate::key::{Escape, KeyError, KeyTemplate, KeyText};
+use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
 
@@ -117,6 +117,21 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     fn encode_foreign_partition_key(
         &self,
         _row: usize,
+        _key: &mut KeyText,
+    ) -> Result<bool, KeyError> {
+        Ok(false)
+    }
+
+    /// Appends the keys of the canonical row, made from those of its row in another partition, behind the
+    /// literals that they start with, and returns `true`. Returns `false` for the keys of another row.
+    ///
+    /// # Errors
+    /// When the keys were not written from the row's templates: [`KeyError`].
+    #[doc(hidden)]
+    fn encode_home_key(
+        _row: usize,
+        _keys: &StoredKeys<'_, Self>,
+        _partition: &mut KeyText,
         _key: &mut KeyText,
     ) -> Result<bool, KeyError> {
         Ok(false)

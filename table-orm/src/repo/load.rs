@@ -110,7 +110,7 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 
     fn query(&self) -> Result<RowQuery> {
-        Ok(RowQuery { metadata: E::METADATA, ..self.client.query(self.keys.clone()?) })
+        Ok(RowQuery { metadata: E::METADATA, ..self.client.query_of::<R>(self.keys.clone()?) })
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {

@@ -11,4 +11,4 @@ pub(super) mod verify;
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
-pub use verify::{Finding, Problem, Verify, VerifyReport};
+pub use verify::{Elsewhere, Finding, Problem, Verify, VerifyReport};

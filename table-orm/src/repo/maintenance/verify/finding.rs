@@ -28,7 +28,10 @@ pub struct Finding {
     pub partition_key: String,
     /// The row's RowKey.
     pub row_key: String,
-    /// The RowKey of the canonical row that expects the row; `None` for an orphan.
+    /// Where the row and its entity are, if the row is in another partition or table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+    /// The RowKey of the canonical row that expects the row; `None` for an orphan in the entity's partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<String>,
     /// The ETag of the row when it was read; `None` for a missing row.
@@ -36,6 +39,24 @@ pub struct Finding {
     pub etag: Option<String>,
     /// The fault.
     pub problem: Problem,
+}
+
+/// The place of a row in another partition or table, and of its entity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Elsewhere {
+    /// The row's table.
+    pub table: String,
+    /// The PartitionKey of the entity.
+    pub home: String,
+}
+
+impl Elsewhere {
+    /// A row in that table, of an entity in that partition.
+    #[must_use]
+    pub fn new(table: impl Into<String>, home: impl Into<String>) -> Self {
+        Self { table: table.into(), home: home.into() }
+    }
 }
 
 /// The fault of a row.
