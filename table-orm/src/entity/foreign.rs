@@ -3,7 +3,7 @@
 //! Invariant: they follow from the entity alone. So the canonical row, as it is stored, says which of
 //! them there should be, and what each should hold.
 
-use super::rows::{body, encode, partition_key, row_keys};
+use super::rows::{body, element_key, elements, encode, partition_key};
 use super::template::{canonical, template_at};
 use super::{CopyKind, Invalid, RowTemplate, TableEntity};
 use crate::key::{KeyError, KeyTemplate, KeyText, StoredKeys};
@@ -118,19 +118,26 @@ pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static 
 }
 
 /// The keys of the entity's rows of one kind: none where the entity does not have the row, several where it
-/// is written for each element of a field.
+/// is written for each element of a field. Either key may name the element.
 pub(crate) fn keys_of_rows<E: TableEntity>(
     entity: &E,
     index: usize,
 ) -> impl Iterator<Item = Result<(String, String), KeyError>> {
-    row_keys(entity, index).enumerate().filter_map(move |(element, row_key)| {
-        let partition_key = match foreign_at::<E>(index) {
-            Some(template) => foreign_partition_key(entity, index, element, template),
-            None => partition_key(entity).map(Some),
-        };
-        let keys = |row_key| Ok(partition_key?.map(|partition_key| (partition_key, row_key)));
-        row_key.and_then(keys).transpose()
-    })
+    elements::<E>(index).map_while(move |element| keys_of(entity, index, element).transpose())
+}
+
+/// The keys of the row for that element; `None` where the entity does not have it.
+fn keys_of<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    element: usize,
+) -> Result<Option<(String, String)>, KeyError> {
+    let Some(row_key) = element_key(entity, index, element)? else { return Ok(None) };
+    let partition_key = match foreign_at::<E>(index) {
+        Some(template) => foreign_partition_key(entity, index, element, template)?,
+        None => Some(partition_key(entity)?),
+    };
+    Ok(partition_key.map(|partition_key| (partition_key, row_key)))
 }
 
 fn foreign_partition_key<E: TableEntity>(

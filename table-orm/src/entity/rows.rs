@@ -9,6 +9,7 @@ use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// A value that the service would reject. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -174,18 +175,22 @@ pub(crate) fn row_key<E: TableEntity>(
 }
 
 /// The RowKeys of the rows of that kind, in the order of their elements. Equal elements have equal keys.
-pub(crate) fn row_keys<E: TableEntity>(
+fn row_keys<E: TableEntity>(
     entity: &E,
     index: usize,
 ) -> impl Iterator<Item = Result<String, KeyError>> {
+    elements::<E>(index).map_while(move |element| element_key(entity, index, element).transpose())
+}
+
+/// The indices of elements that may have a row of that kind: of each, or one for a row of the entity.
+pub(super) fn elements<E: TableEntity>(index: usize) -> Range<usize> {
     let each = template_at::<E>(index).is_some_and(|template| template.each.is_some());
-    let elements = if each { usize::MAX } else { 1 };
-    (0..elements).map_while(move |element| element_key(entity, index, element).transpose())
+    0..if each { usize::MAX } else { 1 }
 }
 
 /// The RowKey of that row for the element with that index. A row that is not written for each element has
 /// the same for all.
-fn element_key<E: TableEntity>(
+pub(super) fn element_key<E: TableEntity>(
     entity: &E,
     index: usize,
     element: usize,

@@ -1,5 +1,6 @@
 //! Rows for each element of a field: written, changed, found and mended with the entity.
 
+mod elsewhere;
 mod limits;
 mod model;
 mod reads;
