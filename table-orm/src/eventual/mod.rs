@@ -28,6 +28,7 @@ mod sweep;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 mod ticket;
+mod without_intent;
 
 pub use error::SettleError;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
@@ -37,3 +38,4 @@ pub(crate) use foreign_type::ForeignType;
 pub(crate) use intent::{DueEntry, Intent, Pending};
 pub(crate) use settle::settle;
 pub(crate) use sweep::Sweep;
+pub(crate) use without_intent::{pending_keys, settle_keys};

@@ -4,6 +4,7 @@
 mod builder;
 mod differences;
 mod elsewhere;
+mod eventual;
 mod expected;
 mod finding;
 mod partition;
@@ -12,6 +13,7 @@ mod run;
 mod versioned_row;
 
 pub use builder::Verify;
+pub use eventual::VerifyEventual;
 pub use finding::{Elsewhere, Finding, Problem};
 pub use report::VerifyReport;
 
