@@ -6,6 +6,7 @@ use crate::entity::{
     AsLoaded, CanonicalKeyOf, CompleteKey, Loaded, RowOf, TableEntity, WholePartition,
 };
 use crate::error::Result;
+use crate::eventual::settling_methods;
 #[cfg(doc)]
 use crate::error::{Error, TransactionError};
 use crate::model::ETag;
@@ -339,6 +340,8 @@ impl<'a> Transaction<'a> {
     pub fn room(&self) -> Room {
         self.0.room()
     }
+
+    settling_methods!(0.settling);
 
     /// Returns what it will send, without sending it.
     ///
