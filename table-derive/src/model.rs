@@ -280,7 +280,7 @@ impl<'a> Model<'a> {
     pub fn patch_is_one_row(&self) -> bool {
         let computed = |part: &Part<'_>| matches!(part.source, Source::With(_));
         let rows = self.rows.len() + self.guards.len();
-        rows == 1 && !self.parts().any(computed)
+        rows == 1 && self.elsewhere.is_empty() && !self.parts().any(computed)
     }
 
     /// The fields that a patch can set: of one property or of slots, and in no key.

@@ -22,7 +22,7 @@ use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Backoff;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The most requests of one step at a time.
@@ -89,18 +89,18 @@ impl Again {
 type Step<T> = Result<Result<T, Again>>;
 
 pub(super) fn shares(due: &[DueEntry]) -> Vec<Share> {
-    let mut row_keys: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    let mut row_keys: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for entry in due {
         for (_, ForeignKey { table, partition_key, row_key }) in &entry.keys {
             let place = (&entry.canonical, table, partition_key);
-            row_keys.entry(place).or_default().push(row_key.clone());
+            row_keys.entry(place).or_default().insert(row_key.clone());
         }
     }
     let shares = row_keys.into_iter().map(|((canonical, table, partition_key), row_keys)| Share {
         canonical: canonical.clone(),
         table: table.clone(),
         partition_key: partition_key.clone(),
-        row_keys,
+        row_keys: row_keys.into_iter().collect(),
     });
     shares.collect()
 }
