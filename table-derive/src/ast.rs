@@ -7,12 +7,10 @@ use crate::kind;
 use crate::nearest::suggestion;
 use crate::symbol::*;
 use crate::template::Template;
-use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
+use syn::{Data, Fields, Ident, Token};
 
 /// A struct with `#[derive(TableEntity)]`.
 pub struct Entity<'a> {
@@ -148,14 +146,14 @@ impl<'a> Entity<'a> {
             }
             items.text(name, errors)
         };
-        let table = required(NAME, "the table has no name", "..");
-        let partition = required(PARTITION, "the PartitionKey has no template", "{field}");
-        let mut rows = rows(input, items.text(ROW, errors), complete, errors);
+        let table = required("name", "the table has no name", "..");
+        let partition = required("partition", "the PartitionKey has no template", "{field}");
+        let mut rows = rows(input, items.text("row", errors), complete, errors);
         let keyed = partition.is_some() && !rows.is_empty();
         if rows.is_empty() {
             rows.push(Row::missing());
         }
-        let uniques = items.lists(UNIQUE, errors).into_iter();
+        let uniques = items.lists("unique", errors).into_iter();
         let uniques: Vec<_> =
             uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
         let case = rename_all(&mut items, errors);
@@ -168,8 +166,8 @@ impl<'a> Entity<'a> {
                 Template::parse_or_guess(literal, errors)
             }),
             encode: escape(&mut items, errors),
-            kind: items.text(KIND, errors),
-            allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
+            kind: items.text("kind", errors),
+            allow_append_only: items.flag("allow_append_only", errors).is_some(),
             rows,
             uniques: Vec::new(),
             components,
@@ -214,7 +212,7 @@ pub fn named_fields<'a>(
 }
 
 fn escape(items: &mut Items, errors: &mut Errors) -> bool {
-    let Some(path) = items.path(ESCAPE, errors) else { return false };
+    let Some(path) = items.path("escape", errors) else { return false };
     if !path.is_ident("encode") && !path.is_ident("reject") {
         mistake!(errors, path => "`escape` must be `reject` or `encode`",
             help: "write `escape = encode` to store every text, or remove it to refuse text that keys cannot hold");
@@ -223,7 +221,7 @@ fn escape(items: &mut Items, errors: &mut Errors) -> bool {
 }
 
 pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
-    let Some(name) = items.text(RENAME_ALL, errors) else { return Case::Pascal };
+    let Some(name) = items.text("rename_all", errors) else { return Case::Pascal };
     let value = name.value();
     if let Some((_, case)) = CASES.iter().find(|(case, _)| *case == value) {
         return *case;
@@ -244,10 +242,10 @@ fn rows(
     let mut rows = Vec::new();
     let mut declared = short.is_some();
     if let Some(literal) = short {
-        let name = Ident::new(ROW, literal.span());
+        let name = Ident::new("row", literal.span());
         rows.push(Row::full(name, Template::parse_or_guess(literal, errors)));
     }
-    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident(ROW)) {
+    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("row")) {
         declared = true;
         if let Some((name, items)) = errors.keep(named(attr)) {
             rows.push(Row::parse(name, items, errors));
@@ -267,20 +265,20 @@ impl Row {
 
     /// The placeholder for rows that the user did not write.
     pub fn missing() -> Self {
-        Self::full(Ident::new(ROW, Span::call_site()), Template::missing())
+        Self::full(Ident::new("row", Span::call_site()), Template::missing())
     }
 
     fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
-        let elsewhere = given.iter().position(|item| item.name == PARTITION);
+        let elsewhere = given.iter().position(|item| item.name == "partition");
         if let Some(at) = elsewhere {
             mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
                 help: "remove `partition` here, or store the rows of the other partition as another entity");
-            given = given.into_iter().filter(|item| item.name != PARTITION).collect();
+            given = given.into_iter().filter(|item| item.name != "partition").collect();
         }
         let mut items = Items::default();
         items.extend(given, ON_ROW, errors);
-        let include = items.names(INCLUDE, errors);
-        let exclude = items.names(EXCLUDE, errors);
+        let include = items.names("include", errors);
+        let exclude = items.names("exclude", errors);
         let copy = match (include, exclude) {
             (None, None) => Copy::Full,
             (Some(fields), None) => Copy::Include(fields),
@@ -291,9 +289,9 @@ impl Row {
                 Copy::Include(fields)
             }
         };
-        let when = items.path(WHEN, errors);
-        let canonical = items.flag(CANONICAL, errors);
-        let template = if let Some(key) = items.text(KEY, errors) {
+        let when = items.path("when", errors);
+        let canonical = items.flag("canonical", errors);
+        let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {
             mistake!(errors, name => "row `{name}` has no key template",
@@ -318,7 +316,7 @@ impl Unique {
         let name = names.join("_");
         let mut items = Items::default();
         items.extend(options, ON_UNIQUE, errors);
-        let key = items.text(KEY, errors);
+        let key = items.text("key", errors);
         let given = key.is_some();
         let literal = key.unwrap_or_else(|| {
             LitStr::new(&format!("{GUARD_START}{name}:{{{}}}", names.join("}__{")), first.span())
@@ -356,7 +354,7 @@ impl Unique {
 fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
     let mut components: Vec<Component> = Vec::new();
     let mut broken = Vec::new();
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident(COMPONENT)) {
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("component")) {
         let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
         for item in errors.keep(parsed).into_iter().flatten() {
             if components.iter().any(|other| other.name == item.name) {
@@ -447,12 +445,12 @@ impl<'a> Field<'a> {
         let name = ident.unraw().to_string();
         let mut items = Items::of(&field.attrs, attribute, errors);
         let roles = [
-            (JSON, Role::Json),
-            (SERIES, Role::Series),
-            (FLATTEN, Role::Flatten),
-            (SKIP, Role::Skip),
-            (ETAG, Role::ETag),
-            (TIMESTAMP, Role::Timestamp),
+            ("json", Role::Json),
+            ("series", Role::Series),
+            ("flatten", Role::Flatten),
+            ("skip", Role::Skip),
+            ("etag", Role::ETag),
+            ("timestamp", Role::Timestamp),
         ];
         let mut given: Option<(&str, Role)> = None;
         for (flag, role) in roles {
@@ -465,13 +463,13 @@ impl<'a> Field<'a> {
                 }
             }
         }
-        let slots = items.range(SLOTS, errors);
+        let slots = items.range("slots", errors);
         let role = match given {
             Some((_, role)) => role,
             None if slots.is_some() => Role::Series,
             None => Role::Property,
         };
-        let rename = items.text(RENAME, errors);
+        let rename = items.text("rename", errors);
         let property_at =
             rename.as_ref().map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream);
         Some(Self {
@@ -481,10 +479,10 @@ impl<'a> Field<'a> {
             role,
             property: rename.map_or_else(|| case.apply(&name), |name| name.value()),
             property_at,
-            default: items.flag_or_path(DEFAULT, errors),
-            key_only: items.flag(KEY_ONLY, errors),
-            max_len: items.number(MAX_LEN, errors),
-            max: items.number(MAX, errors),
+            default: items.flag_or_path("default", errors),
+            key_only: items.flag("key_only", errors),
+            max_len: items.number("max_len", errors),
+            max: items.number("max", errors),
             slots,
             name,
         })

@@ -2,13 +2,11 @@
 
 use crate::errors::{Errors, error_at, mistake};
 use crate::nearest::suggestion;
-use crate::symbol::{Attribute, CRATE, UNIQUE};
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
-use syn::ext::IdentExt;
+use crate::symbol::Attribute;
+use crate::tokens::*;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Ident, Lit, LitInt, LitStr, Path, Token, parenthesized, token};
+use syn::{Ident, Lit, Token, parenthesized, token};
 
 /// One part of an attribute.
 pub struct Item {
@@ -113,7 +111,7 @@ impl Items {
             if !known.contains(&name.as_str()) {
                 mistake!(errors, item.name => "`{name}` is not an attribute of `#[{attribute}(..)]` here",
                     help = suggestion(&name, known.iter().copied()));
-            } else if name != UNIQUE && self.0.iter().any(|other| other.name == item.name) {
+            } else if name != "unique" && self.0.iter().any(|other| other.name == item.name) {
                 mistake!(errors, item.name => "`{name}` is given twice", help: "remove one of them");
             } else {
                 self.0.push(item);
@@ -170,7 +168,7 @@ impl Items {
 
     /// `crate = a::path`: the path of `table_orm` from the user's crate.
     pub fn krate(&mut self, errors: &mut Errors) -> TokenStream {
-        self.path(CRATE, errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
+        self.path("crate", errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
     }
 
     /// `name` or `name = a::path`.
@@ -250,7 +248,7 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     parse.parse2(tokens).map(|names| names.into_iter().collect())
 }
 
-/// `#[row(NAME, ..)]`: the name, which a method can have, and the other parts.
+/// `#[row("name", ..)]`: the name, which a method can have, and the other parts.
 pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {

@@ -9,11 +9,9 @@ use crate::expand::scope::anonymous;
 use crate::expand::{key_part, projection, properties, union};
 use crate::model::Model;
 use crate::symbol::*;
+use crate::tokens::*;
 use crate::variants::{KeyPart, UnionMember};
 use crate::{check, expand, fallback};
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::DeriveInput;
 
 /// `#[derive(TableEntity)]`.
 pub fn table_entity(input: &DeriveInput) -> TokenStream {
@@ -81,7 +79,7 @@ pub fn table_union(input: &DeriveInput) -> TokenStream {
 /// `#[derive(Projection)]`.
 pub fn projection(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_PROJECTION, |items, errors| {
-        let of = items.path(OF, errors);
+        let of = items.path("of", errors);
         if of.is_none() && errors.is_empty() {
             let ident = &input.ident;
             mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",

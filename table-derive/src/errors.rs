@@ -1,9 +1,7 @@
 //! The errors found so far. All of them are reported in one build.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use crate::tokens::*;
 use std::collections::BTreeSet;
-use syn::LitStr;
 
 #[derive(Default)]
 pub struct Errors {

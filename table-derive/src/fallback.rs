@@ -13,12 +13,10 @@ use crate::expand::{
 use crate::model::Model;
 use crate::names;
 use crate::template::Template;
+use crate::tokens::*;
 use crate::variants::UnionMember;
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::quote;
+use proc_macro2::{Delimiter, Group, TokenTree};
 use std::collections::BTreeSet;
-use syn::ext::IdentExt;
-use syn::{DeriveInput, LitStr};
 
 pub fn entity(mut entity: Entity<'_>) -> TokenStream {
     distinct_rows(&mut entity);
@@ -165,7 +163,7 @@ fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
 }
 
 pub fn key_part(input: &DeriveInput) -> TokenStream {
-    without_bodies(key_part::codes_impls(input, &[]))
+    without_bodies(key_part::coded(&Types::of(input), &[]))
 }
 
 pub fn properties(input: &DeriveInput) -> TokenStream {

@@ -1,8 +1,8 @@
 //! What a field's type is, judged by its spelling. The type checker decides about aliases, newtypes
 //! and types of the user's own that have the name of a library's type.
 
-use quote::ToTokens;
-use syn::{GenericArgument, PathArguments, PathSegment, Type};
+use crate::tokens::*;
+use syn::{GenericArgument, PathArguments, PathSegment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -5,11 +5,8 @@ use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::nearest::{nearest, suggestion};
 use crate::template::{Slot, Template};
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, quote};
+use crate::tokens::*;
 use std::collections::BTreeSet;
-use syn::Path;
-use syn::ext::IdentExt;
 
 /// An entity whose templates are resolved.
 pub struct Model<'a> {

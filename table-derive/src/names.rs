@@ -2,10 +2,7 @@
 
 use crate::ast::{Field, Role, Row};
 use crate::case::pascal;
-use proc_macro2::Ident;
-use quote::format_ident;
-use syn::DeriveInput;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 pub fn partition(input: &DeriveInput) -> Ident {
     format_ident!("{}Partition", input.ident)

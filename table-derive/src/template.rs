@@ -1,8 +1,7 @@
 //! Key templates: `BIB:{bib:05}__{name}`, the syntax of format strings.
 
 use crate::errors::{Errors, mistake};
-use proc_macro2::Span;
-use syn::LitStr;
+use crate::tokens::*;
 
 /// A key template, as written and as parsed.
 pub struct Template {

@@ -1,11 +1,8 @@
 //! What the user wrote on the enums and newtypes of the smaller derives.
 
 use crate::errors::{Errors, mistake};
-use crate::symbol::KEY;
-use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens;
-use syn::ext::IdentExt;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, LitStr, Member, Type, Variant};
+use crate::tokens::*;
+use syn::{Attribute, Data, Field, Fields, Member, Variant};
 
 /// A type with `#[derive(KeyPart)]`.
 pub enum KeyPart<'a> {
@@ -55,7 +52,7 @@ fn newtype_keys(field: &Field, errors: &mut Errors) {
 }
 
 fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attrs.iter().filter(|attr| attr.path().is_ident(KEY))
+    attrs.iter().filter(|attr| attr.path().is_ident("key"))
 }
 
 impl<'a> Code<'a> {

@@ -1,5 +1,6 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
+pub use crate::__newtype as newtype;
 pub use crate::codec::Members;
 pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{FromRow, ReadRow};
@@ -9,7 +10,7 @@ pub use crate::entity::{
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
-    Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
+    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
     KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixFree, PrefixOf,
     RangeOf, Shape, Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
 };
@@ -38,9 +39,6 @@ pub use std::borrow::Cow;
 pub use std::string::String;
 pub use std::vec::Vec;
 
-use serde::Deserialize;
-use serde::de::{Error, Unexpected};
-
 /// The query `K` with a range of its next component.
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 /// The row of query `K` and those below it.
@@ -53,20 +51,6 @@ pub type RowWritten = KeyResult<bool>;
 pub type Written = Result<(), PropertyError>;
 /// The result of reading properties.
 pub type Read<T = ()> = Result<T, RowFault>;
-
-/// Reads an enum's code from a string property.
-///
-/// # Errors
-/// When no variant has that code.
-pub fn read_code<'de, T, D: Deserializer<'de>>(
-    value: D,
-    decode: impl FnOnce(&str) -> Result<T, KeyFault>,
-) -> Result<T, D::Error> {
-    let code = Cow::<str>::deserialize(value)?;
-    decode(&code).map_err(|_| {
-        D::Error::invalid_value(Unexpected::Str(&code), &"one of the codes of this enum")
-    })
-}
 
 /// What generated code does with a property. Generated code always names it as `<T as Stored>`, so
 /// a type that no property can store is one compile error.

@@ -4,8 +4,8 @@ use crate::ast::{Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::symbol::{RESERVED_PROPERTIES, SYSTEM_PROPERTIES};
+use crate::tokens::*;
 use std::collections::BTreeMap;
-use syn::Type;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;

@@ -4,7 +4,7 @@ use crate::ast::Field;
 use crate::errors::{Errors, mistake};
 use crate::model::Model;
 use crate::names;
-use proc_macro2::Ident;
+use crate::tokens::*;
 use std::collections::BTreeMap;
 
 /// Two generated types of one name would not compile, without a hint at the row.

@@ -5,9 +5,7 @@ use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Width, digits_of};
 use crate::nearest::suggestion;
-use crate::symbol::KEY_ONLY;
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 /// The most UTF-16 units of a key: 1 KiB (service documentation).
 const MAX_KEY_UNITS: usize = 512;
@@ -201,7 +199,7 @@ pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
         };
         if let Some((row, _)) = model.rows().find(|(_, key)| !key.recovers(field)) {
             let (row, name) = (&row.name, &field.name);
-            mistake!(errors, Ident::new(KEY_ONLY, at) => "field `{name}` cannot be read back from the keys of row `{row}`",
+            mistake!(errors, Ident::new("key_only", at) => "field `{name}` cannot be read back from the keys of row `{row}`",
                 help: "write it in every row's template or in `partition`, or remove `key_only`");
         }
     }

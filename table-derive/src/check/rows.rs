@@ -4,10 +4,9 @@ use crate::ast::{Copy, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
-use crate::symbol::{CANONICAL, GUARD_START, HELPER_STARTS};
+use crate::symbol::{GUARD_START, HELPER_STARTS};
 use crate::template::Template;
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 /// A row's name is also the name of a method and of a type.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
@@ -75,7 +74,7 @@ pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
 pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
     let mut marked = model.entity.rows.iter().filter_map(|row| row.canonical);
     if let Some(second) = marked.nth(1) {
-        mistake!(errors, Ident::new(CANONICAL, second) => "two rows are `canonical`",
+        mistake!(errors, Ident::new("canonical", second) => "two rows are `canonical`",
             help: "keep it on the row whose ETag guards the entity");
     }
 }

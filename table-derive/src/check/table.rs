@@ -4,7 +4,7 @@ use crate::ast::{Encoder, Entity};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Model, Part};
-use syn::LitStr;
+use crate::tokens::*;
 
 /// The most operations of one transaction (service documentation).
 const MAX_ROWS: usize = 100;

@@ -6,8 +6,7 @@ use crate::expand::types::Types;
 use crate::kind;
 use crate::model::Model;
 use crate::names;
-use proc_macro2::TokenStream;
-use quote::quote;
+use crate::tokens::*;
 
 /// The fields that a row's columns name.
 fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e Field<'e>> {

@@ -3,9 +3,7 @@
 use crate::ast::Field;
 use crate::expand::scope::{hygienic, located};
 use crate::model::{Key, Model, Part, Source};
-use proc_macro2::{Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::Path;
+use crate::tokens::*;
 
 /// What happens to text that keys cannot hold.
 pub fn escape(model: &Model<'_>) -> TokenStream {

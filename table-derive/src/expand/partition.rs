@@ -8,8 +8,7 @@ use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::model::{Model, Part};
 use crate::names;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use crate::tokens::*;
 
 pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let docs = doc(format!(

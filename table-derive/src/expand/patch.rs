@@ -7,8 +7,7 @@ use crate::expand::types::Types;
 use crate::kind;
 use crate::model::Model;
 use crate::names;
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use crate::tokens::*;
 
 pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let cost = if model.patch_is_one_row() {

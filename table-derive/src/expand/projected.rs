@@ -6,8 +6,7 @@ use crate::expand::property::read_type;
 use crate::expand::types::Types;
 use crate::model::{Key, Model};
 use crate::names;
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {

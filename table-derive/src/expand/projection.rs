@@ -6,9 +6,7 @@ use crate::expand::read::read_row_impl;
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
 use crate::names::field_id;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{DeriveInput, Path};
+use crate::tokens::*;
 
 pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let types = &Types::of(input);

@@ -3,9 +3,7 @@
 use crate::ast::{Field, Role};
 use crate::expand::scope::{hygienic, located, relocated};
 use crate::kind;
-use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::spanned::Spanned;
+use crate::tokens::*;
 
 /// The limit that a field declares.
 pub fn limit(field: &Field<'_>) -> Option<TokenStream> {

@@ -7,8 +7,7 @@ use crate::expand::types::Types;
 use crate::kind;
 use crate::model::Model;
 use crate::names::field_id;
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     read_row_impl(types, metadata(&model.entity.fields), read_row(model))

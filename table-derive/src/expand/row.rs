@@ -8,10 +8,8 @@ use crate::expand::types::Types;
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Width};
 use crate::names;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use crate::tokens::*;
 use std::collections::BTreeSet;
-use syn::ext::IdentExt;
 
 /// The type of each row.
 pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {

@@ -3,16 +3,14 @@
 use crate::ast::Row;
 use crate::expand::scope::{lints, relocated};
 use crate::names;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::{DeriveInput, GenericParam};
+use crate::tokens::*;
+use syn::GenericParam;
 
 /// A type's generics in every form that generated code needs.
 pub struct Types<'a> {
     pub input: &'a DeriveInput,
     /// Parameters with their bounds, without their defaults.
-    params: Vec<TokenStream>,
+    pub params: Vec<TokenStream>,
     args: Vec<TokenStream>,
     /// The type itself.
     pub ty: TokenStream,

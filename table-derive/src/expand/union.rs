@@ -1,11 +1,7 @@
 //! `TableUnion`: an enum that a partition of several entity types is read into.
 
+use crate::tokens::*;
 use crate::variants::UnionMember;
-use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::DeriveInput;
-use syn::ext::IdentExt;
-use syn::spanned::Spanned;
 
 pub fn impls(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
     let (assertions, union) = (assertions(members), union(input, members));

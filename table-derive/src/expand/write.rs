@@ -7,10 +7,7 @@ use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
 use crate::model::{Key, Model, Width};
 use crate::names;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::spanned::Spanned;
+use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let assertions = assertions(model, types);
