@@ -10,7 +10,7 @@ use crate::template::Template;
 use crate::tokens::*;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Data, Fields, Ident, Token};
+use syn::{Data, Fields, Token};
 
 /// A struct with `#[derive(TableEntity)]`.
 pub struct Entity<'a> {

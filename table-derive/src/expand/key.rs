@@ -63,23 +63,13 @@ pub fn write_partition_key(model: &Model<'_>) -> TokenStream {
 pub fn write_row_key(model: &Model<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| write(row.when.as_ref(), key));
     let guards = model.guards.iter().map(|key| write(None, key));
-    let bodies: Vec<_> = rows.chain(guards).collect();
-    by_row(&bodies.iter().map(|body| hygienic!({ #body })).collect::<Vec<_>>())
-        .unwrap_or_else(|| bodies.into_iter().collect())
-}
-
-/// A `match` on the number of the row; `None` for fewer than two rows.
-fn by_row(bodies: &[TokenStream]) -> Option<TokenStream> {
-    let [others @ .., last] = bodies else { return None };
-    let index = (0..others.len()).map(Literal::usize_unsuffixed);
-    (!others.is_empty()).then(|| {
-        hygienic! {
-            match row {
-                #(#index => #others)*
-                _ => #last
-            }
-        }
-    })
+    let mut bodies: Vec<_> = rows.chain(guards).collect();
+    let last = bodies.pop();
+    if bodies.is_empty() {
+        return quote!(#last);
+    }
+    let index = (0..bodies.len()).map(Literal::usize_unsuffixed);
+    hygienic!(match row { #(#index => { #bodies })* _ => { #last } })
 }
 
 /// The components of a template as data. The span is the template, where an error is shown.

@@ -30,28 +30,21 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
-    let make = [partition_of(model, types)].into_iter().chain(partitions_of(model, types));
-    let keys = keys(model, types);
-    quote! {
-        impl #params #ty #where_clause { #(#make)* }
-        #keys
-    }
+    let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
+    let (make, keys) = (types.items(&types.ty, quote!(#partition #partitions)), keys(model, types));
+    quote!(#make #keys)
 }
 
 /// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (params, where_clause) = (types.params(), &types.where_clause);
-    let (partition, rows) = (types.partition(), rows(model, types));
+    let partition = types.partition();
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
     let body = quote!(_orm::KeyState::keys(self.#method().0));
     let class = quote!(_orm::class::Partition);
     let query = query(types, (types.params(), &partition), (row, class), body);
-    quote! {
-        impl #params #partition #where_clause { #rows }
-        #query
-    }
+    let rows = types.items(partition, rows(model, types));
+    quote!(#rows #query)
 }
 
 /// The variable for a key. No component's name collides with it.

@@ -105,6 +105,12 @@ impl<'a> Types<'a> {
         quote!(#(#predicates,)*)
     }
 
+    /// Inherent items of `this`.
+    pub fn items(&self, this: impl ToTokens, items: impl ToTokens) -> TokenStream {
+        let (params, where_clause) = (self.params(), &self.where_clause);
+        quote!(impl #params #this #where_clause { #items })
+    }
+
     /// An implementation for the type.
     pub fn implement(&self, what: TokenStream, body: TokenStream) -> TokenStream {
         self.implement_for(self.params(), what, &self.ty, body)
