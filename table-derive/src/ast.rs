@@ -15,7 +15,6 @@ use syn::{Data, Fields, Token};
 /// A struct with `#[derive(TableEntity)]`.
 pub struct Entity<'a> {
     pub input: &'a DeriveInput,
-    /// The path of `table_orm`.
     pub krate: TokenStream,
     pub table: Option<LitStr>,
     pub partition: Template,
@@ -33,7 +32,6 @@ pub struct Entity<'a> {
     pub keyed: bool,
 }
 
-/// A `#[row(..)]`.
 pub struct Row {
     pub name: Ident,
     pub template: Template,
@@ -55,14 +53,12 @@ pub struct Unique {
     pub given: bool,
 }
 
-/// Which properties a row stores.
 pub enum Copy {
     Full,
     Include(Vec<Ident>),
     Exclude(Vec<Ident>),
 }
 
-/// One of `#[component(..)]`.
 pub struct Component {
     pub name: Ident,
     pub encoder: Encoder,
@@ -75,7 +71,6 @@ pub enum Argument {
     With(Path),
 }
 
-/// How a component is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoder {
     Plain,
@@ -108,7 +103,6 @@ pub struct Field<'a> {
     pub slots: Option<(LitInt, LitInt)>,
 }
 
-/// How a field is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Property,
@@ -136,7 +130,7 @@ impl Field<'_> {
 impl<'a> Entity<'a> {
     /// The entity, or `None` when it is not a struct with named fields.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
-        let fields = named_fields(input, "an entity", errors)?;
+        let fields = named_fields(input, "an entity", errors)?.iter();
         let mut items = Items::of(&input.attrs, ON_ENTITY, errors);
         // A malformed attribute has its own error already.
         let complete = errors.is_empty();
@@ -172,10 +166,7 @@ impl<'a> Entity<'a> {
             uniques: Vec::new(),
             components,
             broken,
-            fields: fields
-                .iter()
-                .filter_map(|field| Field::parse(field, ON_FIELD, case, errors))
-                .collect(),
+            fields: Field::parse_all(fields, (ON_FIELD, case), errors),
             keyed,
         };
         entity.uniques =
@@ -279,16 +270,11 @@ impl Row {
         items.extend(given, ON_ROW, errors);
         let include = items.names("include", errors);
         let exclude = items.names("exclude", errors);
-        let copy = match (include, exclude) {
-            (None, None) => Copy::Full,
-            (Some(fields), None) => Copy::Include(fields),
-            (None, Some(fields)) => Copy::Exclude(fields),
-            (Some(fields), Some(_)) => {
-                mistake!(errors, name => "row `{name}` has both `include` and `exclude`",
-                    help: "keep the shorter of the two");
-                Copy::Include(fields)
-            }
-        };
+        if include.is_some() && exclude.is_some() {
+            mistake!(errors, name => "row `{name}` has both `include` and `exclude`",
+                help: "keep the shorter of the two");
+        }
+        let copy = include.map(Copy::Include).or(exclude.map(Copy::Exclude)).unwrap_or(Copy::Full);
         let when = items.path("when", errors);
         let canonical = items.flag("canonical", errors);
         let template = if let Some(key) = items.text("key", errors) {
@@ -334,11 +320,8 @@ impl Unique {
     /// Whether the entity has the fields and components it names.
     fn is_known(&self, entity: &Entity<'_>, errors: &mut Errors) -> bool {
         let names = entity.names();
-        let unknown: Vec<_> = self
-            .components
-            .iter()
-            .filter(|own| !names.iter().any(|name| own.unraw() == name))
-            .collect();
+        let known = |own: &&Ident| names.iter().any(|name| own.unraw() == name);
+        let unknown: Vec<_> = self.components.iter().filter(|own| !known(own)).collect();
         for name in &unknown {
             let unraw = name.unraw().to_string();
             if !entity.broken.contains(&unraw) {
@@ -357,15 +340,13 @@ fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>,
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("component")) {
         let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
         for item in errors.keep(parsed).into_iter().flatten() {
-            if components.iter().any(|other| other.name == item.name) {
-                let name = &item.name;
+            let name = item.name.clone();
+            if components.iter().any(|other| other.name == name) {
                 mistake!(errors, name => "component `{name}` is declared twice", help: "rename one of them");
+            } else if let Some(component) = errors.keep(Component::parse(item)) {
+                components.push(component);
             } else {
-                let name = item.name.unraw().to_string();
-                match errors.keep(Component::parse(item)) {
-                    Some(component) => components.push(component),
-                    None => broken.push(name),
-                }
+                broken.push(name.unraw().to_string());
             }
         }
     }
@@ -400,7 +381,7 @@ impl Component {
                 }),
             _ => {
                 let path = encoder.to_token_stream();
-                let help = suggestion(&known, ENCODERS.iter().copied());
+                let help = suggestion(&known, "desc asc biased lower shard with".split(' '));
                 Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
             }
         };
@@ -415,7 +396,6 @@ impl Component {
     }
 }
 
-/// `shard(field, N)`.
 fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
     let parse = |input: ParseStream<'_>| {
         let field = Ident::parse_any(input)?;
@@ -434,11 +414,18 @@ fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argumen
 }
 
 impl<'a> Field<'a> {
-    /// A named field and its `attribute`.
-    pub fn parse(
+    /// Named fields, each with its attribute.
+    pub fn parse_all(
+        fields: impl Iterator<Item = &'a syn::Field>,
+        given: (Attribute, Case),
+        errors: &mut Errors,
+    ) -> Vec<Self> {
+        fields.filter_map(|field| Self::parse(field, given, errors)).collect()
+    }
+
+    fn parse(
         field: &'a syn::Field,
-        attribute: Attribute,
-        case: Case,
+        (attribute, case): (Attribute, Case),
         errors: &mut Errors,
     ) -> Option<Self> {
         let ident = field.ident.as_ref()?;
@@ -452,26 +439,21 @@ impl<'a> Field<'a> {
             ("etag", Role::ETag),
             ("timestamp", Role::Timestamp),
         ];
-        let mut given: Option<(&str, Role)> = None;
-        for (flag, role) in roles {
-            let Some(at) = items.flag(flag, errors) else { continue };
-            match given {
-                None => given = Some((flag, role)),
-                Some((first, _)) => {
-                    mistake!(errors, Ident::new(flag, at) => "field `{name}` cannot be both `{first}` and `{flag}`",
-                        help: "keep one of them");
-                }
-            }
-        }
         let slots = items.range("slots", errors);
-        let role = match given {
-            Some((_, role)) => role,
-            None if slots.is_some() => Role::Series,
-            None => Role::Property,
-        };
+        let given = roles.iter().filter_map(|(flag, role)| {
+            let at = items.flag(flag, errors)?;
+            Some((Ident::new(flag, at), *role))
+        });
+        let given: Vec<_> = given.collect();
+        for (flag, _) in given.iter().skip(1) {
+            let (first, _) = &given[0];
+            mistake!(errors, flag => "field `{name}` cannot be both `{first}` and `{flag}`", help: "keep one of them");
+        }
+        let alone = if slots.is_some() { Role::Series } else { Role::Property };
+        let role = given.first().map_or(alone, |(_, role)| *role);
         let rename = items.text("rename", errors);
         let property_at =
-            rename.as_ref().map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream);
+            rename.as_ref().map_or(ident.to_token_stream(), ToTokens::to_token_stream);
         Some(Self {
             ident,
             vis: &field.vis,

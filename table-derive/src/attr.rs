@@ -1,14 +1,14 @@
 //! The parts of an attribute: `name`, `name = value`, `name(..)`.
 
-use crate::errors::{Errors, error_at, mistake};
+use crate::errors::{Errors, mistake, text};
 use crate::nearest::suggestion;
 use crate::symbol::Attribute;
 use crate::tokens::*;
+use std::fmt::Display;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Ident, Lit, Token, parenthesized, token};
 
-/// One part of an attribute.
 pub struct Item {
     pub name: Ident,
     pub value: Value,
@@ -70,11 +70,10 @@ pub fn method(name: Ident) -> syn::Result<Ident> {
         help = help))
 }
 
-/// An error at the next token.
-fn wrong_here(input: ParseStream<'_>, wrong: impl AsRef<str>, instead: &str) -> syn::Error {
+fn wrong_here(input: ParseStream<'_>, wrong: impl Display, instead: &str) -> syn::Error {
     let next = input.cursor().token_tree().map(|(next, _)| next);
     let span = next.map_or_else(|| input.span(), |next| next.span());
-    error_at(span, wrong, format!("write {instead}"))
+    syn::Error::new(span, text(wrong, format_args!("write {instead}")))
 }
 
 fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
@@ -89,7 +88,6 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
 pub struct Items(Vec<Item>);
 
 impl Items {
-    /// The parts of one item's attributes of that name.
     pub fn of(attrs: &[syn::Attribute], attribute: Attribute, errors: &mut Errors) -> Self {
         let mut items = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute.0)) {
@@ -99,7 +97,6 @@ impl Items {
         items
     }
 
-    /// Adds parts of an attribute.
     pub fn extend(
         &mut self,
         more: impl IntoIterator<Item = Item>,
@@ -108,9 +105,9 @@ impl Items {
     ) {
         for item in more {
             let name = item.name.to_string();
-            if !known.contains(&name.as_str()) {
+            if !known.split(' ').any(|known| known == name) {
                 mistake!(errors, item.name => "`{name}` is not an attribute of `#[{attribute}(..)]` here",
-                    help = suggestion(&name, known.iter().copied()));
+                    help = suggestion(&name, known.split(' ')));
             } else if name != "unique" && self.0.iter().any(|other| other.name == item.name) {
                 mistake!(errors, item.name => "`{name}` is given twice", help: "remove one of them");
             } else {
@@ -233,7 +230,6 @@ fn wrong_value<T>(name: &Ident, value: &str, errors: &mut Errors) -> Option<T> {
     None
 }
 
-/// Names separated by commas.
 fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     let name = |input: ParseStream<'_>| {
         let name = ident(input, "names without quotes, separated by commas")?;
@@ -248,7 +244,7 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     parse.parse2(tokens).map(|names| names.into_iter().collect())
 }
 
-/// `#[row("name", ..)]`: the name, which a method can have, and the other parts.
+/// `#[row(NAME, ..)]`: the name, which a method can have, and the other parts.
 pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {

@@ -1,6 +1,5 @@
 //! The case of names: fields as properties, rows as types.
 
-/// A case that `rename_all` can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
     Pascal,

@@ -141,7 +141,6 @@ fn slots(template: &Template) -> impl Iterator<Item = String> {
     template.slots.iter().map(|slot| slot.name.clone())
 }
 
-/// Each name once.
 fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
     let mut taken = BTreeSet::new();
     names

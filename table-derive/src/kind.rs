@@ -17,7 +17,6 @@ pub enum Kind {
     // These are guesses, for samples and for growing values.
     Instant,
     Date,
-    /// A time of day.
     Time,
     Uuid,
     Ulid,
@@ -63,7 +62,6 @@ impl Kind {
     }
 }
 
-/// The `T` of an `Option<T>`.
 pub fn option(ty: &Type) -> Option<&Type> {
     argument_of("Option", ty)
 }
@@ -78,7 +76,6 @@ pub fn is_any(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "Edm")
 }
 
-/// The `T` of a `Vec<T>`.
 pub fn vec(ty: &Type) -> Option<&Type> {
     argument_of("Vec", ty)
 }
@@ -130,7 +127,6 @@ fn argument_of<'t>(name: &str, ty: &'t Type) -> Option<&'t Type> {
     last_segment(ty).filter(|segment| segment.ident == name).and_then(argument)
 }
 
-/// The last type argument.
 fn argument(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     arguments.args.iter().rev().find_map(|argument| match argument {

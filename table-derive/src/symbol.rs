@@ -1,57 +1,22 @@
 //! The attributes and what each takes, and the names that mean something in stored rows.
 
-/// The name of an attribute, and what it takes in one place.
-pub type Attribute = (&'static str, &'static [&'static str]);
+/// The name of an attribute, and what it takes in one place, separated by spaces.
+pub type Attribute = (&'static str, &'static str);
 
-/// On an entity.
-pub const ON_ENTITY: Attribute = (
-    "table",
-    &[
-        "name",
-        "partition",
-        "row",
-        "unique",
-        "kind",
-        "crate",
-        "escape",
-        "rename_all",
-        "allow_append_only",
-    ],
-);
+pub const ON_ENTITY: Attribute =
+    ("table", "name partition row unique kind crate escape rename_all allow_append_only");
 /// After the name of a row.
-pub const ON_ROW: Attribute = ("row", &["key", "include", "exclude", "when", "canonical"]);
+pub const ON_ROW: Attribute = ("row", "key include exclude when canonical");
 /// After the names in `unique(..)`.
-pub const ON_UNIQUE: Attribute = ("unique", &["key"]);
+pub const ON_UNIQUE: Attribute = ("unique", "key");
 /// On a field of an entity or of a group of properties.
-pub const ON_FIELD: Attribute = (
-    "table",
-    &[
-        "rename",
-        "skip",
-        "default",
-        "json",
-        "series",
-        "flatten",
-        "key_only",
-        "max_len",
-        "max",
-        "etag",
-        "timestamp",
-    ],
-);
-/// On a struct of properties.
-pub const ON_PROPERTIES: Attribute = ("table", &["crate", "rename_all"]);
-/// On an enum or a newtype.
-pub const ON_KEY_PART: Attribute = ("key", &["crate"]);
-/// On a union.
-pub const ON_UNION: Attribute = ("table", &["crate"]);
-/// On a projection.
-pub const ON_PROJECTION: Attribute = ("projection", &["of", "crate"]);
-/// On a field of a projection.
-pub const ON_PROJECTED_FIELD: Attribute = ("projection", &["default", "json", "series", "slots"]);
-
-/// Encoders of `#[component(..)]`.
-pub const ENCODERS: &[&str] = &["desc", "asc", "biased", "lower", "shard", "with"];
+pub const ON_FIELD: Attribute =
+    ("table", "rename skip default json series flatten key_only max_len max etag timestamp");
+pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
+pub const ON_KEY_PART: Attribute = ("key", "crate");
+pub const ON_UNION: Attribute = ("table", "crate");
+pub const ON_PROJECTION: Attribute = ("projection", "of crate");
+pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots");
 
 /// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];

@@ -3,7 +3,6 @@
 use crate::errors::{Errors, mistake};
 use crate::tokens::*;
 
-/// A key template, as written and as parsed.
 pub struct Template {
     pub literal: LitStr,
     pub text: String,

@@ -4,7 +4,6 @@ use crate::errors::{Errors, mistake};
 use crate::tokens::*;
 use syn::{Attribute, Data, Field, Fields, Member, Variant};
 
-/// A type with `#[derive(KeyPart)]`.
 pub enum KeyPart<'a> {
     Codes(Vec<Code<'a>>),
     Newtype(&'a Field, Member),

@@ -1,6 +1,5 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
-pub use crate::__newtype as newtype;
 pub use crate::codec::Members;
 pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{FromRow, ReadRow};
@@ -26,6 +25,7 @@ pub use crate::property::{
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
+pub use crate::{__newtype as newtype, __projected as projected};
 pub use core::clone::Clone;
 pub use core::convert::From;
 pub use core::default::Default;

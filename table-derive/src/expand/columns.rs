@@ -8,7 +8,6 @@ use crate::model::Model;
 use crate::names;
 use crate::tokens::*;
 
-/// The fields that a row's columns name.
 fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e Field<'e>> {
     entity.fields.iter().filter(|field| field.role == Role::Property && row.has_property(field))
 }

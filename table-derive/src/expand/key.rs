@@ -5,13 +5,8 @@ use crate::expand::scope::{hygienic, located};
 use crate::model::{Key, Model, Part, Source};
 use crate::tokens::*;
 
-/// What happens to text that keys cannot hold.
-pub fn escape(model: &Model<'_>) -> TokenStream {
-    if model.entity.encode { quote!(_orm::Escape::Encode) } else { quote!(_orm::Escape::Reject) }
-}
-
 /// The statements that write a key behind the literal that it starts with.
-fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
+pub fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
         quote_spanned! {located(path)=>
             if !#path(self) {
@@ -23,7 +18,6 @@ fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     quote!(#when #(#parts)*)
 }
 
-/// The statements that write one component.
 fn write_part(part: &Part<'_>) -> TokenStream {
     let Part { name, separator, .. } = part;
     let part_of = part.tokens();
@@ -52,11 +46,6 @@ fn write_part(part: &Part<'_>) -> TokenStream {
 /// shards once.
 pub fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
     quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
-}
-
-/// The statements of `encode_partition_key`.
-pub fn write_partition_key(model: &Model<'_>) -> TokenStream {
-    write(None, &model.partition)
 }
 
 /// The statements of `encode_row_key`, by the number of the row. Guard rows come last.

@@ -1,7 +1,7 @@
 //! The partition as a type: made by `E::partition(..)`, with a method for each row.
 
 use crate::ast::{Encoder, Row};
-use crate::expand::key::{escape, shard_of};
+use crate::expand::key::shard_of;
 use crate::expand::row::{query, state};
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
@@ -52,10 +52,10 @@ fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The statement that starts a PartitionKey.
 fn start(model: &Model<'_>, types: &Types<'_>, key: &Ident) -> TokenStream {
-    let (name, escape, start) = (types.name(), escape(model), &model.partition.template.start);
-    quote!(let #key = _orm::PartitionKey::new(#name, #escape, #start);)
+    let (name, start) = (types.name(), &model.partition.template.start);
+    let escape = if model.entity.encode { quote!(Encode) } else { quote!(Reject) };
+    quote!(let #key = _orm::PartitionKey::new(#name, _orm::Escape::#escape, #start);)
 }
 
 /// `E::partition(..)`, which takes every component.
@@ -82,7 +82,6 @@ fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-/// The statement that appends a component to a PartitionKey.
 fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
     let Part { ident, name, separator, .. } = part;
     let value = match part.field().filter(|_| part.is_shard()) {

@@ -20,12 +20,10 @@ pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStrea
     quote!(#(#traits)* #(#checks)* #read_row #from_row)
 }
 
-/// The fields that hold a series or slots of one.
 fn series<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
     fields.iter().enumerate().filter(|(_, field)| field.role == Role::Series)
 }
 
-/// The other fields.
 fn columns<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
     fields.iter().enumerate().filter(|(_, field)| field.role != Role::Series)
 }
@@ -128,92 +126,39 @@ fn stores(field: &Field<'_>) -> Ident {
 
 /// The traits through which a field finds itself in the entity and its rows.
 fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
-    let id = Literal::u64_unsuffixed(field_id(&field.name));
+    let (has, stores, name, projection) = (has(field), stores(field), &field.name, &input.ident);
+    let id = Literal::u64_unsuffixed(field_id(name));
     let has = match field.role {
-        Role::Series => has_series_trait(field, &id),
-        _ => has_trait(field, &id),
-    };
-    let stores = stores_trait(input, field, &id);
-    quote!(#has #stores)
-}
-
-/// The entity has the field, with its type.
-fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
-    let (has, name) = (has(field), &field.name);
-    let message = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");
-    quote! {
-        #[diagnostic::on_unimplemented(
-            message = #message,
-            label = "not a stored field of `{Self}`",
-            note = "name and type it as the entity does; a series is `#[projection(series)]`, or \
-                    `#[projection(slots(a..b))]` for some of it; skipped fields, ETags, timestamps \
-                    and flattened groups cannot be projected"
-        )]
-        #[allow(non_camel_case_types)]
-        trait #has<T> {
-            const PROPERTY: &'static _orm::str;
-            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read;
+        Role::Series => {
+            let message = format!("`{{Self}}` has no series `{name}` for `{{T}}`");
+            let (bounds, value) = projected_series(field, &id);
+            quote!(_orm::projected!(series #has, #message, [#bounds], #value);)
         }
-        #[diagnostic::do_not_recommend]
-        impl<E: _orm::Field<#id, T>, T> #has<T> for E {
-            const PROPERTY: &'static _orm::str = <E as _orm::Field<#id, T>>::PROPERTY;
-            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read {
-                m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::KEYS)
-            }
-        }
-    }
-}
-
-/// The entity has the series, with its type, or slots of its type.
-fn has_series_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
-    let (has, name, span) = (has(field), &field.name, located(field.ident));
-    let message = format!("`{{Self}}` has no series `{name}` for `{{T}}`");
-    let (bounds, series) = match &field.slots {
-        None => (
-            quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
-            quote_spanned!(span=> whole::<T>(<E as _orm::SeriesOf<#id>>::PROPERTY)),
-        ),
-        Some((from, to)) => {
-            let of_entity = quote!(<E as _orm::SeriesOf<#id>>);
-            (
-                quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of_entity::Series>),
-                quote_spanned!(span=> part::<#of_entity::Series, T>(#of_entity::PROPERTY, #from, #to)),
-            )
+        _ => {
+            let message = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");
+            quote!(_orm::projected!(field #has, #id, #message);)
         }
     };
-    let series = quote_spanned!(span=> _orm::ProjectedSeries::#series);
-    quote! {
-        #[diagnostic::on_unimplemented(
-            message = #message,
-            label = "not such a series of `{Self}`",
-            note = "name it as the entity does; `#[projection(series)]` has the entity's type, and \
-                    `#[projection(slots(a..b))]` is `[Option<T>; N]`"
-        )]
-        #[allow(non_camel_case_types)]
-        trait #has<T> {
-            const SERIES: _orm::ProjectedSeries;
-        }
-        #[diagnostic::do_not_recommend]
-        impl<#bounds> #has<T> for E {
-            const SERIES: _orm::ProjectedSeries = #series;
-        }
-    }
-}
-
-/// The row's properties or keys hold the field.
-fn stores_trait(input: &DeriveInput, field: &Field<'_>, id: &Literal) -> TokenStream {
-    let (stores, name, projection) = (stores(field), &field.name, &input.ident);
     let message = format!("rows `{{Self}}` hold `{name}` neither as a property nor in their keys");
     let label = format!("no `{name}` in these rows");
     let help = format!(
         "project other rows, remove `{name}` from `{projection}`, or add it to the row's `include` \
          or to its key"
     );
-    quote! {
-        #[diagnostic::on_unimplemented(message = #message, label = #label, note = #help)]
-        #[allow(non_camel_case_types)]
-        trait #stores {}
-        #[diagnostic::do_not_recommend]
-        impl<R: _orm::Stores<#id>> #stores for R {}
+    quote!(#has _orm::projected!(rows #stores, #id, #message, #label, #help);)
+}
+
+/// For which entities `E` a field of type `T` is a series or slots of one, and which.
+fn projected_series(field: &Field<'_>, id: &Literal) -> (TokenStream, TokenStream) {
+    let (span, of) = (located(field.ident), quote!(<E as _orm::SeriesOf<#id>>));
+    match &field.slots {
+        None => (
+            quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
+            quote_spanned!(span=> _orm::ProjectedSeries::whole::<T>(#of::PROPERTY)),
+        ),
+        Some((from, to)) => (
+            quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of::Series>),
+            quote_spanned!(span=> _orm::ProjectedSeries::part::<#of::Series, T>(#of::PROPERTY, #from, #to)),
+        ),
     }
 }

@@ -5,7 +5,6 @@ use crate::expand::scope::{hygienic, located, relocated};
 use crate::kind;
 use crate::tokens::*;
 
-/// The limit that a field declares.
 pub fn limit(field: &Field<'_>) -> Option<TokenStream> {
     let (limit, (value, _)) = match (&field.max, &field.max_len) {
         (Some(max), _) => (quote!(Max), max),
@@ -42,7 +41,6 @@ pub fn write(field: &Field<'_>) -> Option<TokenStream> {
     })
 }
 
-/// The trait of a field of several properties.
 pub fn group_trait(field: &Field<'_>) -> Ident {
     let name = if field.role == Role::Series { "Series" } else { "Properties" };
     Ident::new(name, field.ty.span())
@@ -71,7 +69,6 @@ pub fn slot(index: usize) -> Ident {
     format_ident!("f{index}", span = Span::mixed_site())
 }
 
-/// The type that one property is read as.
 pub fn read_type(field: &Field<'_>) -> TokenStream {
     let (ty, value) = (field.ty, field.value_type());
     if field.role == Role::Json { quote!(_orm::Json<#value>) } else { quote!(#ty) }

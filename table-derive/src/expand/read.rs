@@ -44,7 +44,6 @@ fn metadata(fields: &[Field<'_>]) -> Option<TokenStream> {
     })
 }
 
-/// The statements of `read_row`.
 fn read_row(model: &Model<'_>) -> TokenStream {
     let fields = &model.entity.fields;
     let slots = slots(fields);

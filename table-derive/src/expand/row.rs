@@ -11,7 +11,6 @@ use crate::names;
 use crate::tokens::*;
 use std::collections::BTreeSet;
 
-/// The type of each row.
 pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
@@ -108,7 +107,6 @@ fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> Toke
     quote!(#query #row)
 }
 
-/// `Query` for the type `this`.
 pub fn query(
     types: &Types<'_>,
     (params, this): (TokenStream, &TokenStream),
@@ -165,7 +163,6 @@ struct Step<'m> {
 }
 
 impl Step<'_> {
-    /// The key's methods.
     fn items(&self) -> TokenStream {
         let this = self.types.row_in(self.row_type, state(self.model, self.key, self.at));
         let (give, range) = (self.give(), self.range());
@@ -173,7 +170,6 @@ impl Step<'_> {
         self.types.items(this, quote!(#give #range #prefix))
     }
 
-    /// The line of documentation about a method.
     fn about(&self, gives: &str, sample: String, class: &str) -> TokenStream {
         let (name, template, cost) = (&self.part.name, &self.key.template.text, cost(class));
         doc(format!("Gives {gives} `{name}` of `{template}`, as in `{sample}`: {cost}."))

@@ -68,7 +68,6 @@ fn respanned(tokens: impl ToTokens, span: impl Fn(Span) -> Span) -> TokenStream 
     tokens.map(respan).collect()
 }
 
-/// A line of documentation.
 pub fn doc(text: impl AsRef<str>) -> TokenStream {
     let text = format!(" {}", text.as_ref());
     quote!(#[doc = #text])

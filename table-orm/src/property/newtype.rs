@@ -4,7 +4,7 @@
 /// the type, the bounds of its `where` clause, its field's type and its field.
 ///
 /// A trait with one implementation for all newtypes would have to name the type of the field, which
-/// may be less public than the newtype.
+/// may be less public than the newtype. No attribute here needs the prelude of tools.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __newtype {
