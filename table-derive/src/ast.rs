@@ -1,7 +1,7 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
 use crate::attr::{Item, Items, Value, method, named};
-use crate::case::{CASES, Case};
+use crate::case::{CASES, Case, pascal};
 use crate::errors::{Errors, mistake};
 use crate::kind;
 use crate::nearest::suggestion;
@@ -212,15 +212,14 @@ fn escape(items: &mut Items, errors: &mut Errors) -> bool {
 }
 
 pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
-    let Some(name) = items.text("rename_all", errors) else { return Case::Pascal };
+    let Some(name) = items.text("rename_all", errors) else { return pascal };
     let value = name.value();
     if let Some((_, case)) = CASES.iter().find(|(case, _)| *case == value) {
         return *case;
     }
     let known: Vec<_> = CASES.iter().map(|(case, _)| *case).collect();
-    mistake!(errors, name => "`{value}` is not a case of names",
-        help = suggestion(&value, known));
-    Case::Pascal
+    mistake!(errors, name => "`{value}` is not a case of names", help = suggestion(&value, known));
+    pascal
 }
 
 /// The rows. After a malformed attribute the entity is not `complete`, and may seem to have none.
@@ -294,8 +293,7 @@ impl Unique {
             list.into_iter().partition(|item| matches!(item.value, Value::None));
         let components: Vec<Ident> = named.into_iter().map(|item| item.name).collect();
         let Some(first) = components.first() else {
-            mistake!(errors, at => "`unique` names no field",
-                help: "write `unique(field)`");
+            mistake!(errors, at => "`unique` names no field", help: "write `unique(field)`");
             return None;
         };
         let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
@@ -459,7 +457,7 @@ impl<'a> Field<'a> {
             vis: &field.vis,
             ty: &field.ty,
             role,
-            property: rename.map_or_else(|| case.apply(&name), |name| name.value()),
+            property: rename.map_or_else(|| case(&name), |name| name.value()),
             property_at,
             default: items.flag_or_path("default", errors),
             key_only: items.flag("key_only", errors),

@@ -3,7 +3,7 @@
 
 use crate::ast::{Entity, Field, named_fields, rename_all};
 use crate::attr::Items;
-use crate::case::Case;
+use crate::case::pascal;
 use crate::errors::{Errors, mistake};
 use crate::expand::scope::anonymous;
 use crate::expand::{key_part, projection, properties, union};
@@ -82,7 +82,7 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
                 help: "add `#[projection(of = Entity)]`");
         }
         let fields = named_fields(input, "a projection", errors)?.iter();
-        let fields = Field::parse_all(fields, (ON_PROJECTED_FIELD, Case::Pascal), errors);
+        let fields = Field::parse_all(fields, (ON_PROJECTED_FIELD, pascal), errors);
         check::projection(&fields, errors);
         Some(match of {
             Some(of) if errors.is_empty() => projection::impls(input, &of, &fields),

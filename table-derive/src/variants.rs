@@ -32,21 +32,16 @@ impl<'a> KeyPart<'a> {
                 (data.fields.iter().next(), data.fields.members().next())
             && data.fields.len() == 1
         {
-            newtype_keys(field, errors);
+            if let Some(attr) = keys(&field.attrs).next() {
+                mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
+                    help: "remove `#[key(..)]`");
+            }
             return Some(Self::Newtype(field, member));
         }
         let ident = &input.ident;
         mistake!(errors, ident => "`{ident}` has no text that a key could hold",
             help: "derive `KeyPart` on an enum of variants without fields, or on a struct of one field");
         None
-    }
-}
-
-/// A code on a newtype's field would be ignored.
-fn newtype_keys(field: &Field, errors: &mut Errors) {
-    if let Some(attr) = keys(&field.attrs).next() {
-        mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
-            help: "remove `#[key(..)]`");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ast::{Field, Role};
 use crate::expand::property::{finish, read_type, slot};
-use crate::expand::read::read_row_impl;
+use crate::expand::read::{other, read_row_impl};
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
 use crate::names::field_id;
@@ -58,42 +58,32 @@ fn select(of: &Path, fields: &[Field<'_>]) -> TokenStream {
 
 /// The statements of `read_row`: properties, then what only the keys hold.
 fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
-    let (mut names, mut slots) = (Vec::new(), Vec::new());
-    let (mut properties, mut arms, mut from_keys, mut values) = (vec![], vec![], vec![], vec![]);
+    let (mut slots, mut arms, mut from_keys, mut values) = (vec![], vec![], vec![], vec![]);
     for (index, field) in columns(fields) {
         let (ident, ty) = (field.ident, read_type(field));
         let (name, slot) = (format_ident!("p{index}"), slot(index));
+        let property = entity_item(of, field, "PROPERTY");
         let fill = entity_item(of, field, "fill_from_keys");
         let value = finish(&quote!(#name), &slot, field);
-        properties.push(entity_item(of, field, "PROPERTY"));
+        slots.push(hygienic!(let (#name, mut #slot) = (#property, _orm::None);));
         arms.push(hygienic!(member if member == #name => {
             <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?
         }));
         from_keys.push(hygienic!(#fill(&m, row, &mut #slot)?;));
         values.push(quote!(#ident: #value));
-        names.push(name);
-        slots.push(slot);
     }
-    let (mut series_slots, mut reads) = (vec![], vec![]);
+    let mut reads = vec![];
     for (index, field) in series(fields) {
         let (ident, ty, slot) = (field.ident, field.ty, slot(index));
-        let of_entity = entity_item(of, field, "SERIES");
-        series_slots.push(hygienic!(let mut #slot = <#ty as _orm::Series>::empty();));
-        reads.push(
-            hygienic!(_orm::ProjectedSeries::read::<#ty>(#of_entity, &mut #slot, other, &mut m)?),
-        );
-        values
-            .push(hygienic!(#ident: <#ty as _orm::Series>::finish(#slot, _orm::ProjectedSeries::property(#of_entity))?));
+        let (series, of) = (quote!(_orm::ProjectedSeries), entity_item(of, field, "SERIES"));
+        slots.push(hygienic!(let mut #slot = <#ty as _orm::Series>::empty();));
+        reads.push(hygienic!(#series::read::<#ty>(#of, &mut #slot, other, &mut m)?));
+        let value = hygienic!(<#ty as _orm::Series>::finish(#slot, #series::property(#of))?);
+        values.push(quote!(#ident: #value));
     }
-    let other = if reads.is_empty() {
-        hygienic!(other => _orm::Members::other(&mut m, other)?,)
-    } else {
-        hygienic!(other => if !(#(#reads)||*) { _orm::Members::other(&mut m, other)? },)
-    };
+    let other = other(reads.into_iter());
     hygienic! {
-        #(let #names = #properties;)*
-        #(let mut #slots = _orm::None;)*
-        #(#series_slots)*
+        #(#slots)*
         while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
             match &*member {
                 #(#arms)*
