@@ -71,11 +71,6 @@ pub fn is_map(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "BTreeMap")
 }
 
-/// Whether the type is a value of any property type.
-pub fn is_any(ty: &Type) -> bool {
-    is(option(ty).unwrap_or(ty), "Edm")
-}
-
 pub fn vec(ty: &Type) -> Option<&Type> {
     argument_of("Vec", ty)
 }

@@ -110,7 +110,7 @@ fn role_type(field: &Field<'_>, errors: &mut Errors) {
             mistake!(errors, ty => "field `{name}` cannot hold the row's timestamp",
                 help: "use `Option<DateTime>`, or an `Option` of another instant");
         }
-        Role::Property if kind::is_any(ty) => {
+        Role::Property if kind::is(field.value_type(), "Edm") => {
             mistake!(errors, ty => "field `{name}` is an `Edm`, but a field's property is read without its type",
                 help: "give the field one Rust type, or read the property from `#[table(flatten)] rest: BTreeMap<String, Edm>`, which holds those of no other field");
         }

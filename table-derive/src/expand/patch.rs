@@ -4,10 +4,9 @@ use crate::ast::{Field, Role};
 use crate::expand::property::limit;
 use crate::expand::scope::{doc, hygienic, lints};
 use crate::expand::types::Types;
-use crate::kind;
 use crate::model::Model;
-use crate::names;
 use crate::tokens::*;
+use crate::{kind, names};
 
 pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let cost = if model.patch_is_one_row() {

@@ -78,20 +78,14 @@ pub fn read_type(field: &Field<'_>) -> TokenStream {
 pub fn finish(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
     let json = field.role == Role::Json;
     let optional = json && kind::option(field.ty).is_some();
-    let ty = read_type(field);
+    let (ty, inner) = (read_type(field), json.then(|| hygienic!(.0)));
+    let value = if json { hygienic!(#slot.map(|json| json.0)) } else { hygienic!(#slot) };
     match &field.default {
-        None | Some(None) if optional => hygienic!(#slot.map(|json| json.0)),
-        Some(Some(path)) if optional => {
-            hygienic!(#slot.map_or_else(#path, |json| _orm::Some(json.0)))
-        }
-        Some(None) if json => hygienic!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
-        Some(Some(path)) if json => hygienic!(#slot.map_or_else(#path, |json| json.0)),
-        Some(None) => hygienic!(#slot.unwrap_or_default()),
-        Some(Some(path)) => hygienic!(#slot.unwrap_or_else(#path)),
-        None => {
-            let inner = json.then(|| hygienic!(.0));
-            hygienic!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner)
-        }
+        None | Some(None) if optional => value,
+        None => hygienic!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner),
+        Some(Some(path)) if optional => hygienic!(#value.map_or_else(#path, _orm::Some)),
+        Some(None) => hygienic!(#value.unwrap_or_default()),
+        Some(Some(path)) => hygienic!(#value.unwrap_or_else(#path)),
     }
 }
 

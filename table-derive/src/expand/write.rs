@@ -38,15 +38,19 @@ fn table_entity(
     let (start, encode) = (&model.partition.template.start, model.entity.encode);
     let parts = parts(&model.partition, encode);
     let at = model.partition.template.literal.span();
-    let template = quote_spanned!(at=> _orm::key(#start)#parts);
-    let (rows, options) = (row_templates(model), options(model));
+    let key_template = quote_spanned!(at=> _orm::key(#start)#parts);
+    let rows = model.rows().map(|(row, key)| {
+        let make = if row.is_full() { "full" } else { "partial" };
+        template(make, &row.name.unraw().to_string(), key, encode)
+    });
+    let options = options(model);
     let canonical = types.row(&model.entity.rows[model.canonical]);
     let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
         const PARTITION: &'static _orm::str = #partition;
-        const PARTITION_KEY: _orm::KeyTemplate<'static> = #template;
+        const PARTITION_KEY: _orm::KeyTemplate<'static> = #key_template;
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
         #options
         type Canonical = #canonical;
@@ -67,16 +71,12 @@ fn table_entity(
     }
 }
 
-fn row_templates(model: &Model<'_>) -> Vec<TokenStream> {
-    let rows = model.rows().map(|(row, key)| {
-        let at = key.template.literal.span();
-        let make = Ident::new(if row.is_full() { "full" } else { "partial" }, at);
-        let name = row.name.unraw().to_string();
-        let (text, start) = (&key.template.text, &key.template.start);
-        let parts = parts(key, model.entity.encode);
-        quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
-    });
-    rows.collect()
+/// A row or guard row as data. The span is the template, where an error is shown.
+fn template(make: &str, name: &str, key: &Key<'_>, encode: bool) -> TokenStream {
+    let at = key.template.literal.span();
+    let (make, parts) = (Ident::new(make, at), parts(key, encode));
+    let (text, start) = (&key.template.text, &key.template.start);
+    quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
 }
 
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, and those that
@@ -89,11 +89,8 @@ fn options(model: &Model<'_>) -> TokenStream {
         )
     });
     let kind = entity.kind.iter();
-    let guards = entity.uniques.iter().zip(guards).map(|(unique, key)| {
-        let (name, text, start) = (&unique.name, &key.template.text, &key.template.start);
-        let parts = parts(key, entity.encode);
-        quote_spanned!(key.template.literal.span()=> _orm::guard(#name, #text, #start)#parts)
-    });
+    let guards = entity.uniques.iter().zip(guards);
+    let guards = guards.map(|(unique, key)| template("guard", &unique.name, key, entity.encode));
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
     // A row of another kind may have the key: only a read tells.
