@@ -1,6 +1,6 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
-use crate::attr::{Item, Items, Value, method, named};
+use crate::attr::{Item, Items, Value, method, named, parts};
 use crate::case::{CASES, Case, pascal};
 use crate::errors::{Errors, mistake};
 use crate::kind;
@@ -229,21 +229,19 @@ fn rows(
     complete: bool,
     errors: &mut Errors,
 ) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut declared = short.is_some();
-    if let Some(literal) = short {
-        let name = Ident::new("row", literal.span());
-        rows.push(Row::full(name, Template::parse_or_guess(literal, errors)));
-    }
-    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("row")) {
-        declared = true;
-        if let Some((name, items)) = errors.keep(named(attr)) {
-            rows.push(Row::parse(name, items, errors));
-        }
-    }
-    if !declared && complete {
+    let attrs: Vec<_> = input.attrs.iter().filter(|attr| attr.path().is_ident("row")).collect();
+    if short.is_none() && attrs.is_empty() && complete {
         mistake!(errors, input.ident => "the entity has no rows",
             help: "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`");
+    }
+    let short = short.map(|literal| {
+        let name = Ident::new("row", literal.span());
+        Row::full(name, Template::parse_or_guess(literal, errors))
+    });
+    let mut rows = Vec::from_iter(short);
+    for attr in attrs {
+        let row = errors.keep(named(attr));
+        rows.extend(row.map(|(name, items)| Row::parse(name, items, errors)));
     }
     rows
 }
@@ -258,15 +256,14 @@ impl Row {
         Self::full(Ident::new("row", Span::call_site()), Template::missing())
     }
 
-    fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
+    fn parse(name: Ident, mut given: Vec<Item>, errors: &mut Errors) -> Self {
         let elsewhere = given.iter().position(|item| item.name == "partition");
         if let Some(at) = elsewhere {
             mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
                 help: "remove `partition` here, or store the rows of the other partition as another entity");
-            given = given.into_iter().filter(|item| item.name != "partition").collect();
+            given.retain(|item| item.name != "partition");
         }
-        let mut items = Items::default();
-        items.extend(given, ON_ROW, errors);
+        let mut items = Items::new(given, ON_ROW, errors);
         let include = items.names("include", errors);
         let exclude = items.names("exclude", errors);
         if include.is_some() && exclude.is_some() {
@@ -298,8 +295,7 @@ impl Unique {
         };
         let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
         let name = names.join("_");
-        let mut items = Items::default();
-        items.extend(options, ON_UNIQUE, errors);
+        let mut items = Items::new(options, ON_UNIQUE, errors);
         let key = items.text("key", errors);
         let given = key.is_some();
         let literal = key.unwrap_or_else(|| {
@@ -336,8 +332,7 @@ fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>,
     let mut components: Vec<Component> = Vec::new();
     let mut broken = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("component")) {
-        let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
-        for item in errors.keep(parsed).into_iter().flatten() {
+        for item in errors.keep(attr.parse_args_with(parts)).into_iter().flatten() {
             let name = item.name.clone();
             if components.iter().any(|other| other.name == name) {
                 mistake!(errors, name => "component `{name}` is declared twice", help: "rename one of them");

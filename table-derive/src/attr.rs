@@ -82,38 +82,41 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     content.parse()
 }
 
+/// Parts of an attribute, separated by commas.
+pub fn parts(input: ParseStream<'_>) -> syn::Result<Vec<Item>> {
+    Ok(input.parse_terminated(Item::parse, Token![,])?.into_iter().collect())
+}
+
 /// The parts of all attributes of one name on one item. Each part may occur once; only `unique` may
 /// be repeated.
-#[derive(Default)]
 pub struct Items(Vec<Item>);
 
 impl Items {
     pub fn of(attrs: &[syn::Attribute], attribute: Attribute, errors: &mut Errors) -> Self {
-        let mut items = Self::default();
-        for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute.0)) {
-            let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
-            items.extend(errors.keep(parsed).into_iter().flatten(), attribute, errors);
-        }
-        items
+        let attrs = attrs.iter().filter(|attr| attr.path().is_ident(attribute.0));
+        let parts = attrs.filter_map(|attr| errors.keep(attr.parse_args_with(parts)));
+        let parts: Vec<_> = parts.flatten().collect();
+        Self::new(parts, attribute, errors)
     }
 
-    pub fn extend(
-        &mut self,
-        more: impl IntoIterator<Item = Item>,
+    pub fn new(
+        parts: impl IntoIterator<Item = Item>,
         (attribute, known): Attribute,
         errors: &mut Errors,
-    ) {
-        for item in more {
+    ) -> Self {
+        let mut items: Vec<Item> = Vec::new();
+        for item in parts {
             let name = item.name.to_string();
             if !known.split(' ').any(|known| known == name) {
                 mistake!(errors, item.name => "`{name}` is not an attribute of `#[{attribute}(..)]` here",
                     help = suggestion(&name, known.split(' ')));
-            } else if name != "unique" && self.0.iter().any(|other| other.name == item.name) {
+            } else if name != "unique" && items.iter().any(|other| other.name == item.name) {
                 mistake!(errors, item.name => "`{name}` is given twice", help: "remove one of them");
             } else {
-                self.0.push(item);
+                items.push(item);
             }
         }
+        Self(items)
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -183,9 +186,7 @@ impl Items {
         let mut lists = Vec::new();
         while self.has(name) {
             let Some((at, tokens)) = self.list(name, errors) else { continue };
-            let parsed =
-                errors.keep(Punctuated::<Item, Token![,]>::parse_terminated.parse2(tokens));
-            lists.extend(parsed.map(|items| (at, items.into_iter().collect())));
+            lists.extend(errors.keep(parts.parse2(tokens)).map(|parts| (at, parts)));
         }
         lists
     }
@@ -245,7 +246,7 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
 }
 
 /// `#[row(NAME, ..)]`: the name, which a method can have, and the other parts.
-pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
+pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Vec<Item>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {
         let name = ident(input, EXAMPLE)?;
@@ -257,6 +258,6 @@ pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Toke
         }
         let name = method(name)?;
         input.parse::<Option<Token![,]>>()?;
-        Ok((name, input.parse_terminated(Item::parse, Token![,])?))
+        Ok((name, parts(input)?))
     })
 }

@@ -20,28 +20,27 @@ pub struct Code<'a> {
 impl<'a> KeyPart<'a> {
     /// The type, or `None` when it is neither an enum nor a newtype.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
-        if let Data::Enum(data) = &input.data
-            && !data.variants.is_empty()
-        {
-            let codes = data.variants.iter();
-            let codes = codes.filter_map(|variant| Code::parse(variant, errors)).collect();
-            return Some(Self::Codes(codes));
-        }
-        if let Data::Struct(data) = &input.data
-            && let (Some(field), Some(member)) =
-                (data.fields.iter().next(), data.fields.members().next())
-            && data.fields.len() == 1
-        {
-            if let Some(attr) = keys(&field.attrs).next() {
-                mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
-                    help: "remove `#[key(..)]`");
+        match &input.data {
+            Data::Enum(data) if !data.variants.is_empty() => {
+                let codes = data.variants.iter();
+                let codes = codes.filter_map(|variant| Code::parse(variant, errors));
+                Some(Self::Codes(codes.collect()))
             }
-            return Some(Self::Newtype(field, member));
+            Data::Struct(data) if data.fields.len() == 1 => {
+                let (field, member) = data.fields.iter().zip(data.fields.members()).next()?;
+                if let Some(attr) = keys(&field.attrs).next() {
+                    mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
+                        help: "remove `#[key(..)]`");
+                }
+                Some(Self::Newtype(field, member))
+            }
+            _ => {
+                let ident = &input.ident;
+                mistake!(errors, ident => "`{ident}` has no text that a key could hold",
+                    help: "derive `KeyPart` on an enum of variants without fields, or on a struct of one field");
+                None
+            }
         }
-        let ident = &input.ident;
-        mistake!(errors, ident => "`{ident}` has no text that a key could hold",
-            help: "derive `KeyPart` on an enum of variants without fields, or on a struct of one field");
-        None
     }
 }
 
