@@ -4,6 +4,7 @@ use crate::ast::{Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::symbol::{RESERVED_PROPERTIES, SYSTEM_PROPERTIES};
+use crate::template::is_name;
 use crate::tokens::*;
 use std::collections::BTreeMap;
 
@@ -166,10 +167,7 @@ fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &
 
 /// The service stores no property of another name.
 fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
-    let mut chars = property.chars();
-    let valid = chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
-        && chars.all(|c| c.is_alphanumeric() || c == '_')
-        && property.encode_utf16().count() <= 255;
+    let valid = is_name(property) && property.encode_utf16().count() <= 255;
     if *role != Role::Flatten && !valid {
         mistake!(errors, property_at => "`{property}` is not a valid property name",
             help: "use at most 255 letters, digits and `_`, and do not start with a digit");
