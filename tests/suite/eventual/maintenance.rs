@@ -2,7 +2,7 @@
 
 use super::{Order, OrderByDate, Shop, numbers, order};
 use table_orm::repo::{Elsewhere, Finding, Problem, SkipReason};
-use table_orm::{DynamicEntity, ScanPermit, TableEntity};
+use table_orm::{DynamicEntity, ScanPermit};
 
 /// The row and the problem of each finding.
 fn found(findings: &[Finding]) -> Vec<(&str, &str, &Problem)> {
