@@ -6,14 +6,13 @@ use crate::errors::{Errors, mistake};
 use crate::kind;
 use crate::model::{Model, Source};
 use crate::nearest::suggestion;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 fn each<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Each> {
     entity.rows.iter().filter_map(|row| row.each.as_ref())
 }
 
 /// Only a collection has elements.
-/// Refuses `each(letter in name)` with `name: String`.
 pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
     for Each { field: own, .. } in each(entity) {
         let name = own.unraw().to_string();
@@ -36,7 +35,6 @@ pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A placeholder means one thing.
-/// Refuses `each(number in numbers)` next to a field `number`.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.names();
     for Each { name, field } in each(entity) {
@@ -48,7 +46,6 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// The rows of two elements have two keys.
-/// Refuses `key = "LAB:{number:08}"` with `each(label in labels)`.
 pub fn used(model: &Model<'_>, errors: &mut Errors) {
     for (at, (row, key)) in model.rows().enumerate() {
         let Some(Each { name, field }) = &row.each else { continue };

@@ -1,5 +1,6 @@
 //! Rows in other partitions, by their keys.
 
+use crate::entity::{ForeignRow, Invalid, TableEntity, foreign_at, foreign_rows};
 use crate::model::TableName;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -26,6 +27,17 @@ pub(crate) struct ForeignContent {
 pub(crate) struct ForeignRows(pub BTreeMap<ForeignKey, ForeignContent>);
 
 impl ForeignRows {
+    /// The foreign rows of an entity in the table `home`.
+    pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, Invalid> {
+        let row = |row: ForeignRow| {
+            let ForeignRow { index, partition_key, row_key, body, .. } = row;
+            let template = foreign_at::<E>(index)?;
+            let key = ForeignKey { table: template.table_of(home), partition_key, row_key };
+            Some((key, ForeignContent { row: template.row.name, body }))
+        };
+        Ok(Self(foreign_rows(entity)?.into_iter().filter_map(row).collect()))
+    }
+
     /// The body of the row with that key.
     pub fn body(&self, key: &ForeignKey) -> Option<&Bytes> {
         self.0.get(key).map(|content| &content.body)

@@ -7,15 +7,14 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
-use crate::entity::{DynamicEntity, read_row};
+use crate::entity::DynamicEntity;
 use crate::error::Result;
 use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
     property_size,
 };
 use crate::plan::TableClient;
-use crate::property::PropertyError;
-use crate::store::{Action, ErrorCode, Operation, StoreError, StoredRow};
+use crate::store::{Action, ErrorCode, Operation, StoreError};
 use crate::sync::Random;
 
 /// What the RowKey of every intent begins with.
@@ -119,10 +118,7 @@ impl Pending {
     ///
     /// # Errors
     /// [`SettleError::Unknown`] when it names what this version does not know.
-    pub fn read(row: &StoredRow, kind: ForeignType) -> Result<Option<Self>, SettleError> {
-        let unreadable = |error: PropertyError| SettleError::Store(error.into());
-        let etag = row.etag().map_err(unreadable)?;
-        let row: DynamicEntity = read_row(0, &row.body).map_err(unreadable)?;
+    pub fn read(row: DynamicEntity, kind: ForeignType) -> Result<Option<Self>, SettleError> {
         let text = |name: &str| match row.properties.get(name) {
             Some(Edm::String(text)) => Some(text.as_str()),
             _ => None,
@@ -136,7 +132,9 @@ impl Pending {
             row_key: row.row_key.clone(),
             unknown,
         })?;
-        let DynamicEntity { partition_key, row_key, timestamp: written, .. } = row;
+        let DynamicEntity { partition_key, row_key, timestamp: written, etag, .. } = row;
+        // Every store returns the version of a row.
+        let Some(etag) = etag else { return Ok(None) };
         Ok(Some(Self { intent: Intent { partition_key, row_key, due }, etag, written }))
     }
 }

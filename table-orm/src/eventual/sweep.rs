@@ -6,12 +6,11 @@ use super::error::SettleError;
 use super::foreign_type::ForeignType;
 use super::intent::{self, Pending};
 use super::settle::settle;
-use crate::entity::{RowHead, read_row, split_page};
+use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::error::Result;
+use crate::model::Metadata;
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::StoredRow;
-use bytes::Bytes;
 use std::time::Duration;
 
 /// The age below which [`Repo::settle`](crate::Repo::settle) leaves an intent to the process that wrote it,
@@ -53,9 +52,15 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
+    /// The RowKeys of intents.
+    pub fn rows() -> Span {
+        Span::prefix(intent::START)
+    }
+
     /// The query for the intents in those partitions.
     pub fn query(&self, partition: Span) -> RowQuery {
-        self.home.query(KeyRange { partition, row: Span::prefix(intent::START) })
+        let query = self.home.query(KeyRange { partition, row: Self::rows() });
+        RowQuery { metadata: Metadata::Minimal, ..query }
     }
 
     /// Settles the intents of a partition, one after the other.
@@ -64,8 +69,7 @@ impl Sweep {
         loop {
             let page = self.home.page(&query).await?;
             for row in split_page(&page.body)? {
-                let body = Bytes::copy_from_slice(row.get().as_bytes());
-                self.intent(StoredRow { body, header: None }, report).await?;
+                self.intent(read_row(0, row.get().as_bytes())?, report).await;
             }
             query.continuation = page.continuation;
             if query.continuation.is_none() {
@@ -75,12 +79,13 @@ impl Sweep {
     }
 
     /// Settles one intent.
-    pub async fn intent(&self, row: StoredRow, report: &mut SettleReport) -> Result<()> {
-        let settled = match Pending::read(&row, self.kind) {
-            Ok(None) => return Ok(()),
+    pub async fn intent(&self, row: DynamicEntity, report: &mut SettleReport) {
+        let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
+        let settled = match Pending::read(row, self.kind) {
+            Ok(None) => return,
             Ok(Some(pending)) if self.is_young(&pending) => {
                 report.young += 1;
-                return Ok(());
+                return;
             }
             Ok(Some(pending)) => settle(&self.home, self.kind, &pending).await,
             Err(error) => Err(error),
@@ -88,11 +93,9 @@ impl Sweep {
         match settled {
             Ok(()) => report.settled += 1,
             Err(error) => {
-                let RowHead { partition_key, row_key } = read_row(0, &row.body)?;
                 report.failures.push(SettleFailure { partition_key, row_key, error });
             }
         }
-        Ok(())
     }
 
     /// Whether the intent is younger than the grace, both times by the service's clock.

@@ -1,8 +1,10 @@
 //! Rows in other partitions and tables, declared with `eventual`.
 
 mod checked;
+mod maintenance;
 mod queries;
 mod rows;
+mod writes;
 
 use std::sync::Arc;
 use support::recorder::{Record, recorded_around};

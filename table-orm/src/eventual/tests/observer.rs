@@ -5,8 +5,7 @@ use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::eventual::{ForeignKey, Pending};
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{Batch, Middleware, Operation, Store, StoreError, StoredRow};
-use bytes::Bytes;
+use crate::store::{Batch, Middleware, Operation, Store, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -81,8 +80,7 @@ impl Snapshot {
     fn add(&mut self, table: &TableName, json: &[u8]) {
         let row: DynamicEntity = read_row(0, json).unwrap();
         if row.row_key.starts_with("DUE:") {
-            let row = StoredRow { body: Bytes::copy_from_slice(json), header: None };
-            self.intents.extend(Pending::read(&row, KIND).unwrap());
+            self.intents.extend(Pending::read(row, KIND).unwrap());
         } else if row.row_key.starts_with("TKT:") {
             self.tickets += 1;
         } else if row.partition_key == HOME && row.row_key.starts_with(ENTITY) {

@@ -82,6 +82,9 @@ pub enum Problem {
         /// Properties that it stores with another value.
         differing: Vec<String>,
     },
+    /// It is in another partition, and does not equal what the canonical row says, because a write of the
+    /// entity is not settled yet. Its writer settles it, or [`Repo::settle`](crate::Repo::settle).
+    Pending,
     /// A canonical row that cannot be read as the entity. Its index rows are unknown.
     Unreadable {
         /// The reason.
@@ -122,6 +125,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Missing => f.write_str("missing"),
             Self::Orphan => f.write_str("no canonical row expects it"),
+            Self::Pending => f.write_str("a write of its entity is not settled yet"),
             Self::Stale { properties } => {
                 write!(f, "stale in {}", Printable(properties.join(", ")))
             }
