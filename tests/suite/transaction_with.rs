@@ -152,7 +152,11 @@ async fn what_was_read_is_unchanged_when_the_transaction_takes_effect() {
         tx.insert(&new);
         tx.delete(second);
         assert_eq!((tx.len(), tx.room().operations, tx.is_empty()), (4, 95, false));
-        assert_eq!(tx.plan()?.operations().count(), 4);
+        // The condition of what is only read, and of what is deleted, come before the insert.
+        let plan = tx.plan()?;
+        let keys: Vec<_> = plan.operations().map(|operation| &*operation.row_key).collect();
+        assert_eq!(keys.len(), 5);
+        assert_eq!(keys[..2], ["ISSUE:00002", "ISSUE:00001"]);
         Ok(first.comments)
     });
     assert_eq!(write.await.unwrap(), 7);
@@ -256,6 +260,33 @@ async fn an_entity_that_was_read_as_absent_is_not_overwritten() {
         assert_eq!(calls.load(Ordering::Relaxed), 2);
         let stored = comments.get(comment(id).key()).await.unwrap().unwrap();
         assert_eq!(stored.text.unwrap(), "other, mine");
+    }
+}
+
+#[tokio::test]
+async fn a_merge_into_an_entity_that_was_read_as_absent_changes_nothing() {
+    let (tables, record) = recorded();
+    stored(&tables).await;
+    let comments = tables.repo::<Comment>();
+    for (id, appears) in [(1, true), (2, false)] {
+        record.take();
+        let calls = &AtomicU32::new(0);
+        let write = tables.transaction_with(Comment::partition("core"), async |tx| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(tx.get(comment(id).key()).await?, None);
+            if appears {
+                comments.insert(&comment(id)).await?;
+            }
+            tx.merge(comment(id).key(), CommentPatch::default().text("mine".to_owned()));
+            assert!(matches!(tx.plan(), Err(Error::NotFound(_))));
+            Ok(())
+        });
+        let Err(Error::NotFound(rejection)) = write.await else { panic!("merged") };
+        assert_eq!(rejection.row_key, format!("COMMENT:00001__{id:05}"));
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert_eq!(record.take().writes.len(), usize::from(appears));
+        let stored = comments.get(comment(id).key()).await.unwrap();
+        assert_eq!(stored, appears.then(|| comment(id)));
     }
 }
 
@@ -418,6 +449,41 @@ async fn a_wait_for_other_calls_ends_with_the_time_for_attempts() {
     held.unwrap();
     assert!(matches!(ended, Err(Error::Conflict(_))), "{ended:?}");
     assert!((1_990..2_010).contains(&took.as_millis()), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_wait_for_other_calls_ends_with_the_time_for_attempts() {
+    let tables = Tables::new(Distant::new()).on_virtual_time(1);
+    let issues = &stored(&tables).await;
+    // Keeps the lock after its first conflict.
+    let held = tables.transaction_with(Issue::partition("core"), async |tx| {
+        let read = tx.load(key(1)).await?.unwrap();
+        if read.comments > 0 {
+            sleep(Duration::from_secs(20)).await;
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50)).await;
+        tx.delete(read);
+        Ok(())
+    });
+    let other = async {
+        sleep(Duration::from_millis(20)).await;
+        issues.update(key(1), |issue| issue.comments = 1).await.unwrap();
+    };
+    let late = async {
+        sleep(Duration::from_secs(1)).await;
+        let insert = tables.transaction_with(Issue::partition("core"), async |tx| {
+            tx.insert(&comment(1));
+            Ok(())
+        });
+        let began = tokio::time::Instant::now();
+        // It waits no longer, and has its one attempt.
+        insert.retry_for(Duration::from_millis(500)).await.unwrap();
+        began.elapsed()
+    };
+    let (held, (), took) = futures_util::join!(held.into_future(), other, late);
+    held.unwrap();
+    assert!((500..510).contains(&took.as_millis()), "{took:?}");
 }
 
 #[tokio::test]
