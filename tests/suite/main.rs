@@ -12,6 +12,7 @@ mod isolation;
 mod load;
 mod merge;
 mod other_client;
+mod pages;
 mod repo;
 mod transaction;
 mod transaction_with;
