@@ -1,10 +1,8 @@
 //! Transactions that read before they write.
 
 use futures_util::future::join_all;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
@@ -603,112 +601,6 @@ async fn a_repo_in_another_table_reads_and_writes_that_table() {
     assert_eq!(issues.list(Issue::partition("core")).count().await.unwrap(), 0);
 }
 
-/// A store in which each request yields before it takes effect and after.
-#[derive(Debug)]
-struct Yielding(Arc<EmbeddedStore>);
-
-impl Middleware for Yielding {
-    fn inner(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        tokio::task::yield_now().await;
-        let answer = next.await;
-        tokio::task::yield_now().await;
-        answer
-    }
-}
-
-/// Drops a call after each number of polls, and checks that it wrote everything or nothing, and that the
-/// next call runs.
-async fn cancel_everywhere<F: Future>(call: impl Fn(Tables) -> F, all: usize) {
-    let mut seen = (false, false);
-    for polls in 0.. {
-        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
-        let below = Tables::new(Arc::clone(&store));
-        stored(&below).await;
-        let before = below.table(TableName::new("issues").unwrap());
-        let rows = || async { before.list("core", ..).count().await.unwrap() };
-        let none = rows().await;
-        let tables = Tables::new(Yielding(store));
-        let mut running = Box::pin(call(tables.clone()));
-        let mut left = polls;
-        let ended = poll_fn(|context| {
-            if left == 0 {
-                return Poll::Ready(false);
-            }
-            left -= 1;
-            running.as_mut().poll(context).map(|_| true)
-        });
-        let ended = ended.await;
-        drop(running);
-        let written = rows().await;
-        assert!(written == none || written == all, "{polls} polls: {written} rows");
-        seen = (seen.0 || written == none, seen.1 || (written == all && !ended));
-        // No lock is left behind.
-        add_comment(&tables).await.unwrap();
-        let update = tables.repo::<Issue>().update(key(1), |issue| issue.comments += 1);
-        match tokio::time::timeout(Duration::from_secs(4), update.into_future()).await.unwrap() {
-            Ok(_) | Err(Error::NotFound(_)) => {}
-            Err(error) => panic!("{error}"),
-        }
-        if ended {
-            break;
-        }
-    }
-    assert_eq!(seen, (true, true));
-}
-
-#[tokio::test]
-async fn a_call_that_is_dropped_anywhere_writes_everything_or_nothing() {
-    cancel_everywhere(
-        |tables| async move {
-            let write = tables.transaction_with(Issue::partition("core"), async |tx| {
-                let Some(mut issue) = tx.load(key(1)).await? else { return Ok(()) };
-                issue.comments += 1;
-                tx.save(issue);
-                tx.insert(&comment(90));
-                tx.insert(&issue2());
-                Ok(())
-            });
-            write.await.unwrap();
-        },
-        7,
-    )
-    .await;
-    cancel_everywhere(
-        |tables| async move {
-            let issues = tables.repo::<Issue>();
-            issues.update(key(2), |_| ()).or_insert_with(issue2).await.unwrap();
-        },
-        6,
-    )
-    .await;
-    cancel_everywhere(
-        |tables| async move { tables.repo::<Issue>().insert_loaded(&issue2()).await.unwrap() },
-        6,
-    )
-    .await;
-    cancel_everywhere(
-        |tables| async move {
-            let issues = tables.repo::<Issue>();
-            let one = issues.load_many([key(1), key(2)]).await.unwrap().swap_remove(0).unwrap();
-            issues.delete_if(key(1), one.etag()).await.unwrap();
-        },
-        0,
-    )
-    .await;
-}
-
-fn issue2() -> Issue {
-    issue(2)
-}
-
 /// A store that carries out one commit, and loses its answer.
 #[derive(Debug)]
 struct LosesAnswer(Arc<EmbeddedStore>, AtomicBool);
@@ -755,7 +647,7 @@ async fn a_lost_answer_is_found_out_and_the_function_is_not_called_again() {
     let mut made = 0;
     let inserted = issues.update(key(2), |issue| issue.comments += 1).or_insert_with(|| {
         made += 1;
-        issue2()
+        issue(2)
     });
     let mut inserted = inserted.await.unwrap();
     assert_eq!((made, inserted.comments), (1, 0));
