@@ -70,14 +70,16 @@ kinds! {
     #[row(by_c, key = "C:{c:03}__{a:05}__{b}")] IndexedAndMore;
 }
 
-type Found = BTreeMap<(String, String), Values>;
+type Key = (String, String);
+type Found = BTreeMap<Key, Values>;
 type Call<T> = fn(Tables) -> BoxFuture<'static, T>;
 
 /// What a test does with one of the types.
 #[derive(Clone, Copy)]
 struct Calls {
     member: UnionMember,
-    insert: fn(Tables, Values) -> BoxFuture<'static, (Option<(String, String)>, Result<(), Error>)>,
+    /// Returns the entity's key, if it has one.
+    insert: fn(Tables, Values) -> BoxFuture<'static, (Option<Key>, Result<(), Error>)>,
     list: Call<Found>,
     counts: Call<BTreeSet<usize>>,
     /// The findings of `verify`.
