@@ -16,6 +16,7 @@ mod other_client;
 mod pages;
 mod repo;
 mod template_pairs;
+mod rules;
 mod transaction;
 mod transaction_with;
 mod typed_scan;
