@@ -71,6 +71,8 @@ kinds! {
 }
 
 type Key = (String, String);
+/// The entity's key, if its values have one, and the end of the call.
+type Inserted = (Option<Key>, Result<(), Error>);
 type Found = BTreeMap<Key, Values>;
 type Call<T> = fn(Tables) -> BoxFuture<'static, T>;
 
@@ -78,8 +80,7 @@ type Call<T> = fn(Tables) -> BoxFuture<'static, T>;
 #[derive(Clone, Copy)]
 struct Calls {
     member: UnionMember,
-    /// Returns the entity's key, if it has one.
-    insert: fn(Tables, Values) -> BoxFuture<'static, (Option<Key>, Result<(), Error>)>,
+    insert: fn(Tables, Values) -> BoxFuture<'static, Inserted>,
     list: Call<Found>,
     counts: Call<BTreeSet<usize>>,
     /// The findings of `verify`.
