@@ -159,7 +159,7 @@ pub mod guide;
 pub use entity::{
     DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion,
 };
-pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
+pub use error::{Error, ErrorKind, Holder, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;
 pub use model::{ETag, TableName};
 pub use property::Properties;

@@ -1,4 +1,5 @@
-//! How the rows of an entity in other partitions follow its canonical row.
+//! How the rows of an entity in other partitions follow its canonical row, and how a value is unique over all
+//! partitions (`unique`).
 //!
 //! A transaction is atomic in one partition. Rows of an entity elsewhere, *foreign rows*, are written
 //! behind it, with two kinds of helper row:
@@ -30,6 +31,7 @@ mod sweep;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 mod ticket;
+mod unique;
 mod without_intent;
 mod write;
 
@@ -43,6 +45,7 @@ pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
+pub(crate) use unique::{GUARD_ROW, Guards, UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::run_and_settle;
 

@@ -63,7 +63,15 @@ impl fmt::Display for Step {
                     WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
-            Self::Settle { partitions } => settle(f, partitions),
+            Self::Reserve { guards } => {
+                write!(
+                    f,
+                    "{} requests that reserve values: a ticket, and a guard row for each",
+                    guards.len() + 1
+                )?;
+                places(f, guards)
+            }
+            Self::Settle { partitions, guards } => settle(f, partitions, guards),
             Self::CommitReads { table, partition_key, attempts, retry_for } => {
                 write!(
                     f,
@@ -77,7 +85,23 @@ impl fmt::Display for Step {
     }
 }
 
-fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {
+fn settle(
+    f: &mut fmt::Formatter<'_>,
+    partitions: &[(TableName, String)],
+    guards: &[(TableName, String)],
+) -> fmt::Result {
+    if !guards.is_empty() {
+        write!(
+            f,
+            "{} requests that release values",
+            4 * guards.len() + usize::from(partitions.is_empty())
+        )?;
+        places(f, guards)?;
+        if partitions.is_empty() {
+            return Ok(());
+        }
+        f.write_str("\n")?;
+    }
     if partitions.is_empty() {
         return f.write_str(
             "if rows in other partitions change: an intent in the transaction, then a ticket and a \
@@ -86,7 +110,11 @@ fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt
     }
     let requests = 2 * partitions.len() + 2;
     write!(f, "{requests} requests that write the rows in other partitions")?;
-    for (table, partition_key) in partitions {
+    places(f, partitions)
+}
+
+fn places(f: &mut fmt::Formatter<'_>, places: &[(TableName, String)]) -> fmt::Result {
+    for (table, partition_key) in places {
         write!(f, "\n  on `{table}`  {partition_key:?}")?;
     }
     Ok(())

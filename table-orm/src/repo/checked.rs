@@ -217,11 +217,11 @@ where
             .take(most)
             .try_collect()
             .await?;
-        let token = self.found.take().and_then(|found| found.token);
+        let next = self.found.take().and_then(|found| found.next);
         if let Some(left) = &mut self.left {
             *left -= items.len();
         }
-        Ok(Some(RowPage { items, token: token.filter(|_| self.left != Some(0)) }))
+        Ok(Some(RowPage { items, next: next.filter(|_| self.left != Some(0)), previous: None }))
     }
 }
 
