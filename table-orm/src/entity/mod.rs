@@ -39,7 +39,7 @@ pub use rows::{EntityRow, EntityRows, Invalid};
 pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
-pub(crate) use across::{across_keys, has_across, reaches_across};
+pub(crate) use across::{across_keys, reaches_across};
 pub(crate) use elements::too_many_elements;
 pub(crate) use foreign::{first_foreign, foreign_at, home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};

@@ -117,7 +117,7 @@ impl Intent {
         }
         let rows: usize = self.due.iter().map(|entry| entry.keys.len() + entry.values.len()).sum();
         let message = format!(
-            "the write changes {rows} rows and values in other partitions, and the intent that lists their keys \
+            "the write changes {rows} rows in other partitions, and the intent that lists their keys \
              would have {bytes} bytes of at most {MAX_ENTITY_BYTES}; write fewer entities in one \
              transaction"
         );

@@ -25,6 +25,8 @@ mod contend;
 mod guard;
 mod release;
 mod reservation;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod value;
 
 pub(crate) use guard::{GUARD_ROW, Guards};
