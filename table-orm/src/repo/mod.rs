@@ -64,6 +64,7 @@ use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient};
+use crate::store::{ErrorCode, StoreError};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -166,7 +167,8 @@ impl<E: TableEntity> Repo<E> {
             .map_err(|cause| rejected(table.as_str(), cause))
     }
 
-    /// Creates the table unless it exists: one request. Returns whether it was created.
+    /// Creates the table unless it exists: one request. Returns whether it was created. Returns `false`
+    /// too when an answer was lost and a retry found the table.
     ///
     /// # Errors
     /// When the store cannot be reached, or is still deleting a table of that name.
@@ -190,6 +192,7 @@ impl<E: TableEntity> Repo<E> {
         match self.create_table().await {
             Ok(()) => Ok(true),
             Err(Error::AlreadyExists(_)) => Ok(false),
+            Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -222,4 +225,10 @@ impl<E: TableEntity> Repo<E> {
             .await
             .map_err(|cause| rejected(table.as_str(), cause))
     }
+}
+
+/// Whether a lost answer was followed by one that says that the table exists.
+fn found_existing(ambiguous: &StoreError) -> bool {
+    let answer = ambiguous.ambiguity().and_then(|ambiguity| ambiguity.answer.as_deref());
+    answer.is_some_and(|answer| answer.code == ErrorCode::TABLE_ALREADY_EXISTS)
 }
