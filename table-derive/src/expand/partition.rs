@@ -27,7 +27,8 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// The span of the rows: an error about a method that a partition lacks lists them so.
 fn rows_span(model: &Model<'_>) -> (Span, Span) {
     let span = |row: &Row| (row.name.span(), row.template.literal.span());
-    let ends = model.entity.rows.first().map(span).zip(model.entity.rows.last().map(span));
+    let own = &model.entity.rows[..model.own_rows()];
+    let ends = own.first().map(span).zip(own.last().map(span));
     ends.map_or_else(|| (Span::call_site(), Span::call_site()), |((at, _), (_, end))| (at, end))
 }
 

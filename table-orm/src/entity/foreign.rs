@@ -144,6 +144,12 @@ pub(crate) fn home_key<E: TableEntity>(
     partition_key: &str,
     row_key: &str,
 ) -> Option<(String, String)> {
+    let template = foreign_at::<E>(index)?;
+    if !template.row.takes(row_key, E::ESCAPE)
+        || !template.partition_key.takes(partition_key, E::ESCAPE)
+    {
+        return None;
+    }
     let keys = StoredKeys { row: index, partition_key, row_key, entity: PhantomData };
     let mut partition = KeyText::new(E::NAME, E::ESCAPE);
     partition.literal(E::PARTITION_KEY.start);

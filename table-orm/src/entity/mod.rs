@@ -33,7 +33,7 @@ pub use rows::{EntityRow, EntityRows, Invalid};
 pub use template::{CopyKind, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
-pub(crate) use foreign::{foreign_at, home_key, keys_of_row};
+pub(crate) use foreign::{first_foreign, foreign_at, home_key, keys_of_row};
 pub(crate) use key_mismatch::{ReadBackError, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use query::{canonical_rows, keys_of};

@@ -30,21 +30,25 @@ mod sweep;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 mod ticket;
+mod without_intent;
 mod write;
 
 pub use error::SettleError;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 
+pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;
+pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
+pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::run_and_settle;
 
 #[cfg(test)]
 pub(crate) use self::{
-    foreign_rows::{ForeignKey, ForeignRows},
-    intent::{DueEntry, Intent, Pending},
+    foreign_rows::ForeignRows,
+    intent::{Intent, Pending},
     settle::settle,
 };

@@ -13,7 +13,7 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
-use super::intent::{Intent, Pending};
+use super::intent::{DueEntry, Pending};
 use super::ticket::Ticket;
 use crate::error::{Error, Result};
 use crate::model::{MAX_TRANSACTION_OPERATIONS, TableName};
@@ -46,7 +46,7 @@ pub(crate) async fn settle(
 ) -> Result<(), SettleError> {
     let Pending { intent, etag, .. } = pending;
     let settler = Settler { home, kind, partition_key: &intent.partition_key };
-    settler.write_rows(shares(intent)).await?;
+    settler.write_rows(shares(&intent.due)).await?;
     let action = Action::Delete(IfMatch::ETag(etag.clone()));
     let operations = vec![Operation { row_key: intent.row_key.clone(), action }];
     let clear = Batch { partition_key: intent.partition_key.clone(), operations };
@@ -59,7 +59,7 @@ pub(crate) async fn settle(
 
 /// The foreign rows of one entity in one partition: what one ticket is for.
 #[derive(Debug)]
-struct Share {
+pub(super) struct Share {
     /// The RowKey of the entity's canonical row.
     canonical: String,
     table: TableName,
@@ -88,9 +88,9 @@ impl Again {
 /// The result of a step of one share: an error ends the settling.
 type Step<T> = Result<Result<T, Again>>;
 
-fn shares(intent: &Intent) -> Vec<Share> {
+pub(super) fn shares(due: &[DueEntry]) -> Vec<Share> {
     let mut row_keys: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for entry in &intent.due {
+    for entry in due {
         for (_, ForeignKey { table, partition_key, row_key }) in &entry.keys {
             let place = (&entry.canonical, table, partition_key);
             row_keys.entry(place).or_default().insert(row_key.clone());
@@ -120,16 +120,16 @@ impl Share {
     }
 }
 
-struct Settler<'c> {
-    home: &'c TableClient,
-    kind: ForeignType,
+pub(super) struct Settler<'c> {
+    pub home: &'c TableClient,
+    pub kind: ForeignType,
     /// The partition of the entities.
-    partition_key: &'c str,
+    pub partition_key: &'c str,
 }
 
 impl Settler<'_> {
     /// Writes all rows, in rounds.
-    async fn write_rows(&self, mut open: Vec<Share>) -> Result<(), SettleError> {
+    pub async fn write_rows(&self, mut open: Vec<Share>) -> Result<(), SettleError> {
         let connection = &self.home.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         while !open.is_empty() {

@@ -6,10 +6,11 @@
 use super::get::{MAX_PARALLEL_GETS, reading};
 use super::list::List;
 use super::listing::{Listing, only};
+use super::maintenance::{RowElsewhere, settle};
 use super::pages::{PageReader, Pages, RowPage, RowStream};
 use crate::entity::{
     Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, foreign_at,
-    home_key, keys_of_row, split_page,
+    keys_of_row, split_page,
 };
 use crate::error::{Error, Result};
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
@@ -25,7 +26,8 @@ impl<R: Row, C, T> List<R, C, T> {
     /// Rows in other partitions follow the entity, so a query of them may find an entity as it was. The
     /// checked query reads the canonical row of each hit: one more request, at most 16 in flight. It yields
     /// the entity as it is now. It leaves out an entity that was deleted, no longer has that row, or no
-    /// longer meets the filter. It may still lack an entity whose row is not written yet.
+    /// longer meets the filter, and brings that row in step. It may still lack an entity whose row is not
+    /// written yet.
     ///
     /// It compiles only for rows that are declared `eventual`.
     ///
@@ -237,9 +239,21 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
     /// The entity of a row that was found, as it is now; `None` where it no longer has that row.
     async fn entity(&self, found: &RowHead) -> Result<Option<E>> {
         let RowHead { partition_key, row_key } = found;
-        let Some(home) = home_key::<E>(R::INDEX, partition_key, row_key) else { return Ok(None) };
-        let (partition_key, row_key) = home;
-        let row = self.canonical(&CanonicalKey { partition_key, row_key }).await?;
+        let keys = (&**partition_key, &**row_key);
+        let Some(found) = RowElsewhere::of::<E>(&self.client, R::INDEX, keys) else {
+            return Ok(None);
+        };
+        let confirmed = self.confirmed(&found).await?;
+        if confirmed.is_none() {
+            let home = found.home.partition_key.clone();
+            // The row is left as it is where that fails: who settles its entity will find it.
+            let _ = settle::<E>(&self.client, &home, &[found]).await;
+        }
+        Ok(confirmed)
+    }
+
+    async fn confirmed(&self, found: &RowElsewhere) -> Result<Option<E>> {
+        let row = self.canonical(&found.home).await?;
         let Some(StoredRow { body, header }) = row else { return Ok(None) };
         let loaded = match Loaded::<E>::read(body, header) {
             Err(ReadBackError::Moved(_)) => return Ok(None),
@@ -250,7 +264,7 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
         };
         let Some(entity) = loaded.map(Loaded::into_inner) else { return Ok(None) };
         let confirmed = keys_of_row(&entity, R::INDEX)?.is_some_and(|(partition_key, row_key)| {
-            partition_key == found.partition_key && row_key == found.row_key
+            partition_key == found.key.partition_key && row_key == found.key.row_key
         });
         Ok(confirmed.then_some(entity))
     }

@@ -48,7 +48,7 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use loaded_set::LoadedSet;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
-pub use maintenance::{Finding, Problem, Verify, VerifyReport};
+pub use maintenance::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use merge::Merge;

@@ -1,6 +1,7 @@
 //! Rows in other partitions and tables, declared with `eventual`.
 
 mod checked;
+mod maintenance;
 mod queries;
 mod rows;
 

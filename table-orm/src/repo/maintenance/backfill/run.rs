@@ -96,6 +96,7 @@ impl<E: TableEntity> Backfill<'_, E> {
             partition_key: row.partition_key.clone(),
             row_key,
             canonical: Some(row.row_key.clone()),
+            elsewhere: None,
             etag: None,
             problem,
         };

@@ -3,6 +3,8 @@
 
 mod builder;
 mod differences;
+mod elsewhere;
+mod eventual;
 mod expected;
 mod finding;
 mod partition;
@@ -11,7 +13,8 @@ mod run;
 mod versioned_row;
 
 pub use builder::Verify;
-pub use finding::{Finding, Problem};
+pub use eventual::VerifyEventual;
+pub use finding::{Elsewhere, Finding, Problem};
 pub use report::VerifyReport;
 
 pub(crate) use differences::{differences, has_form_of};
