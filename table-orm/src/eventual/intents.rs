@@ -66,7 +66,8 @@ impl Intents {
             return Ok(());
         }
         let rows = loaded.stored_rows()?;
-        let old = rows.canonical().map(|row| EntityRow { body: loaded.stored().clone(), ..row.clone() });
+        let old =
+            rows.canonical().map(|row| EntityRow { body: loaded.stored().clone(), ..row.clone() });
         self.add::<E>(client, &rows.partition_key, old.as_ref(), new)
     }
 
@@ -109,19 +110,16 @@ impl Intents {
     }
 
     /// Settles them after the transaction took effect. `etags` are those of its operations.
-    pub async fn settle(
-        self,
-        client: &TableClient,
-        etags: &[Option<ETag>],
-        settling: &Settling,
-    ) {
+    pub async fn settle(self, client: &TableClient, etags: &[Option<ETag>], settling: &Settling) {
         let first = etags.len().saturating_sub(self.0.len());
         let inserted = etags[first..].iter().cloned();
         let pending: Option<Vec<_>> = self
             .0
             .into_iter()
             .zip(inserted)
-            .map(|((kind, intent), etag)| Some((kind, Pending { intent, etag: etag?, written: None })))
+            .map(|((kind, intent), etag)| {
+                Some((kind, Pending { intent, etag: etag?, written: None }))
+            })
             .collect();
         // Without its version, an intent is left to a sweep.
         if let Some(pending) = pending {

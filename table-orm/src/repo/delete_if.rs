@@ -79,8 +79,7 @@ enum Prepared {
 }
 
 impl<E: TableEntity> DeleteIf<E> {
-    const HAS_ONE_ROW: bool = 
-        E::ROWS.len() == 1 && E::GUARDS.is_empty() && E::FOREIGN.is_empty();
+    const HAS_ONE_ROW: bool = E::ROWS.len() == 1 && E::GUARDS.is_empty() && E::FOREIGN.is_empty();
 
     /// Returns what it will send, without sending it.
     ///

@@ -5,9 +5,7 @@ use super::patch::{EntityPatch, Patch};
 use crate::codec::overlay;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, read_row};
 use crate::error::{Error, IncompleteEntity, Result};
-use crate::eventual::{
-    Intents, Settling, plan_with_settling, run_and_settle, settling_methods,
-};
+use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{

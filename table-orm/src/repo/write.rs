@@ -6,9 +6,7 @@ use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{
-    Intents, Settling, plan_with_settling, run_and_settle, settling_methods,
-};
+use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::model::ETag;
 use crate::plan::{
     CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,

@@ -4,6 +4,7 @@ mod checked;
 mod maintenance;
 mod queries;
 mod rows;
+mod settling;
 
 use std::sync::Arc;
 use support::recorder::{Record, recorded_around};

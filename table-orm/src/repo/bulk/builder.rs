@@ -119,7 +119,8 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = Loaded<E>>,
     {
         let policy = BatchPolicy::shared(|loaded| Ok(Delete::<E>::prepare(loaded)?));
-        let policy = policy.due::<E>(|client, loaded, intents| intents.add_loaded(client, loaded, None));
+        let policy =
+            policy.due::<E>(|client, loaded, intents| intents.add_loaded(client, loaded, None));
         Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 }

@@ -79,7 +79,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             plans.push(match (&policy.individually, chunk.entities.first()) {
                 (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
                 _ => {
-                    let (mut batch, intents) = (chunk.batch, policy.intents(client, &chunk.entities)?);
+                    let (mut batch, intents) =
+                        (chunk.batch, policy.intents(client, &chunk.entities)?);
                     intents.append_to(client, &mut batch)?;
                     intents.plan(Step::write(client.table.clone(), batch))
                 }

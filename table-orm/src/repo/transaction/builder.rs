@@ -6,9 +6,9 @@ use crate::entity::{
     AsLoaded, CanonicalKeyOf, CompleteKey, Loaded, RowOf, TableEntity, WholePartition,
 };
 use crate::error::Result;
-use crate::eventual::settling_methods;
 #[cfg(doc)]
 use crate::error::{Error, TransactionError};
+use crate::eventual::settling_methods;
 use crate::model::ETag;
 use crate::plan::{Plan, TableClient, insert_all, merge_all, upsert_all};
 use crate::repo::{EntityPatch, Repo};
