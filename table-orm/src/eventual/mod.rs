@@ -22,10 +22,12 @@
 mod error;
 mod foreign_rows;
 mod foreign_type;
+mod group;
 mod intent;
 mod intents;
 mod settle;
 mod settled;
+mod share;
 mod sweep;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;

@@ -117,7 +117,8 @@ pub async fn rows_elsewhere_follow_their_entity(subject: Subject) {
 
 pub async fn rows_elsewhere_are_settled_after_their_writer_ended(subject: Subject) {
     let reject = Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
-    let ending = Faults::seeded(1).on("insert", 1, reject).store(Arc::clone(&subject.store)).unwrap();
+    let ending =
+        Faults::seeded(1).on("insert", 1, reject).store(Arc::clone(&subject.store)).unwrap();
     let ended = Tables::new(ending).repo_in::<Member>(subject.table.clone());
     let members = subject.tables().repo_in::<Member>(subject.table.clone());
     // The writer ends before it makes its ticket.
