@@ -14,6 +14,7 @@ mod load;
 mod merge;
 mod other_client;
 mod repo;
+mod rules;
 mod transaction;
 mod transaction_with;
 mod typed_scan;

@@ -4,7 +4,6 @@ use crate::errors::{Errors, mistake};
 use crate::model::Model;
 
 /// No two entities write one row, and whoever finds a row also finds its entity.
-/// Refuses `partition = "{day}", key = "ORD:{order}"` for entities of the key `{customer}`, `{order}`.
 pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
     let Some(canonical) = model.rows.get(model.canonical) else { return };
     let needed = || model.partition.parts.iter().chain(&canonical.parts);
@@ -34,7 +33,6 @@ pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
 
 /// Ranges of an entity's rows contain no helper rows, which come and go as rows of other partitions
 /// are written.
-/// Refuses `row = "{name}"` next to an `eventual` row.
 pub fn helper_rows(model: &Model<'_>, errors: &mut Errors) {
     if model.elsewhere.is_empty() {
         return;

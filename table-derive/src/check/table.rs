@@ -1,17 +1,15 @@
 //! Rules over an entity's table: its name, and how its partitions and transactions spread the load.
 
-use crate::ast::Entity;
-use crate::component::Encoder;
+use crate::ast::{Encoder, Entity};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Model, Part};
-use syn::LitStr;
+use crate::tokens::*;
 
 /// The most operations of one transaction (service documentation).
 const MAX_ROWS: usize = 100;
 
 /// The service creates no table of another name.
-/// Refuses `table(name = "my-table")`.
 pub fn name(table: &LitStr, errors: &mut Errors) {
     let name = table.value();
     let valid = (3..=63).contains(&name.len())
@@ -25,7 +23,6 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 }
 
 /// One transaction writes all rows of an entity.
-/// Refuses an entity of 101 rows.
 pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
     let elsewhere = entity.rows.iter().filter(|row| row.elsewhere.is_some()).count();
     // The transaction of an entity with rows elsewhere also writes a helper row, and so does theirs.
@@ -38,7 +35,6 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A PartitionKey that starts with a growing value sends all writes to one partition server.
-/// Refuses `partition = "{created_at}"`. The version of a UUID is in its values, not in its type.
 pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
     let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
@@ -77,7 +73,6 @@ fn grows(part: &Part<'_>) -> Option<&'static str> {
 }
 
 /// Rows of one partition share one server, whatever their RowKeys are.
-/// Refuses `row = "{bucket}__{id}"` with `component(bucket = shard(id, 16))`.
 pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
     for key in model.rows.iter().chain(&model.guards) {
         if let Some(Part { name, .. }) = key.parts.iter().find(|part| part.is_shard()) {
@@ -88,7 +83,6 @@ pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
-/// Refuses `partition = "{a}__{b}"` where both are shards.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
     for key in std::iter::once(&model.partition).chain(&model.elsewhere) {
         let mut shards = key.parts.iter().filter(|part| part.is_shard());

@@ -3,17 +3,10 @@
 use crate::ast::Field;
 use crate::expand::scope::{hygienic, located};
 use crate::model::{Key, Model, Part, Source};
-use proc_macro2::{Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::Path;
-
-/// What happens to text that keys cannot hold.
-pub fn escape(model: &Model<'_>) -> TokenStream {
-    if model.entity.encode { quote!(_orm::Escape::Encode) } else { quote!(_orm::Escape::Reject) }
-}
+use crate::tokens::*;
 
 /// The statements that write a key behind the literal that it starts with.
-fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
+pub fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
         quote_spanned! {located(path)=>
             if !#path(self) {
@@ -25,7 +18,6 @@ fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     quote!(#when #(#parts)*)
 }
 
-/// The statements that write one component.
 fn write_part(part: &Part<'_>) -> TokenStream {
     let Part { name, separator, .. } = part;
     let part_of = part.tokens();
@@ -56,34 +48,28 @@ pub fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
     quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
 }
 
-/// The statements of `encode_partition_key`.
-pub fn write_partition_key(model: &Model<'_>) -> TokenStream {
-    write(None, &model.partition)
-}
-
 /// The statements of `encode_row_key`, by the number of the row.
 pub fn write_row_key(model: &Model<'_>) -> TokenStream {
     let mut rows = model.rows().map(|(row, key)| write(row.when.as_ref(), key));
     let own: Vec<_> = rows.by_ref().take(model.own_rows()).collect();
     let guards = model.guards.iter().map(|key| write(None, key));
-    let bodies: Vec<_> = own.into_iter().chain(guards).chain(rows).collect();
-    by_row(0, &bodies.iter().map(|body| hygienic!({ #body })).collect::<Vec<_>>())
-        .unwrap_or_else(|| bodies.into_iter().collect())
+    by_row(0, own.into_iter().chain(guards).chain(rows).collect())
 }
 
 /// `encode_foreign_partition_key`, where rows are in other partitions.
 pub fn write_foreign_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
     let bodies = model.elsewhere.iter().map(|key| write(None, key));
-    let bodies: Vec<_> = bodies.map(|body| hygienic!({ #body })).collect();
-    let keys = by_row(model.index(model.own_rows()), &bodies).or(bodies.into_iter().next())?;
-    Some(hygienic! {
-        fn encode_foreign_partition_key(
-            &self,
-            row: _orm::usize,
-            key: &mut _orm::KeyText,
-        ) -> _orm::RowWritten {
-            #keys
-            _orm::Ok(true)
+    let keys = by_row(model.index(model.own_rows()), bodies.collect());
+    (!model.elsewhere.is_empty()).then(|| {
+        hygienic! {
+            fn encode_foreign_partition_key(
+                &self,
+                row: _orm::usize,
+                key: &mut _orm::KeyText,
+            ) -> _orm::RowWritten {
+                #keys
+                _orm::Ok(true)
+            }
         }
     })
 }
@@ -128,35 +114,32 @@ pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
                 #part_of::write(&#value, #to, #name, #separator)?;
             })
         });
-        hygienic!({ #(#parts)* })
+        hygienic!(#(#parts)*)
     });
-    let bodies: Vec<_> = bodies.collect();
-    let keys = by_row(model.index(model.own_rows()), &bodies).or(bodies.into_iter().next())?;
-    Some(hygienic! {
-        fn encode_home_key(
-            row: _orm::usize,
-            keys: &_orm::StoredKeys<'_, Self>,
-            partition: &mut _orm::KeyText,
-            key: &mut _orm::KeyText,
-        ) -> _orm::RowWritten {
-            #keys
-            _orm::Ok(true)
+    let keys = by_row(model.index(model.own_rows()), bodies.collect());
+    (!model.elsewhere.is_empty()).then(|| {
+        hygienic! {
+            fn encode_home_key(
+                row: _orm::usize,
+                keys: &_orm::StoredKeys<'_, Self>,
+                partition: &mut _orm::KeyText,
+                key: &mut _orm::KeyText,
+            ) -> _orm::RowWritten {
+                #keys
+                _orm::Ok(true)
+            }
         }
     })
 }
 
-/// A `match` on the number of the row, from `first` on; `None` for fewer than two rows.
-fn by_row(first: usize, bodies: &[TokenStream]) -> Option<TokenStream> {
-    let [others @ .., last] = bodies else { return None };
-    let index = (first..first + others.len()).map(Literal::usize_unsuffixed);
-    (!others.is_empty()).then(|| {
-        hygienic! {
-            match row {
-                #(#index => #others)*
-                _ => #last
-            }
-        }
-    })
+/// A `match` on the number of the row, from `first` on.
+fn by_row(first: usize, mut bodies: Vec<TokenStream>) -> TokenStream {
+    let last = bodies.pop();
+    if bodies.is_empty() {
+        return quote!(#last);
+    }
+    let index = (first..first + bodies.len()).map(Literal::usize_unsuffixed);
+    hygienic!(match row { #(#index => { #bodies })* _ => { #last } })
 }
 
 /// The components of a template as data. The span is the template, where an error is shown.

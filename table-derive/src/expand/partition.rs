@@ -1,16 +1,14 @@
 //! The partition as a type: made by `E::partition(..)`, with a method for each row.
 
-use crate::ast::Row;
-use crate::component::Encoder;
-use crate::expand::key::{escape, shard_of};
+use crate::ast::{Encoder, Row};
+use crate::expand::key::shard_of;
 use crate::expand::row::{query, state};
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::model::{Key, Model, Part};
 use crate::names;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use crate::tokens::*;
 
 pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let docs = doc(format!(
@@ -33,29 +31,23 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
-    let make = [partition_of(model, types)].into_iter().chain(partitions_of(model, types));
-    let make = make.chain(foreign(model, types));
+    let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
+    let foreign = foreign(model, types);
+    let make = types.items(&types.ty, quote!(#partition #partitions #(#foreign)*));
     let keys = keys(model, types);
-    quote! {
-        impl #params #ty #where_clause { #(#make)* }
-        #keys
-    }
+    quote!(#make #keys)
 }
 
 /// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (params, where_clause) = (types.params(), &types.where_clause);
-    let (partition, rows) = (types.partition(), rows(model, types));
+    let partition = types.partition();
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
     let body = quote!(_orm::KeyState::keys(self.#method().0));
     let class = quote!(_orm::class::Partition);
     let query = query(types, (types.params(), &partition), (row, class), body);
-    quote! {
-        impl #params #partition #where_clause { #rows }
-        #query
-    }
+    let rows = types.items(partition, rows(model, types));
+    quote!(#rows #query)
 }
 
 /// The variable for a key. No component's name collides with it.
@@ -63,10 +55,10 @@ fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The statement that starts a PartitionKey.
 fn start(model: &Model<'_>, types: &Types<'_>, partition: &Key<'_>, key: &Ident) -> TokenStream {
-    let (name, escape, start) = (types.name(), escape(model), &partition.template.start);
-    quote!(let #key = _orm::PartitionKey::new(#name, #escape, #start);)
+    let (name, start) = (types.name(), &partition.template.start);
+    let escape = if model.entity.encode { quote!(Encode) } else { quote!(Reject) };
+    quote!(let #key = _orm::PartitionKey::new(#name, _orm::Escape::#escape, #start);)
 }
 
 /// `E::partition(..)`, which takes every component.
@@ -83,7 +75,8 @@ fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     from_partition(model, types, partition, (docs, &method), made)
 }
 
-/// `E::by_x(..)` for each row in another partition: its keys in the partition of these components.
+/// `E::by_x(..)` for each row in another partition: its keys in the partition of these components. Where that
+/// has a shard, `E::by_x_partitions(..)` too.
 fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let rows = model.foreign().map(|(row, partition, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
@@ -95,8 +88,11 @@ fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         ));
         let (at, phantom) = (variable("key"), types.phantom_value());
         let value = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
-        let first = types.row_in(&name, state(model, key, 0));
-        from_partition(model, types, partition, (docs, &row.name), (first, value))
+        let made = (types.row_in(&name, state(model, key, 0)), value);
+        let shards = format_ident!("{}_partitions", row.name.unraw());
+        let shards = for_each_shard(model, types, partition, &shards, made.clone());
+        let one = from_partition(model, types, partition, (docs, &row.name), made);
+        quote!(#one #shards)
     });
     rows.collect()
 }
@@ -123,7 +119,6 @@ fn from_partition(
     }
 }
 
-/// The statement that appends a component to a PartitionKey.
 fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
     let Part { ident, name, separator, .. } = part;
     let value = match part.field().filter(|_| part.is_shard()) {
@@ -139,45 +134,54 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
 
 /// `E::partitions(..)`, where the partition has a shard: one partition for each shard.
 fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
-    let parts = &model.partition.parts;
-    let Encoder::Shard(shards) = parts.iter().find(|part| part.is_shard())?.encoder else {
+    let (name, key) = (names::partition(types.input), variable("key"));
+    let phantom = types.phantom_value();
+    let made = (types.partition(), quote!(#name(#key #phantom)));
+    for_each_shard(model, types, &model.partition, &format_ident!("partitions"), made)
+}
+
+/// A function from the other components of a PartitionKey, which makes a `value` of the variable `key` for
+/// each shard, if the key has one.
+fn for_each_shard(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    partition: &Key<'_>,
+    method: &Ident,
+    (returned, value): (TokenStream, TokenStream),
+) -> Option<TokenStream> {
+    let Encoder::Shard(shards) = partition.parts.iter().find(|part| part.is_shard())?.encoder
+    else {
         return None;
     };
-    let others = parts.iter().filter(|part| !part.is_shard()).map(|part| {
+    let others = partition.parts.iter().filter(|part| !part.is_shard()).map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
         let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
         (quote!(#ident: impl _orm::Value<#ty>), value)
     });
     let (parameters, values): (Vec<_>, Vec<_>) = others.unzip();
-    let (all, vis, partition) = (all_shards(model, types), &types.input.vis, types.partition());
-    let docs = doc(format!(
-        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
-        model.partition.template.text
-    ));
-    Some(quote! {
-        #docs
-        #vis fn partitions(#(#parameters),*) -> _orm::Vec<#partition> { #(#values)* #all }
-    })
-}
-
-/// The partitions of all shards, from the values of the other components.
-fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (key, shard) = (&variable("key"), &variable("shard"));
-    let start = start(model, types, &model.partition, key);
-    let parts = model.partition.parts.iter().map(|part| {
+    let (vis, start) = (&types.input.vis, start(model, types, partition, key));
+    let parts = partition.parts.iter().map(|part| {
         let Part { ident, name, separator, .. } = part;
         let value = if part.is_shard() { shard } else { ident };
         let part = part.tokens();
         quote!(let #key = #part::push_ref(&#value, #key, #name, #separator);)
     });
-    let (partition, phantom) = (names::partition(types.input), types.phantom_value());
-    quote! {
-        _orm::Shard::map_all(|#shard| {
-            #start
-            #(#parts)*
-            #partition(#key #phantom)
-        })
-    }
+    let docs = doc(format!(
+        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
+        partition.template.text
+    ));
+    Some(quote! {
+        #docs
+        #vis fn #method(#(#parameters),*) -> _orm::Vec<#returned> {
+            #(#values)*
+            _orm::Shard::map_all(|#shard| {
+                #start
+                #(#parts)*
+                #value
+            })
+        }
+    })
 }
 
 /// `EPartition::by_x()` for each row.

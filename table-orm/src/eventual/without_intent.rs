@@ -4,13 +4,15 @@
 use super::error::SettleError;
 use super::foreign_rows::ForeignKey;
 use super::foreign_type::ForeignType;
-use super::intent::{self, DueEntry, Pending};
+use super::intent::{DueEntry, Pending};
 use super::settle::Settler;
 use super::share::shares;
+use super::sweep::Sweep;
 use crate::entity::{read_row, split_page};
 use crate::error::Result;
+use crate::model::Metadata;
 use crate::plan::TableClient;
-use crate::query::{KeyRange, Span};
+use crate::query::{KeyRange, RowQuery, Span};
 use std::collections::BTreeSet;
 
 /// Writes the rows of these keys as the canonical rows of the partition say. Each key is one that only the
@@ -35,13 +37,13 @@ pub(crate) async fn pending_keys(
     partition_key: &str,
 ) -> Result<BTreeSet<ForeignKey>> {
     let partition = Span::Exact(partition_key.to_owned());
-    let mut query = home.query(KeyRange { partition, row: Span::prefix(intent::START) });
+    let query = home.query(KeyRange { partition, row: Sweep::rows() });
+    let mut query = RowQuery { metadata: Metadata::Minimal, ..query };
     let mut keys = BTreeSet::new();
     loop {
         let page = home.page(&query).await?;
         for row in split_page(&page.body)? {
-            let row = read_row(0, row.get().as_bytes())?;
-            if let Ok(Some(pending)) = Pending::read(row, kind) {
+            if let Ok(Some(pending)) = Pending::read(read_row(0, row.get().as_bytes())?, kind) {
                 let due = pending.intent.due.into_iter().flat_map(|entry| entry.keys);
                 keys.extend(due.map(|(_, key)| key));
             }

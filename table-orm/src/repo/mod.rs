@@ -47,6 +47,7 @@ pub use list_many::ListMany;
 pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use loaded_set::LoadedSet;
+pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};

@@ -2,7 +2,7 @@
 
 use super::{Order, OrderByDate, Shop, numbers, order};
 use table_orm::repo::{Elsewhere, Finding, Problem, SkipReason};
-use table_orm::{DynamicEntity, ScanPermit, TableEntity};
+use table_orm::{DynamicEntity, ScanPermit};
 
 /// The row and the problem of each finding.
 fn found(findings: &[Finding]) -> Vec<(&str, &str, &Problem)> {
@@ -127,4 +127,41 @@ async fn a_checked_query_settles_what_it_leaves_out() {
     assert_eq!(day().count().await.unwrap(), 3);
     let left = shop.tables.table(shop.orders.table().clone()).list("2026-11-23", ..).collect();
     assert_eq!(left.await.unwrap().len(), 3, "no ticket is left");
+}
+
+#[tokio::test]
+async fn a_backfill_writes_the_rows_elsewhere_that_entities_lack() {
+    let shop = Shop::empty().await;
+    for number in 1..=9 {
+        shop.canonical(&order("acme", number)).await;
+    }
+    shop.elsewhere(&Order { cents: 1, ..order("acme", 3) }).await;
+    let acme = || Order::partition("acme");
+    let done = shop.orders.backfill(acme()).only::<OrderByDate>().await.all().unwrap();
+    assert_eq!((done.entities, done.rows), (9, 9));
+    assert_eq!(shop.orders.list(Order::by_courier("Ann")).count().await.unwrap(), 1);
+    let done = shop.orders.backfill_table(ScanPermit::because("test")).await.all().unwrap();
+    assert_eq!((done.entities, done.rows), (9, 18));
+    assert_eq!(shop.orders.verify(acme()).await.unwrap().findings, []);
+    let day = shop.orders.list(Order::by_date("2026-11-23")).collect().await.unwrap();
+    assert!(day.len() == 9 && day.iter().all(|order| order.cents == 1_999));
+}
+
+#[tokio::test]
+async fn a_kind_of_row_that_is_retired_is_gone_and_no_other_row_is() {
+    let shop = Shop::open().await;
+    for number in 10..260 {
+        shop.elsewhere(&Order { courier: None, ..order("acme", number) }).await;
+    }
+    let foreign = DynamicEntity::new("2026-11-23", "ORD:7__acme");
+    shop.tables.table(shop.orders.table().clone()).insert(&foreign).await.unwrap();
+    let retire = || shop.orders.retire::<OrderByDate>(ScanPermit::because("test"));
+    assert_eq!(retire().plan().steps.len(), 1);
+    assert_eq!(retire().await.unwrap(), 253);
+    assert_eq!(retire().await.unwrap(), 0);
+    assert_eq!(shop.orders.list(Order::by_date("2026-11-23")).count().await.unwrap(), 0);
+    assert_eq!(shop.orders.list(Order::by_courier("Ann")).count().await.unwrap(), 2);
+    assert_eq!(shop.orders.list(Order::partition("acme")).count().await.unwrap(), 2);
+    let rows = shop.tables.table(shop.orders.table().clone());
+    assert!(rows.get("2026-11-23", "ORD:7__acme").await.unwrap().is_some());
 }

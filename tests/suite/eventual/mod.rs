@@ -5,6 +5,7 @@ mod maintenance;
 mod queries;
 mod rows;
 mod settling;
+mod writes;
 
 use std::sync::Arc;
 use support::recorder::{Record, recorded_around};

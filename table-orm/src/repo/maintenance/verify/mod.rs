@@ -18,5 +18,5 @@ pub use finding::{Elsewhere, Finding, Problem};
 pub use report::VerifyReport;
 
 pub(crate) use differences::{differences, has_form_of};
-pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical};
+pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical, rows_elsewhere};
 pub(crate) use versioned_row::VersionedRow;
