@@ -29,7 +29,8 @@ mod settle;
 mod settled;
 mod share;
 mod sweep;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 mod ticket;
 mod without_intent;
