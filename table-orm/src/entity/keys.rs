@@ -1,7 +1,7 @@
 //! The keys of an entity, as the queries that name them.
 
 use super::query::{Query, Row, RowOf, canonical_rows};
-use super::{TableEntity, partition_key, row_key};
+use super::{TableEntity, keys_of_row, partition_key, row_key};
 use crate::key::KeyError;
 use crate::query::class::{Partition, Point};
 use crate::query::{Below, KeyRange, Span};
@@ -60,8 +60,8 @@ pub trait EntityKeys: TableEntity {
     /// The key of the entity's row of the kind `R`, such as `RunnerByAge`; `None` when the entity does not
     /// have this sparse row.
     fn key_in<R: RowOf<Self>>(&self) -> Option<EntityKey<R>> {
-        let row_key = row_key(self, R::INDEX).transpose()?;
-        Some(EntityKey::new(partition_key(self), row_key))
+        let keys = keys_of_row(self, R::INDEX).transpose()?;
+        Some(EntityKey { keys, row: PhantomData })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
 mod bulk;
+mod checked;
 mod delete_if;
 mod delete_partition;
 mod dynamic_list;
@@ -32,6 +33,7 @@ pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
     Remainder,
 };
+pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
 pub use dynamic_list::DynamicList;
@@ -45,8 +47,9 @@ pub use list_many::ListMany;
 pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use loaded_set::LoadedSet;
+pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
-pub use maintenance::{Finding, Problem, Verify, VerifyReport};
+pub use maintenance::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use merge::Merge;
