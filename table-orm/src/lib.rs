@@ -79,7 +79,7 @@
 //! | [`plan`] | what a call will send, and the code that sends it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
-//! | `tables` | [`Tables`] |
+//! | `tables` | [`Tables`], [`TablesBuilder`] |
 //!
 //! # Features
 //!
@@ -163,7 +163,7 @@ pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;
 pub use table_derive::{KeyPart, Projection, Properties, TableEntity, TableUnion};
-pub use tables::Tables;
+pub use tables::{Tables, TablesBuilder};
 
 #[cfg(all(doctest, feature = "embedded"))]
 #[doc = include_str!("../README.md")]

@@ -1,7 +1,8 @@
 //! Limits how many requests run at once.
 //!
 //! Requests over the limit wait in the order they came. A call that is dropped releases its permit.
-//! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit.
+//! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit. A
+//! [scan](crate::scan) limits its requests by itself, so they take no permits.
 
 use super::{Layer, LayerError, error};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
@@ -86,6 +87,9 @@ impl Middleware for Limited {
         request: StoreRequest<'_>,
         next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        if request.self_paced {
+            return next.await;
+        }
         // The partition first: a request that waits for it takes no permit from other partitions.
         // The semaphore is never closed.
         let _in_partition = match self.partitions.as_ref().zip(request.partition()) {

@@ -10,6 +10,8 @@
 //! the full rate: the service moves a hot partition within minutes, not seconds, and throttles again
 //! what comes back at full speed. The layer must see every request, so add it below
 //! [`Retry`](super::Retry).
+//!
+//! A [scan](crate::scan) finds its own rate, so its requests neither wait nor count here.
 
 use super::retry::MAX_WAIT;
 use super::{Layer, LayerError, error};
@@ -283,7 +285,7 @@ impl Middleware for Paced {
         request: StoreRequest<'_>,
         next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if request.entities == 0 {
+        if request.entities == 0 || request.self_paced {
             return next.await;
         }
         let share = self.buckets().take(request.entities, request.partition());

@@ -176,9 +176,10 @@ impl Retry {
         self
     }
 
-    /// Returns throttling (statuses 429 and 503) to the caller at once. A [scan](crate::scan) measures
-    /// the table's speed by it, and would take a wait in this layer for a slow service. Other faults,
-    /// which end a scan, are retried.
+    /// Returns throttling (statuses 429 and 503) to the caller at once, and retries other faults. A
+    /// [scan](crate::scan) needs no such setting: its requests
+    /// [say it themselves](crate::query::RowQuery::self_paced), because it measures the table's speed
+    /// by throttling.
     pub const fn leave_throttling(mut self) -> Self {
         self.leaves_throttling = true;
         self

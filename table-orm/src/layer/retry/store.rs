@@ -31,6 +31,14 @@ pub(super) struct RetryStore {
     pub(super) random: Random,
 }
 
+/// What bounds a call with all its requests.
+#[derive(Clone, Copy)]
+struct Call {
+    deadline: Option<Instant>,
+    /// Whether throttling ends it.
+    leaves_throttling: bool,
+}
+
 /// A call that failed and is not retried any more.
 struct Failure {
     error: StoreError,
@@ -81,14 +89,15 @@ struct Seen {
 }
 
 impl RetryStore {
-    fn deadline(&self) -> Option<Instant> {
-        self.deadline.map(|deadline| Instant::now() + deadline)
+    fn call(&self) -> Call {
+        let deadline = self.deadline.map(|deadline| Instant::now() + deadline);
+        Call { deadline, leaves_throttling: self.leaves_throttling }
     }
 
     /// Sends a request until it succeeds, is rejected, or has no time or retries left.
     async fn send<T, F>(
         &self,
-        deadline: Option<Instant>,
+        call: Call,
         mut request: impl FnMut() -> F + Send,
     ) -> Result<T, Failure>
     where
@@ -100,14 +109,14 @@ impl RetryStore {
         loop {
             requests += 1;
             tally::sent();
-            let error = match self.attempt(deadline, request()).await {
+            let error = match self.attempt(call.deadline, request()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
             if error.is_throttling() {
                 tally::throttled();
             }
-            let Some(wait) = self.wait(&error, requests, &mut at_once, deadline) else {
+            let Some(wait) = self.wait(&error, requests, &mut at_once, call) else {
                 return Err(Failure { error, requests, lost });
             };
             if lost.is_none() && is_ambiguous(&error) {
@@ -139,9 +148,9 @@ impl RetryStore {
         error: &StoreError,
         retry: u32,
         at_once: &mut bool,
-        deadline: Option<Instant>,
+        call: Call,
     ) -> Option<Duration> {
-        if !is_transient(error) || (self.leaves_throttling && error.is_throttling()) {
+        if !is_transient(error) || (call.leaves_throttling && error.is_throttling()) {
             return None;
         }
         let mut wait = self.strategy.wait(retry, self.random.unit())?;
@@ -149,7 +158,8 @@ impl RetryStore {
             wait = Duration::ZERO;
         }
         let wait = wait.max(error.retry_after.unwrap_or_default().min(MAX_WAIT));
-        let in_time = deadline
+        let in_time = call
+            .deadline
             .is_none_or(|deadline| wait < deadline.saturating_duration_since(Instant::now()));
         in_time.then_some(wait)
     }
@@ -159,7 +169,7 @@ impl RetryStore {
     where
         F: Future<Output = Result<T, StoreError>> + Send,
     {
-        self.send(self.deadline(), request).await.map_err(|failure| failure.error)
+        self.send(self.call(), request).await.map_err(|failure| failure.error)
     }
 
     /// Sends a request that creates or deletes a table.
@@ -167,7 +177,7 @@ impl RetryStore {
     where
         F: Future<Output = Result<(), StoreError>> + Send,
     {
-        self.send(self.deadline(), request).await.map_err(|failure| {
+        self.send(self.call(), request).await.map_err(|failure| {
             if failure.is_ambiguous() {
                 failure.ambiguous(None, Seen::default())
             } else {
@@ -194,16 +204,15 @@ impl RetryStore {
             property.stamp(id, &mut operations)?;
         }
         let sent = Sent { id, at: self.inner().service_time() };
-        let deadline = self.deadline();
-        let failure = match self.send(deadline, || send(operations.clone())).await {
+        let call = self.call();
+        let failure = match self.send(call, || send(operations.clone())).await {
             Ok(etags) => return Ok(etags),
             Err(failure) => failure,
         };
         if !failure.is_ambiguous() {
             return Err(failure.error);
         }
-        let (evidence, seen) =
-            self.read_back(deadline, table, partition_key, &operations, &sent).await;
+        let (evidence, seen) = self.read_back(call, table, partition_key, &operations, &sent).await;
         if evidence.contains(&Evidence::Mine) {
             let mut found = seen.found.into_iter().zip(evidence);
             let etags = operations.iter().map(|operation| {
@@ -229,7 +238,7 @@ impl RetryStore {
     /// Reads the rows of a write back.
     async fn read_back(
         &self,
-        deadline: Option<Instant>,
+        call: Call,
         table: &TableName,
         partition_key: &str,
         operations: &[Operation],
@@ -240,7 +249,7 @@ impl RetryStore {
         for operation in operations {
             let row_key = &operation.row_key;
             let row = || self.inner().get(table, partition_key, row_key, None, Metadata::None);
-            match self.send(deadline, row).await {
+            match self.send(call, row).await {
                 Ok(row) => {
                     evidence.push(sent.evidence(operation, row.as_ref()));
                     seen.found.push((row_key.clone(), row));
@@ -305,7 +314,10 @@ impl Middleware for RetryStore {
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.read(|| self.inner().query(query)).await
+        let leaves_throttling = self.leaves_throttling || query.self_paced;
+        let call = Call { leaves_throttling, ..self.call() };
+        let page = self.send(call, || self.inner().query(query)).await;
+        page.map_err(|failure| failure.error)
     }
 
     async fn write(
