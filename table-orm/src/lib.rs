@@ -159,6 +159,7 @@ pub use entity::{
 pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;
 pub use model::{ETag, TableName};
+pub use plan::Within;
 pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;

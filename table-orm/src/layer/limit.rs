@@ -6,7 +6,7 @@
 
 use super::{Layer, LayerError, error};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
-use crate::sync::KeyedLock;
+use crate::sync::{KeyedLock, held};
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -92,11 +92,14 @@ impl Middleware for Limited {
         }
         // The partition first: a request that waits for it takes no permit from other partitions.
         // The semaphore is never closed.
-        let _in_partition = match self.partitions.as_ref().zip(request.partition()) {
-            Some((partitions, partition)) => Some(partitions.acquire(partition).await),
-            None => None,
+        let permits = async {
+            let in_partition = match self.partitions.as_ref().zip(request.partition()) {
+                Some((partitions, partition)) => Some(partitions.acquire(partition).await),
+                None => None,
+            };
+            (in_partition, self.all.acquire().await.ok())
         };
-        let _in_all = self.all.acquire().await.ok();
+        let _permits = held(permits).await;
         next.await
     }
 }

@@ -16,7 +16,7 @@
 use super::retry::MAX_WAIT;
 use super::{Layer, LayerError, error};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
-use crate::sync::TokenBucket;
+use crate::sync::{TokenBucket, held};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -248,7 +248,7 @@ impl Reservation<'_> {
     async fn wait(mut self) {
         let wait = self.share.as_ref().map(Share::wait).unwrap_or_default();
         if !wait.is_zero() {
-            sleep(wait).await;
+            held(sleep(wait)).await;
         }
         self.share = None;
     }

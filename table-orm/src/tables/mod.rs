@@ -10,7 +10,7 @@ use crate::entity::{
 };
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
-use crate::plan::{Connection, TableClient};
+use crate::plan::{Connection, TableClient, writing};
 use crate::query::ScanPermit;
 use crate::repo::{Repo, Table, Transaction, TransactionScope, TransactionWith, UnionList};
 use crate::scan::Scan;
@@ -424,11 +424,8 @@ impl Tables {
     /// service deletes a table of that name:
     /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted).
     pub async fn create(&self, table: &TableName) -> Result<()> {
-        self.connection
-            .store
-            .create_table(table)
-            .await
-            .map_err(|cause| rejected(table.as_str(), cause))
+        let request = self.connection.store.create_table(table);
+        writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
     }
 
     /// Deletes a table with all its rows.
@@ -449,10 +446,7 @@ impl Tables {
     /// # Errors
     /// When the table does not exist: [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub async fn delete(&self, table: &TableName) -> Result<()> {
-        self.connection
-            .store
-            .delete_table(table)
-            .await
-            .map_err(|cause| rejected(table.as_str(), cause))
+        let request = self.connection.store.delete_table(table);
+        writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
     }
 }

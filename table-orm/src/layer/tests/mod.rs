@@ -8,10 +8,13 @@ mod lists;
 mod load;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod observe;
+mod outage;
 mod own_rows;
+mod policy;
 mod retry;
 mod script;
 mod throttle;
+mod within;
 
 use crate::model::TableName;
 
