@@ -15,7 +15,7 @@ use std::sync::Arc;
 ///
 /// | Layer | Default |
 /// |---|---|
-/// | [`Limit`] | at most 64 requests at once |
+/// | [`Limit`] | at most 64 requests at once, and [fewer](Limit::adaptive) at a slow service |
 /// | [`Rate`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
 /// | [`Retry`] | [`Retry::interactive`] |
 /// | `Observe` | with the feature `tracing` or `metrics` |
@@ -49,7 +49,7 @@ impl TablesBuilder {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            limit: Some(Limit::default()),
+            limit: Some(Limit::default().adaptive()),
             rate: Some(Rate::default()),
             retry: Some(Retry::interactive()),
             #[cfg(any(feature = "metrics", feature = "tracing"))]

@@ -183,7 +183,8 @@ impl Retry {
         self
     }
 
-    /// Limits a call with all its requests and the waits between them. The time that a
+    /// Limits a call with all its requests and the waits between them. A write whose answers were lost gets
+    /// as long once more, to read its rows back. The time that a
     /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds a request back does not count;
     /// [`within`](crate::Within::within) limits the whole of a call.
     pub const fn deadline(mut self, deadline: Duration) -> Self {

@@ -266,8 +266,9 @@ impl RetryStore {
         if !failure.is_ambiguous() {
             return Err(failure.error);
         }
+        // With time of its own: a write whose answers were lost has used up its call's.
         let (evidence, seen) =
-            self.read_back(&call, table, partition_key, &operations, &sent).await;
+            self.read_back(&self.call(), table, partition_key, &operations, &sent).await;
         if evidence.contains(&Evidence::Mine) {
             let mut found = seen.found.into_iter().zip(evidence);
             let etags = operations.iter().map(|operation| {

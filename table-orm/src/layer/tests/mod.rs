@@ -13,6 +13,7 @@ mod own_rows;
 mod policy;
 mod retry;
 mod script;
+mod slow_server;
 mod throttle;
 mod within;
 
