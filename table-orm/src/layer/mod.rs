@@ -38,7 +38,7 @@ pub use faults::{Fault, FaultStore, Faults};
 pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
-pub use rate::Rate;
+pub use rate::{HotPartition, Rate};
 pub use retry::{Retry, Strategy};
 #[cfg(any(test, feature = "testing"))]
 pub use throttle::Throttle;

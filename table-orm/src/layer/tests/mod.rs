@@ -10,6 +10,7 @@ mod load;
 mod observe;
 mod outage;
 mod own_rows;
+mod pacing;
 mod policy;
 mod retry;
 mod script;
