@@ -4,7 +4,7 @@
 //! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit. A
 //! [scan](crate::scan) limits its requests by itself, so they take no permits.
 //!
-//! [`adaptive`](Limit::adaptive) finds the number by how long requests take: see [`gradient`].
+//! [`adaptive`](Limit::adaptive) finds the number by how long requests take.
 
 mod gate;
 mod gradient;

@@ -62,10 +62,13 @@ impl Meter {
     }
 }
 
+/// An app's own report.
+type Report = dyn Fn(&HotPartition) + Send + Sync;
+
 /// Where hot partitions are reported, and how they are named.
 #[derive(Clone, Default)]
 pub(super) struct Reports {
-    pub(super) call: Option<Arc<dyn Fn(&HotPartition) + Send + Sync>>,
+    pub(super) call: Option<Arc<Report>>,
     pub(super) shows_keys: bool,
 }
 
