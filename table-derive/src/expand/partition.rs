@@ -75,7 +75,8 @@ fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     from_partition(model, types, partition, (docs, &method), made)
 }
 
-/// `E::by_x(..)` for each row in another partition: its keys in the partition of these components.
+/// `E::by_x(..)` for each row in another partition: its keys in the partition of these components. Where that
+/// has a shard, `E::by_x_partitions(..)` too.
 fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let rows = model.foreign().map(|(row, partition, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
@@ -87,8 +88,11 @@ fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         ));
         let (at, phantom) = (variable("key"), types.phantom_value());
         let value = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
-        let first = types.row_in(&name, state(model, key, 0));
-        from_partition(model, types, partition, (docs, &row.name), (first, value))
+        let made = (types.row_in(&name, state(model, key, 0)), value);
+        let shards = format_ident!("{}_partitions", row.name.unraw());
+        let shards = for_each_shard(model, types, partition, &shards, made.clone());
+        let one = from_partition(model, types, partition, (docs, &row.name), made);
+        quote!(#one #shards)
     });
     rows.collect()
 }
@@ -130,45 +134,54 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
 
 /// `E::partitions(..)`, where the partition has a shard: one partition for each shard.
 fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
-    let parts = &model.partition.parts;
-    let Encoder::Shard(shards) = parts.iter().find(|part| part.is_shard())?.encoder else {
+    let (name, key) = (names::partition(types.input), variable("key"));
+    let phantom = types.phantom_value();
+    let made = (types.partition(), quote!(#name(#key #phantom)));
+    for_each_shard(model, types, &model.partition, &format_ident!("partitions"), made)
+}
+
+/// A function from the other components of a PartitionKey, which makes a `value` of the variable `key` for
+/// each shard, if the key has one.
+fn for_each_shard(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    partition: &Key<'_>,
+    method: &Ident,
+    (returned, value): (TokenStream, TokenStream),
+) -> Option<TokenStream> {
+    let Encoder::Shard(shards) = partition.parts.iter().find(|part| part.is_shard())?.encoder
+    else {
         return None;
     };
-    let others = parts.iter().filter(|part| !part.is_shard()).map(|part| {
+    let others = partition.parts.iter().filter(|part| !part.is_shard()).map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
         let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
         (quote!(#ident: impl _orm::Value<#ty>), value)
     });
     let (parameters, values): (Vec<_>, Vec<_>) = others.unzip();
-    let (all, vis, partition) = (all_shards(model, types), &types.input.vis, types.partition());
-    let docs = doc(format!(
-        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
-        model.partition.template.text
-    ));
-    Some(quote! {
-        #docs
-        #vis fn partitions(#(#parameters),*) -> _orm::Vec<#partition> { #(#values)* #all }
-    })
-}
-
-/// The partitions of all shards, from the values of the other components.
-fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (key, shard) = (&variable("key"), &variable("shard"));
-    let start = start(model, types, &model.partition, key);
-    let parts = model.partition.parts.iter().map(|part| {
+    let (vis, start) = (&types.input.vis, start(model, types, partition, key));
+    let parts = partition.parts.iter().map(|part| {
         let Part { ident, name, separator, .. } = part;
         let value = if part.is_shard() { shard } else { ident };
         let part = part.tokens();
         quote!(let #key = #part::push_ref(&#value, #key, #name, #separator);)
     });
-    let (partition, phantom) = (names::partition(types.input), types.phantom_value());
-    quote! {
-        _orm::Shard::map_all(|#shard| {
-            #start
-            #(#parts)*
-            #partition(#key #phantom)
-        })
-    }
+    let docs = doc(format!(
+        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
+        partition.template.text
+    ));
+    Some(quote! {
+        #docs
+        #vis fn #method(#(#parameters),*) -> _orm::Vec<#returned> {
+            #(#values)*
+            _orm::Shard::map_all(|#shard| {
+                #start
+                #(#parts)*
+                #value
+            })
+        }
+    })
 }
 
 /// `EPartition::by_x()` for each row.

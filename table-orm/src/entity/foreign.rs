@@ -4,53 +4,12 @@
 //! them there should be, and what each should hold.
 
 use super::rows::{body, element_key, elements, encode, partition_key};
-use super::template::{canonical, template_at};
-use super::{CopyKind, Invalid, RowTemplate, TableEntity};
-use crate::key::{KeyError, KeyTemplate, KeyText, StoredKeys};
-use crate::model::TableName;
+use super::template::{canonical, first_foreign, foreign_at, template_at};
+use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
+use crate::key::{KeyError, KeyText, StoredKeys};
 use bytes::Bytes;
 use std::collections::HashSet;
 use std::marker::PhantomData;
-
-/// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct ForeignTemplate {
-    /// The row itself.
-    pub row: RowTemplate,
-    /// The table that holds it; `None` for the table of the entity.
-    pub table: Option<&'static str>,
-    /// The PartitionKey's template, such as `{day}`.
-    pub partition: &'static str,
-    /// The PartitionKey's template as data.
-    pub partition_key: KeyTemplate<'static>,
-}
-
-impl ForeignTemplate {
-    /// That row in the partition of another key, in the table of the entity.
-    #[must_use]
-    pub const fn new(
-        row: RowTemplate,
-        partition: &'static str,
-        partition_key: KeyTemplate<'static>,
-    ) -> Self {
-        Self { row, table: None, partition, partition_key }
-    }
-
-    /// The same row in another table.
-    #[must_use]
-    pub const fn table(mut self, table: &'static str) -> Self {
-        self.table = Some(table);
-        self
-    }
-
-    /// The table that holds the row of an entity in the table `home`.
-    #[must_use]
-    pub fn table_of(&self, home: &TableName) -> TableName {
-        // The derive checks the name.
-        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
-    }
-}
 
 /// A row of one entity in another partition or table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,20 +60,6 @@ pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Inval
         }
     }
     Ok(rows)
-}
-
-/// The index of the first template of a row in another partition.
-pub(crate) const fn first_foreign<E: TableEntity>() -> usize {
-    E::ROWS.len() + E::GUARDS.len()
-}
-
-/// The template at an index, of a row in another partition or table.
-pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static ForeignTemplate> {
-    let first = first_foreign::<E>();
-    if index < first || index - first >= E::FOREIGN.len() {
-        return None;
-    }
-    Some(&E::FOREIGN[index - first])
 }
 
 /// The keys of the entity's rows of one kind: none where the entity does not have the row, several where it

@@ -25,7 +25,7 @@ pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
 pub use elements::{Excess, TooManyElements};
-pub use foreign::{ForeignRow, ForeignTemplate, foreign_rows};
+pub use foreign::{ForeignRow, foreign_rows};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
@@ -36,12 +36,12 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, Whol
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
-pub use template::{CopyKind, GuardTemplate, RowTemplate};
+pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use across::{across_keys, reaches_across};
 pub(crate) use elements::too_many_elements;
-pub(crate) use foreign::{first_foreign, foreign_at, home_key, keys_of_rows};
+pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
@@ -51,7 +51,7 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-pub(crate) use template::{canonical, name_of, rows_of};
+pub(crate) use template::{canonical, first_foreign, foreign_at, name_of, rows_of};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;

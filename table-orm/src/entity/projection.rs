@@ -1,7 +1,7 @@
 //! The fields that a projection reads: from a row's properties, or else from its keys.
 
-use super::template::template_at;
-use super::{TableEntity, foreign_at};
+use super::TableEntity;
+use super::template::{foreign_at, template_at};
 use crate::key::{KeyError, KeyFault, KeyReader, KeyTemplate, StoredKeys};
 use crate::property::Series;
 

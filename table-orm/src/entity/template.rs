@@ -3,7 +3,7 @@
 //! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
 //! holds it.
 
-use super::{Row, TableEntity, foreign_at};
+use super::{Row, TableEntity};
 use crate::key::{Escape, KeyTemplate, TemplatePart};
 use crate::model::{TableName, reserved_start};
 use crate::query::Span;
@@ -188,6 +188,46 @@ impl GuardTemplate {
     }
 }
 
+/// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ForeignTemplate {
+    /// The row itself.
+    pub row: RowTemplate,
+    /// The table that holds it; `None` for the table of the entity.
+    pub table: Option<&'static str>,
+    /// The PartitionKey's template, such as `{day}`.
+    pub partition: &'static str,
+    /// The PartitionKey's template as data.
+    pub partition_key: KeyTemplate<'static>,
+}
+
+impl ForeignTemplate {
+    /// That row in the partition of another key, in the table of the entity.
+    #[must_use]
+    pub const fn new(
+        row: RowTemplate,
+        partition: &'static str,
+        partition_key: KeyTemplate<'static>,
+    ) -> Self {
+        Self { row, table: None, partition, partition_key }
+    }
+
+    /// The same row in another table.
+    #[must_use]
+    pub const fn table(mut self, table: &'static str) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// The table that holds the row of an entity in the table `home`.
+    #[must_use]
+    pub fn table_of(&self, home: &TableName) -> TableName {
+        // The derive checks the name.
+        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
+    }
+}
+
 /// The index of the canonical row among the rows of an entity type.
 pub(crate) const fn canonical<E: TableEntity>() -> usize {
     <E::Canonical as Row>::INDEX
@@ -211,6 +251,20 @@ pub(super) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTempl
     } else {
         None
     }
+}
+
+/// The index of the first template of a row in another partition.
+pub(crate) const fn first_foreign<E: TableEntity>() -> usize {
+    E::ROWS.len() + E::GUARDS.len()
+}
+
+/// The template at an index, of a row in another partition or table.
+pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static ForeignTemplate> {
+    let first = first_foreign::<E>();
+    if index < first || index - first >= E::FOREIGN.len() {
+        return None;
+    }
+    Some(&E::FOREIGN[index - first])
 }
 
 /// The name of the template at an index.

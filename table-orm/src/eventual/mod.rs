@@ -23,12 +23,15 @@
 mod error;
 mod foreign_rows;
 mod foreign_type;
+mod group;
 mod intent;
 mod intents;
 mod settle;
 mod settled;
+mod share;
 mod sweep;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 mod ticket;
 mod unique;
@@ -45,7 +48,7 @@ pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
-pub(crate) use unique::{GUARD_ROW, Guards, UniqueValue, unique_values};
+pub(crate) use unique::{GUARD_ROW, Guard, Guards, UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::run_and_settle;
 

@@ -54,6 +54,28 @@ impl Ticket {
         Ok(None)
     }
 
+    /// Replaces the tickets of entities in one transaction. Those that others hold are void then.
+    pub async fn replace(
+        client: &TableClient,
+        partition_key: &str,
+        home: &TableClient,
+        entities: impl Iterator<Item = CanonicalKey>,
+    ) -> Result<Vec<Self>> {
+        let mut operations = Vec::new();
+        for entity in entities {
+            let (row_key, body) = Self::row(partition_key, home, &entity)?;
+            operations.push(Operation { row_key, action: Action::InsertOrReplace(body) });
+        }
+        let keys: Vec<_> = operations.iter().map(|operation| operation.row_key.clone()).collect();
+        let batch = Batch { partition_key: partition_key.to_owned(), operations };
+        let etags = client.send(batch).await?;
+        let tickets = keys.into_iter().zip(etags).map(|(row_key, etag)| {
+            let key = CanonicalKey { partition_key: partition_key.to_owned(), row_key };
+            Ok(Self { etag: client.version(&key, etag)?, row_key: key.row_key })
+        });
+        tickets.collect()
+    }
+
     /// The delete of the ticket in its version.
     pub fn consume(&self) -> Operation {
         let action = Action::Delete(IfMatch::ETag(self.etag.clone()));

@@ -195,7 +195,7 @@ where
     }
 
     /// Reads the next page. Returns `None` after the last one. A page may hold fewer entities than rows
-    /// were found. A page that reaches the limit of `take` is the last one, and has no token.
+    /// were found. A page that reaches the limit of `take` is the last one, and has no token of a next one.
     ///
     /// # Errors
     /// When a key or filter cannot hold one of the values, or a canonical row cannot be read. When the store
@@ -217,11 +217,12 @@ where
             .take(most)
             .try_collect()
             .await?;
-        let next = self.found.take().and_then(|found| found.next);
+        let found = self.found.take();
+        let (next, previous) = found.map_or((None, None), |found| (found.next, found.previous));
         if let Some(left) = &mut self.left {
             *left -= items.len();
         }
-        Ok(Some(RowPage { items, next: next.filter(|_| self.left != Some(0)), previous: None }))
+        Ok(Some(RowPage { items, next: next.filter(|_| self.left != Some(0)), previous }))
     }
 }
 

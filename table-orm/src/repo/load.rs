@@ -153,16 +153,16 @@ where
     E: TableEntity + FromRow<R>,
     R: Row<Entity = E>,
 {
-    stream::iter(owners::<R, E>(page, taken)?)
+    let found: Result<Vec<_>> = stream::iter(owners::<R, E>(page, taken)?)
         .map(|(key, index_keys)| async move {
             let query = RowQuery { metadata: E::METADATA, ..client.point(&key) };
             let Some(row) = client.row(&query).await? else { return Ok(None) };
             let Some(loaded) = listed(Loaded::<E>::read(row.body, row.header))? else {
                 return Ok(None);
             };
-            for (partition_key, row_key) in &index_keys {
-                if has_row(&*loaded, R::INDEX, (partition_key, row_key))? {
-                    return Ok(Some((key, loaded)));
+            for (place, partition_key, row_key) in index_keys {
+                if has_row(&*loaded, R::INDEX, (&partition_key, &row_key))? {
+                    return Ok(Some((place, key, loaded)));
                 }
             }
             Ok(None)
@@ -170,11 +170,15 @@ where
         .buffered(MAX_PARALLEL_GETS)
         .try_filter_map(|loaded| async { Ok(loaded) })
         .try_collect()
-        .await
+        .await;
+    let mut found = found?;
+    // A row that was left behind has no place.
+    found.sort_by_key(|(place, ..)| *place);
+    Ok(found.into_iter().map(|(_, key, loaded)| (key, loaded)).collect())
 }
 
-/// The keys of a canonical row, and those of index rows of its entity.
-type Owner = (CanonicalKey, Vec<(String, String)>);
+/// The key of a canonical row, and the index rows of its entity: their places in a page and their keys.
+type Owner = (CanonicalKey, Vec<(usize, String, String)>);
 
 /// The entities whose index rows are in a page, in the order of their first rows. One has several where a
 /// row is written for each element of a field.
@@ -184,8 +188,8 @@ where
     R: Row<Entity = E>,
 {
     let mut owners: Vec<Owner> = Vec::new();
-    let mut places: BTreeMap<_, usize> = BTreeMap::new();
-    for row in split_page(page)? {
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    for (place, row) in split_page(page)?.into_iter().enumerate() {
         let read = listed(read_entity::<R, E>(row.get().as_bytes(), None))?;
         let Some((entity, row)) = read else { continue };
         let key = CanonicalKey {
@@ -195,12 +199,12 @@ where
         if taken.contains(&key) {
             continue;
         }
-        let index_keys = (row.partition_key.into_owned(), row.row_key.into_owned());
-        match places.entry(key) {
-            Entry::Occupied(place) => owners[*place.get()].1.push(index_keys),
-            Entry::Vacant(place) => {
-                owners.push((place.key().clone(), vec![index_keys]));
-                place.insert(owners.len() - 1);
+        let index_row = (place, row.partition_key.into_owned(), row.row_key.into_owned());
+        match known.entry(key) {
+            Entry::Occupied(at) => owners[*at.get()].1.push(index_row),
+            Entry::Vacant(at) => {
+                owners.push((at.key().clone(), vec![index_row]));
+                at.insert(owners.len() - 1);
             }
         }
     }

@@ -92,6 +92,6 @@ pub async fn fill_a_transaction_and_no_more(subject: Subject) {
     assert_eq!(keys(&subject, "").await.len(), 100);
     // The rows of all herbs hold the name.
     let key = Recipe::partition("C").by_id().id(1);
-    let renamed = repo.merge(&key, RecipePatch::default().name("Stew")).await;
+    let renamed = repo.update(&key, |recipe| recipe.name = "Stew".into()).await;
     assert!(matches!(renamed, Err(Error::TooManyElements(_))), "{renamed:?}");
 }

@@ -2,6 +2,7 @@
 
 mod elements;
 mod entities;
+mod eventual;
 mod filters;
 mod histories;
 mod isolation;
@@ -60,6 +61,10 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    eventual: tickets_are_consumed_together_with_upserts_and_deletes,
+        a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
+        the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
+        rows_elsewhere_are_settled_after_their_writer_ended;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

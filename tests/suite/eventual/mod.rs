@@ -4,6 +4,7 @@ mod checked;
 mod maintenance;
 mod queries;
 mod rows;
+mod settling;
 mod writes;
 
 use std::sync::Arc;

@@ -120,3 +120,27 @@ async fn a_row_to_delete_that_is_not_there_takes_one_request_more() {
     // Ticket, reading, transaction, transaction without the row, clear.
     assert_eq!(counting.store.requests.load(Relaxed), 5);
 }
+
+#[tokio::test]
+async fn many_entities_of_one_intent_share_the_requests_of_a_partition() {
+    let counting = Counting::new().await;
+    let names: Vec<_> = (0..99).map(|entity| format!("E:{entity:02}")).collect();
+    let state =
+        |entity: usize, stamp: &str| State::new(&format!("copies p1 FULL:a:{entity:02}"), stamp);
+    let client = &counting.client;
+    let entities: Vec<_> = names
+        .iter()
+        .enumerate()
+        .map(|(entity, name)| (name.as_str(), None, Some(state(entity, "1"))))
+        .collect();
+    let change = Change::of(client, &entities).unwrap();
+    let pending = change.send(client).await.unwrap().unwrap();
+    counting.store.requests.store(0, Relaxed);
+    settle(client, KIND, &pending).await.unwrap();
+    // The tickets, the readings, two transactions of 50 and 49 entities, the clear.
+    assert_eq!(counting.store.requests.load(Relaxed), 5);
+    let mut report = SettleReport::default();
+    let sweep = Sweep { home: client.clone(), kind: KIND, grace: Duration::ZERO };
+    sweep.partition(HOME, &mut report).await.unwrap();
+    assert_eq!(report.settled, 0);
+}

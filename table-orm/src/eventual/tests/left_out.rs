@@ -67,12 +67,11 @@ impl Tampering {
             let rows = batch.operations.iter().filter(|row| row.row_key.starts_with(ENTITY));
             rows.map(|row| (row.row_key.clone(), row.action.body().cloned())).collect::<Vec<_>>()
         };
-        if let Some(intent) = batch.operations.iter_mut().find(|row| is_intent(row)) {
-            if self.leaves_out(LeftOut::FreshName) {
-                intent.row_key = format!("DUE:{}", self.client);
-                if let Action::Insert(body) = intent.action.clone() {
-                    intent.action = Action::InsertOrReplace(body);
-                }
+        let intent = batch.operations.iter_mut().find(|row| is_intent(row));
+        if let Some(intent) = intent.filter(|_| self.leaves_out(LeftOut::FreshName)) {
+            intent.row_key = format!("DUE:{}", self.client);
+            if let Action::Insert(body) = intent.action.clone() {
+                intent.action = Action::InsertOrReplace(body);
             }
         }
         if self.leaves_out(LeftOut::Intent) {

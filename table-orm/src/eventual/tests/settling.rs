@@ -5,12 +5,15 @@ use super::world::{Change, HOME, KIND, State, client, create, read, table};
 use crate::embedded::EmbeddedStore;
 use crate::error::Error;
 use crate::eventual::{
-    DueEntry, ForeignKey, ForeignType, Intent, Pending, SettleError, SettleReport, Sweep, settle,
+    DueEntry, ForeignKey, ForeignType, Intent, Pending, SettleError, SettleReport, Settled,
+    Settling, Sweep, settle,
 };
+use crate::layer::Faults;
 use crate::model::MAX_STRING_UNITS;
 use crate::plan::TableClient;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::sleep;
 
 async fn world() -> (Observer, TableClient) {
     let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
@@ -104,6 +107,25 @@ async fn an_intent_of_a_newer_version_is_left_and_reported() {
     sweep(KIND).partition(HOME, &mut report).await.unwrap();
     assert_eq!(report.settled, 1);
     assert_eq!(observer.snapshot().await.foreign.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_in_a_live_process_is_tried_again_in_the_background() {
+    for (offline, settles) in [(60, true), (3600, false)] {
+        let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+        create(&*memory).await;
+        let network = Faults::seeded(1).store(memory).unwrap();
+        let client = client(Arc::new(network.clone()), 1);
+        let pending = write(&client, Some(State::new("copies p1 FULL:a:0", "1"))).await;
+        network.take_offline(&table("copies"), "p1", Duration::from_secs(offline));
+        let settled = Settled::default();
+        let settling = Settling { later: false, report: Some(settled.clone()) };
+        settling.settle(&client, vec![(KIND, pending)]).await;
+        assert!(!settled.get());
+        // The intent is left to a sweep after some minutes.
+        sleep(Duration::from_secs(1800)).await;
+        assert_eq!(settled.get(), settles);
+    }
 }
 
 #[tokio::test]

@@ -119,6 +119,14 @@ impl Guards {
         self.client(value).send(batch).await.map(drop)
     }
 
+    /// Reads the values of an entity: none where there is no such entity.
+    pub async fn values(&self, entity: &Home) -> Result<Vec<UniqueValue>> {
+        let client = self.home.in_table(&entity.table);
+        let query = RowQuery { metadata: self.kind.metadata, ..client.point(&entity.key) };
+        let Some(row) = client.row(&query).await? else { return Ok(Vec::new()) };
+        Ok((self.kind.values)(row)?.unwrap_or_default())
+    }
+
     /// Reads whether the entity has the value. A row of another type under its key counts as one that has it:
     /// that type may share the guard.
     pub async fn has(&self, entity: &Home, value: &UniqueValue) -> Result<bool> {

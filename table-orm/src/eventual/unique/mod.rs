@@ -25,11 +25,12 @@ mod contend;
 mod guard;
 mod release;
 mod reservation;
+mod secure;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 mod value;
 
-pub(crate) use guard::{GUARD_ROW, Guards};
+pub(crate) use guard::{GUARD_ROW, Guard, Guards};
 pub(crate) use reservation::{Reservation, TICKET};
 pub(crate) use value::{UniqueValue, unique_values};
 

@@ -93,6 +93,12 @@ impl Reservation {
         }
     }
 
+    /// Ends the reservation of values that the entities have already.
+    pub async fn keep(self) -> Result<()> {
+        let entity = self.guards.entity(&self.ticket.partition_key, "");
+        self.guards.delete_ticket(&entity, &self.ticket.row_key).await
+    }
+
     /// Gives the values up. What cannot be done is left: the ticket to a sweep, and without it a guard that
     /// keeps nobody away.
     pub async fn give_up(&self) {

@@ -7,6 +7,7 @@ mod elsewhere;
 mod eventual;
 mod expected;
 mod finding;
+mod guards;
 mod partition;
 mod report;
 mod run;
@@ -15,6 +16,7 @@ mod versioned_row;
 pub use builder::Verify;
 pub use eventual::VerifyEventual;
 pub use finding::{Elsewhere, Finding, Problem};
+pub use guards::VerifyGuards;
 pub use report::VerifyReport;
 
 pub(crate) use differences::{differences, has_form_of};
