@@ -163,9 +163,10 @@ impl Intents {
             [guards(&self.tickets), guards(&self.intents), partitions]
                 .map(|places| places.into_iter().collect::<Vec<_>>());
         let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
-        let settle = !(partitions.is_empty() && released.is_empty());
-        let settle = settle.then_some(Step::Settle { partitions, guards: released });
-        Plan { steps: reserve.into_iter().chain(transaction).chain(settle).collect() }
+        let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
+        let release = (!released.is_empty()).then_some(Step::Release { guards: released });
+        let steps = reserve.into_iter().chain(transaction).chain(settle).chain(release);
+        Plan { steps: steps.collect() }
     }
 
     /// Sends a transaction with its intents, after its values are reserved. Returns the versions that its
@@ -282,7 +283,7 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
 /// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
 pub(crate) fn plan_with_settling<E: TableEntity>(mut plan: Plan) -> Plan {
     if reaches_across::<E>() {
-        plan.steps.push(Step::Settle { partitions: Vec::new(), guards: Vec::new() });
+        plan.steps.push(Step::Settle { partitions: Vec::new() });
     }
     plan
 }

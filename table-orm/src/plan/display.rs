@@ -71,7 +71,15 @@ impl fmt::Display for Step {
                 )?;
                 places(f, guards)
             }
-            Self::Settle { partitions, guards } => settle(f, partitions, guards),
+            Self::Settle { partitions } => settle(f, partitions),
+            Self::Release { guards } => {
+                write!(
+                    f,
+                    "{} requests that release values, and the delete of the intent",
+                    4 * guards.len()
+                )?;
+                places(f, guards)
+            }
             Self::CommitReads { table, partition_key, attempts, retry_for } => {
                 write!(
                     f,
@@ -85,23 +93,7 @@ impl fmt::Display for Step {
     }
 }
 
-fn settle(
-    f: &mut fmt::Formatter<'_>,
-    partitions: &[(TableName, String)],
-    guards: &[(TableName, String)],
-) -> fmt::Result {
-    if !guards.is_empty() {
-        write!(
-            f,
-            "{} requests that release values",
-            4 * guards.len() + usize::from(partitions.is_empty())
-        )?;
-        places(f, guards)?;
-        if partitions.is_empty() {
-            return Ok(());
-        }
-        f.write_str("\n")?;
-    }
+fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {
     if partitions.is_empty() {
         return f.write_str(
             "if rows in other partitions change: an intent in the transaction, then a ticket and a \

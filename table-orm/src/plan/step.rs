@@ -124,8 +124,12 @@ pub enum Step {
     Settle {
         /// The partitions, with their tables; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,
-        /// The tables and the PartitionKeys of the guard rows of values that are given up, each released with
-        /// 4 requests.
+    },
+    /// The requests that release values which are unique over all partitions: for each a read of the guard row,
+    /// of its ticket and of the canonical row, and the delete of the guard row; then the delete of the intent,
+    /// unless a [`Settle`](Self::Settle) deletes it.
+    Release {
+        /// The tables and the PartitionKeys of the guard rows.
         guards: Vec<(TableName, String)>,
     },
 }

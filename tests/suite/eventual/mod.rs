@@ -1,5 +1,6 @@
 //! Rows in other partitions and tables, declared with `eventual`.
 
+mod across;
 mod checked;
 mod maintenance;
 mod queries;

@@ -68,8 +68,7 @@ pub(super) async fn findings<E: TableEntity>(
     Ok(findings)
 }
 
-/// Makes the guard of a value right: the entity gets those of the values that it has, and loses that of the
-/// value if it does not have it. `false` where another entity has the value.
+/// Makes the guard of a value right: the entity gets it if it has the value, and loses it if it does not. `false` where another entity has the value.
 pub(super) async fn repair<E: TableEntity>(
     client: &TableClient,
     value: &UniqueValue,
@@ -77,7 +76,7 @@ pub(super) async fn repair<E: TableEntity>(
 ) -> Result<bool> {
     let guards = guards_of::<E>(client);
     let entity = guards.entity(&home.partition_key, &home.row_key);
-    match guards.secure(&entity).await {
+    match guards.secure(&entity, Some(value)).await {
         Ok(_) => {}
         Err(Error::UniqueViolation { .. }) => return Ok(false),
         Err(error) => return Err(error),

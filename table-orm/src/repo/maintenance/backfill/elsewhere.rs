@@ -65,7 +65,7 @@ pub(super) async fn secure<E: TableEntity>(
     }
     for home in homes {
         let entity = guards.entity(&home.partition_key, &home.row_key);
-        match guards.secure(&entity).await {
+        match guards.secure(&entity, None).await {
             Ok(count) => written += count,
             Err(Error::UniqueViolation { unique, key, holder, .. }) => {
                 let start = guards.kind.guard(unique).map_or("", |guard| guard.start);
