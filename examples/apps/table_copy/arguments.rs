@@ -5,7 +5,7 @@ use crate::hash::hash;
 use crate::location::{Location, create};
 use std::path::PathBuf;
 use table_orm::repo::Table;
-use table_orm::{TableName, Tables};
+use table_orm::TableName;
 
 pub const HELP: &str = "\
 table_copy: copies a table, with exact types, and checks the copy
