@@ -31,6 +31,9 @@ pub mod work {
     #[doc = include_str!("../guide/work/transactions.md")]
     pub mod transactions {}
 
+    #[doc = include_str!("../guide/work/across_partitions.md")]
+    pub mod across_partitions {}
+
     #[doc = include_str!("../guide/work/unions.md")]
     pub mod unions {}
 
@@ -158,6 +161,9 @@ pub mod reference {
 
     #[doc = include_str!("../guide/reference/entity_errors.md")]
     pub mod entity_errors {}
+
+    #[doc = include_str!("../guide/reference/rules.md")]
+    pub mod rules {}
 
     #[doc = include_str!("../guide/reference/query_errors.md")]
     pub mod query_errors {}

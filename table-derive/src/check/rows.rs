@@ -4,13 +4,11 @@ use crate::ast::{Copy, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
-use crate::symbol::{CANONICAL, GUARD_START, HELPER_STARTS};
+use crate::symbol::{GUARD_START, HELPER_STARTS};
 use crate::template::Template;
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 /// A row's name is also the name of a method and of a type.
-/// Refuses two `#[row(by_name, ..)]`.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, Row { name, .. }) in entity.rows.iter().enumerate() {
         if entity.rows[..at].iter().any(|other| other.name == *name) {
@@ -20,7 +18,6 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A second guard row of the same values has no further effect.
-/// Refuses `unique(bib), unique(bib)`.
 pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {
         let list = unique.list();
@@ -31,7 +28,6 @@ pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A guard row's key holds exactly the values that it guards, else it would guard others.
-/// Refuses `unique(bib, key = "UNQ:{name}")`.
 pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
     for unique in &entity.uniques {
         let slots = &unique.template.slots;
@@ -49,7 +45,6 @@ pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// `include` and `exclude` choose among the properties of a full row.
-/// Refuses `include(nmae)`.
 pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.rows.iter().flat_map(|row| match &row.copy {
         Copy::Include(names) | Copy::Exclude(names) => &names[..],
@@ -76,28 +71,32 @@ pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// One row's ETag is the version of the entity.
-/// Refuses `canonical` on a second row.
 pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
     let mut marked = model.entity.rows.iter().filter_map(|row| row.canonical);
     if let Some(second) = marked.nth(1) {
-        mistake!(errors, Ident::new(CANONICAL, second) => "two rows are `canonical`",
+        mistake!(errors, Ident::new("canonical", second) => "two rows are `canonical`",
             help: "keep it on the row whose ETag guards the entity");
     }
 }
 
 /// The canonical row is there for every entity, and the entity is read back from it.
-/// Refuses `#[row(by_name, key = "..", include(name))]` as the first row.
 pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
     let Some((row, key)) = model.rows().nth(model.canonical) else { return };
     let name = &row.name;
     let absent = key.parts.iter().find_map(Part::sparse);
-    let why = match (row.is_full(), absent, &row.when) {
-        (false, _, _) => "is a partial copy".to_owned(),
-        (true, Some(field), _) => {
+    let why = match (row.is_full(), absent, &row.when, &row.each) {
+        _ if row.elsewhere.is_some() => "is not in the entity's own partition".to_owned(),
+        (false, ..) => "is a partial copy".to_owned(),
+        (true, Some(field), ..) => {
             format!("is not written for an entity whose `{}` is `None`", field.name)
         }
-        (true, None, Some(_)) => "has a condition and is not written for every entity".to_owned(),
-        (true, None, None) => return,
+        (true, None, Some(_), _) => {
+            "has a condition and is not written for every entity".to_owned()
+        }
+        (true, None, None, Some(each)) => {
+            format!("is written for each element of `{}`", each.field)
+        }
+        (true, None, None, None) => return,
     };
     let help = match absent.filter(|_| model.rows.len() == 1) {
         Some(Field { name: field, .. }) => format!(
@@ -109,7 +108,6 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Helper rows belong to no entity, so no entity's rows look like them.
-/// Refuses `row = "DUE:{day}"`.
 pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
     let rows = entity.rows.iter().map(|row| (&row.template, true));
     let guards = entity.uniques.iter().map(|unique| (&unique.template, false));
@@ -123,7 +121,6 @@ pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// Rows are marked with some text.
-/// Refuses `kind = ""`.
 pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
     if let Some(kind) = entity.kind.as_ref().filter(|kind| kind.value().is_empty()) {
         mistake!(errors, kind => "the kind is empty", help: "write a text that no other type has, such as the type's name");
@@ -131,42 +128,51 @@ pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A range of one row's keys never contains another row's.
-/// Refuses the templates `"A:{name}"` and `"A:B:{bib}"`.
 pub fn starts(model: &Model<'_>, errors: &mut Errors) {
     let all = labelled(model.entity);
-    for (at, (name, template, help)) in all.iter().enumerate().filter(|_| all.len() > 1) {
+    for (at, (name, template, help, place)) in all.iter().enumerate() {
         let right = &template.start;
         if template.broken {
             continue;
         }
-        if right.is_empty() {
+        let siblings = all.iter().filter(|(.., table)| table == place).count();
+        if right.is_empty() && siblings > 1 {
             mistake!(errors, template.literal => "row `{name}` starts with no literal, so its keys can overlap with other rows' keys",
                 help: "start each row of the entity with a literal of its own, such as `A:`");
             continue;
         }
         // Two rows of one name are an error already.
-        let meets = |(other, earlier, _): &&(String, &Template, &str)| {
+        let meets = |(other, earlier, _, table): &&Labelled<'_>| {
             let left = &earlier.start;
             name != other
+                && table == place
+                && !right.is_empty()
                 && !left.is_empty()
                 && (left.starts_with(right) || right.starts_with(left))
         };
-        if let Some((other, Template { start: left, .. }, _)) = all[..at].iter().find(meets) {
+        if let Some((other, Template { start: left, .. }, ..)) = all[..at].iter().find(meets) {
             mistake!(errors, template.literal => "rows `{other}` and `{name}` start with `{left}` and `{right}`, so their keys can overlap",
                 help = help);
         }
     }
 }
 
-/// The rows and guard rows, as errors name them, and what to write for a better start.
-fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<(String, &'e Template, &'static str)> {
+/// A row as errors name it, its template, what to write for a better start, and its table, if that is
+/// not the entity's.
+type Labelled<'e> = (String, &'e Template, &'static str, Option<String>);
+
+/// The rows and guard rows.
+fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
     const OTHER_LITERALS: &str = "start them with literals of which none is a prefix of another";
     const OTHER_KEY: &str =
         "give the guard row a key with another start: `unique(.., key = \"..\")`";
-    let rows = entity.rows.iter().map(|row| (row.name.to_string(), &row.template, OTHER_LITERALS));
+    let rows = entity.rows.iter().map(|row| {
+        let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
+        (row.name.to_string(), &row.template, OTHER_LITERALS, table.map(LitStr::value))
+    });
     let guards = entity.uniques.iter().map(|unique| {
         let help = if unique.given { OTHER_LITERALS } else { OTHER_KEY };
-        (format!("unique({})", unique.list()), &unique.template, help)
+        (format!("unique({})", unique.list()), &unique.template, help, None)
     });
     rows.chain(guards).collect()
 }

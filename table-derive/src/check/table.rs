@@ -4,13 +4,12 @@ use crate::ast::{Encoder, Entity};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Model, Part};
-use syn::LitStr;
+use crate::tokens::*;
 
 /// The most operations of one transaction (service documentation).
 const MAX_ROWS: usize = 100;
 
 /// The service creates no table of another name.
-/// Refuses `table(name = "my-table")`.
 pub fn name(table: &LitStr, errors: &mut Errors) {
     let name = table.value();
     let valid = (3..=63).contains(&name.len())
@@ -24,9 +23,11 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 }
 
 /// One transaction writes all rows of an entity.
-/// Refuses an entity of 101 rows.
 pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
-    let rows = entity.rows.len() + entity.uniques.len();
+    let elsewhere = entity.rows.iter().filter(|row| row.elsewhere.is_some()).count();
+    // The transaction of an entity with rows elsewhere also writes a helper row, and so does theirs.
+    let own = entity.rows.len() - elsewhere + entity.uniques.len() + usize::from(elsewhere > 0);
+    let rows = own.max(elsewhere + 1);
     if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
         mistake!(errors, row.name => "the entity has {rows} rows, but one transaction writes at most {MAX_ROWS}",
             help: "remove some of the rows");
@@ -34,7 +35,6 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A PartitionKey that starts with a growing value sends all writes to one partition server.
-/// Refuses `partition = "{created_at}"`. The version of a UUID is in its values, not in its type.
 pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
     let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
@@ -73,7 +73,6 @@ fn grows(part: &Part<'_>) -> Option<&'static str> {
 }
 
 /// Rows of one partition share one server, whatever their RowKeys are.
-/// Refuses `row = "{bucket}__{id}"` with `component(bucket = shard(id, 16))`.
 pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
     for key in model.rows.iter().chain(&model.guards) {
         if let Some(Part { name, .. }) = key.parts.iter().find(|part| part.is_shard()) {
@@ -84,12 +83,11 @@ pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
-/// Refuses `partition = "{a}__{b}"` where both are shards.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
-    if let Some(Part { name, .. }) =
-        model.partition.parts.iter().filter(|part| part.is_shard()).nth(1)
-    {
-        mistake!(errors, model.partition.template.literal => "`{name}` is a second shard in one PartitionKey",
+    for key in std::iter::once(&model.partition).chain(&model.elsewhere) {
+        let mut shards = key.parts.iter().filter(|part| part.is_shard());
+        let Some(Part { name, .. }) = shards.nth(1) else { continue };
+        mistake!(errors, key.template.literal => "`{name}` is a second shard in one PartitionKey",
             help: "remove one of them, and give the other more shards");
     }
 }

@@ -1,6 +1,8 @@
 //! The behaviours of every store.
 
+mod elements;
 mod entities;
+mod eventual;
 mod filters;
 mod histories;
 mod isolation;
@@ -38,6 +40,7 @@ cases! {
     keys: of_any_characters_come_back, sort_by_utf16_code_unit, are_found_by_prefix,
         the_service_refuses_are_refused;
     types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
+    elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
         move_their_rows_when_saved, are_not_loaded_from_under_another_key,
         are_read_without_those_that_cannot_be;
@@ -45,7 +48,8 @@ cases! {
         of_doubles_are_exact_at_any_size, of_numbers_that_are_not_finite_are_refused,
         of_absent_properties_hold_only_negated, find_out_whether_extremes_are_present,
         of_defaults_see_rows_without_them, of_instants_between_ticks_take_the_earlier_one;
-    pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
+    pages: hold_every_row_once_in_order, resume_from_a_token,
+        are_walked_back_by_their_tokens, are_never_larger_than_asked;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
@@ -57,6 +61,10 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    eventual: tickets_are_consumed_together_with_upserts_and_deletes,
+        a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
+        the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
+        rows_elsewhere_are_settled_after_their_writer_ended;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;
