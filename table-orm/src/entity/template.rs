@@ -3,7 +3,7 @@
 //! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
 //! holds it.
 
-use super::{Row, TableEntity};
+use super::TableEntity;
 use crate::key::{Escape, KeyTemplate, TemplatePart};
 use crate::model::{TableName, reserved_start};
 use crate::query::Span;
@@ -199,11 +199,6 @@ impl ForeignTemplate {
         // The derive checks the name.
         self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
     }
-}
-
-/// The index of the canonical row among the rows of an entity type.
-pub(crate) const fn canonical<E: TableEntity>() -> usize {
-    <E::Canonical as Row>::INDEX
 }
 
 /// The templates of an entity type in its own partition, in the order of
