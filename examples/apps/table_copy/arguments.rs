@@ -4,8 +4,8 @@ use crate::Failure;
 use crate::hash::hash;
 use crate::location::{Location, create};
 use std::path::PathBuf;
+use table_orm::TableName;
 use table_orm::repo::Table;
-use table_orm::{TableName, Tables};
 
 pub const HELP: &str = "\
 table_copy: copies a table, with exact types, and checks the copy
