@@ -68,4 +68,4 @@ pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Eta
 /// What the RowKeys of guard rows begin with, unless they have a template of their own.
 pub const GUARD_START: &str = "UNQ:";
 /// What the RowKeys of other helper rows begin with.
-pub const HELPER_STARTS: [&str; 3] = ["DUE:", "MOV:", "TKT:"];
+pub const HELPER_STARTS: [&str; 5] = ["DUE:", "MOV:", "SEQ:", "SUM:", "TKT:"];

@@ -13,6 +13,7 @@ mod load;
 mod merge;
 mod other_client;
 mod repo;
+mod sequence;
 mod transaction;
 mod transaction_with;
 mod typed_scan;

@@ -10,6 +10,7 @@ mod kind;
 mod rejection;
 mod row_count;
 mod scan;
+mod sequence;
 mod transaction;
 
 #[cfg(feature = "distributed")]
@@ -19,6 +20,7 @@ pub use kind::ErrorKind;
 pub use rejection::Rejection;
 pub use row_count::RowCount;
 pub use scan::ScanError;
+pub use sequence::SequenceError;
 pub use transaction::TransactionError;
 
 use crate::entity::{GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError};
@@ -171,6 +173,9 @@ pub enum Error {
     /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
+    /// A sequence gives no number. Nothing was written.
+    #[error(transparent)]
+    Sequence(#[from] SequenceError),
     /// Exactly one result was expected, but there was no result or more than one.
     #[error(transparent)]
     RowCount(RowCount),

@@ -31,7 +31,7 @@ pub struct Room {
 }
 
 /// The operations of a transaction.
-pub(super) struct Writes<'a> {
+pub(in crate::repo) struct Writes<'a> {
     pub client: TableClient,
     /// The table that the derive of the entities names. The entities may be stored in another one.
     pub table: &'static str,
@@ -154,6 +154,15 @@ impl<'a> Writes<'a> {
             Err(kept) => kept,
         });
         Ok(committed.collect())
+    }
+
+    /// Adds a write of one row that belongs to no entity.
+    pub fn single(&mut self, context: EntityContext, operation: Operation) {
+        self.ascends &= self.batch.operations.is_empty();
+        self.members.push(Member { version: Ok(self.len()), written: None });
+        self.batch.operations.push(operation);
+        self.entries.push(Entry { context, requires: false });
+        self.check_count();
     }
 
     /// Adds the rows of an entity.
