@@ -24,6 +24,8 @@ pub struct Entity<'a> {
     pub encode: bool,
     /// What its rows are marked with.
     pub kind: Option<LitStr>,
+    /// The constant with its sums.
+    pub sums: Option<Path>,
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
@@ -169,6 +171,7 @@ impl<'a> Entity<'a> {
             }),
             encode: escape(&mut items, errors),
             kind: items.text(KIND, errors),
+            sums: items.path(SUMS, errors),
             allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
             rows,
             uniques: Vec::new(),

@@ -18,6 +18,7 @@ pub const INCLUDE: &str = "include";
 pub const JSON: &str = "json";
 pub const KEY_ONLY: &str = "key_only";
 pub const KIND: &str = "kind";
+pub const SUMS: &str = "sums";
 pub const MAX: &str = "max";
 pub const MAX_LEN: &str = "max_len";
 pub const NAME: &str = "name";
@@ -36,8 +37,10 @@ pub const WHEN: &str = "when";
 pub type Attribute = (&'static str, &'static [&'static str]);
 
 /// On an entity.
-pub const ON_ENTITY: Attribute =
-    (TABLE, &[NAME, PARTITION, ROW, UNIQUE, KIND, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY]);
+pub const ON_ENTITY: Attribute = (
+    TABLE,
+    &[NAME, PARTITION, ROW, UNIQUE, KIND, SUMS, CRATE, ESCAPE, RENAME_ALL, ALLOW_APPEND_ONLY],
+);
 /// After the name of a row.
 pub const ON_ROW: Attribute = (ROW, &[KEY, INCLUDE, EXCLUDE, WHEN, CANONICAL]);
 /// After the names in `unique(..)`.

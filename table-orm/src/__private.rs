@@ -4,7 +4,7 @@ pub use crate::codec::Members;
 pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::entity::{
-    GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
+    GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity, TableUnion, UnionMember,
 };
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;

@@ -14,6 +14,7 @@ mod merge;
 mod other_client;
 mod repo;
 mod sequence;
+mod sums;
 mod transaction;
 mod transaction_with;
 mod typed_scan;

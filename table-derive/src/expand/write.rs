@@ -43,7 +43,7 @@ fn table_entity(
     let parts = parts(&model.partition, encode);
     let at = model.partition.template.literal.span();
     let key = quote_spanned!(at=> _orm::key(#start)#parts);
-    let (escape, kind) = (escape(model), kind(model));
+    let (escape, kind, sums) = (escape(model), kind(model), sums(model));
     let (rows, guards) = (row_templates(model), guards(model));
     let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
     let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
@@ -71,6 +71,7 @@ fn table_entity(
             #properties
             _orm::Ok(())
         }
+        #sums
         #set_version
     }
 }
@@ -87,6 +88,12 @@ fn escape(model: &Model<'_>) -> Option<TokenStream> {
 fn kind(model: &Model<'_>) -> Option<TokenStream> {
     let kind = model.entity.kind.as_ref()?;
     Some(quote!(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);))
+}
+
+/// The method that returns the sums.
+fn sums(model: &Model<'_>) -> Option<TokenStream> {
+    let sums = model.entity.sums.as_ref()?;
+    Some(quote!(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::Vec::from(#sums) }))
 }
 
 /// The values of `ROWS`.

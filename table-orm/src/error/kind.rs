@@ -85,6 +85,7 @@ impl Error {
             Self::Connect(_) => ErrorKind::ServerError,
             Self::Scan(_)
             | Self::Sequence(_)
+            | Self::Sum(_)
             | Self::TableNotFound(_)
             | Self::Unauthorized(_)
             | Self::Ambiguous(_)

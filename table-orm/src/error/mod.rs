@@ -11,6 +11,7 @@ mod rejection;
 mod row_count;
 mod scan;
 mod sequence;
+mod sum;
 mod transaction;
 
 #[cfg(feature = "distributed")]
@@ -21,6 +22,7 @@ pub use rejection::Rejection;
 pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use sequence::SequenceError;
+pub use sum::SumError;
 pub use transaction::TransactionError;
 
 use crate::entity::{GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError};
@@ -176,6 +178,9 @@ pub enum Error {
     /// A sequence gives no number. Nothing was written.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
+    /// A total of a [`Sum`](crate::Sum) cannot be kept. Nothing was written.
+    #[error(transparent)]
+    Sum(#[from] SumError),
     /// Exactly one result was expected, but there was no result or more than one.
     #[error(transparent)]
     RowCount(RowCount),

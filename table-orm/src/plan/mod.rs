@@ -39,6 +39,7 @@ mod display;
 mod measured_batch;
 mod optimistic;
 mod step;
+mod sums;
 mod table_client;
 
 pub use attempts::CONFLICT_RETRY_TIME;
@@ -52,6 +53,7 @@ pub(crate) use changes::{
 pub(crate) use connection::Connection;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
+pub(crate) use sums::total_row;
 pub(crate) use table_client::{EntityContext, Found, TableClient};
 
 #[cfg(doc)]

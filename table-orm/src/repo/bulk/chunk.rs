@@ -64,10 +64,12 @@ impl<E> Chunk<E> {
     }
 
     /// Whether the operations fit beside those here, and write other rows.
-    pub fn takes(&self, MeasuredBatch { batch, bytes, room }: &MeasuredBatch) -> bool {
+    pub fn takes(&self, MeasuredBatch { batch, bytes, room, more }: &MeasuredBatch) -> bool {
         let (here, operations) = (&self.batch.operations, &batch.operations);
+        let (of_all, of_each) = more;
+        let more = of_all + of_each * (self.entities.len() + 1);
         here.is_empty()
-            || here.len() + operations.len() <= MAX_TRANSACTION_OPERATIONS
+            || here.len() + operations.len() + more <= MAX_TRANSACTION_OPERATIONS
                 && self.bytes + bytes <= *room
                 && self.takes_rows(operations)
     }

@@ -5,7 +5,8 @@
 
 use super::required::Required;
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity, WholePartition, body as row_body,
+    AsLoaded, EntityRows, Invalid, Loaded, Row, SummedType, TableEntity, WholePartition,
+    body as row_body,
 };
 use crate::error::{Result, TransactionError};
 use crate::key::KeyError;
@@ -327,6 +328,10 @@ impl<'a> Writes<'a> {
         if let Err(error) = self.check_place::<E>(&new.partition_key) {
             return self.fail(error);
         }
+        let is_new =
+            |summed: &SummedType| self.client.summed.iter().all(|one| one.entity != summed.entity);
+        let summed = SummedType::of::<E>().filter(is_new);
+        self.client.summed.extend(summed);
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
