@@ -25,7 +25,7 @@ const MAX_SHARDS: u8 = 100;
 /// Name it in `#[table(sums = ..)]`. The total is in the row `SUM:<name>:00` of the partition; the
 /// transaction that writes an entity also replaces that row. So the total is exact at any time.
 ///
-/// Types of one table need different names.
+/// Types of one table need different names. A call's `plan()` shows the rows of the entity alone.
 ///
 /// ```
 /// use table_orm::{Sum, TableEntity, Tables};
