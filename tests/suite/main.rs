@@ -13,6 +13,7 @@ mod load;
 mod merge;
 mod other_client;
 mod repo;
+mod rules;
 mod sequence;
 mod sums;
 mod transaction;
