@@ -101,7 +101,7 @@ fn options(model: &Model<'_>) -> TokenStream {
     quote! {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
-        #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::Vec::from(#sums) })*
+        #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::From::from(#sums) })*
         #guards
         #(const #flags: _orm::bool = true;)*
     }
