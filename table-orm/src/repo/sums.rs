@@ -269,7 +269,7 @@ impl<E: TableEntity> Repo<E> {
             let mut pages = Pages::new(
                 &self.client,
                 partition_key,
-                Span::prefix(&sum.start()),
+                Span::prefix(sum.start()),
                 TotalRow::METADATA,
             );
             while let Some(body) = pages.next().await? {
