@@ -40,6 +40,16 @@ pub struct Row {
     pub copy: Copy,
     pub when: Option<Path>,
     pub canonical: Option<Span>,
+    /// Where it is, if not in the entity's own partition.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A place outside the entity's own partition.
+pub struct Elsewhere {
+    /// `None` for the entity's own table.
+    pub table: Option<LitStr>,
+    /// `None` for the PartitionKey of the entity's own partition.
+    pub partition: Option<Template>,
 }
 
 /// A `unique(..)`: values that no two entities of a partition share.
@@ -225,7 +235,7 @@ pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
     pascal
 }
 
-/// The rows. After a malformed attribute the entity is not `complete`, and may seem to have none.
+/// The rows, those of other partitions last. After a malformed attribute the entity is not `complete`, and may seem to have none.
 fn rows(
     input: &DeriveInput,
     short: Option<LitStr>,
@@ -246,12 +256,13 @@ fn rows(
         let row = errors.keep(named(attr));
         rows.extend(row.map(|(name, items)| Row::parse(name, items, errors)));
     }
+    rows.sort_by_key(|row| row.elsewhere.is_some());
     rows
 }
 
 impl Row {
     fn full(name: Ident, template: Template) -> Self {
-        Self { name, template, copy: Copy::Full, when: None, canonical: None }
+        Self { name, template, copy: Copy::Full, when: None, canonical: None, elsewhere: None }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -259,13 +270,7 @@ impl Row {
         Self::full(Ident::new("row", Span::call_site()), Template::missing())
     }
 
-    fn parse(name: Ident, mut given: Vec<Item>, errors: &mut Errors) -> Self {
-        let elsewhere = given.iter().position(|item| item.name == "partition");
-        if let Some(at) = elsewhere {
-            mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
-                help: "remove `partition` here, or store the rows of the other partition as another entity");
-            given.retain(|item| item.name != "partition");
-        }
+    fn parse(name: Ident, given: Vec<Item>, errors: &mut Errors) -> Self {
         let mut items = Items::new(given, ON_ROW, errors);
         let include = items.names("include", errors);
         let exclude = items.names("exclude", errors);
@@ -276,6 +281,7 @@ impl Row {
         let copy = include.map(Copy::Include).or(exclude.map(Copy::Exclude)).unwrap_or(Copy::Full);
         let when = items.path("when", errors);
         let canonical = items.flag("canonical", errors);
+        let elsewhere = Elsewhere::parse(&name, &mut items, errors);
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {
@@ -283,7 +289,27 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical }
+        Self { name, template, copy, when, canonical, elsewhere }
+    }
+}
+
+impl Elsewhere {
+    fn parse(row: &Ident, items: &mut Items, errors: &mut Errors) -> Option<Self> {
+        let eventual = items.flag("eventual", errors);
+        let (table, partition) = (items.text("table", errors), items.text("partition", errors));
+        match (eventual, partition.as_ref().or(table.as_ref())) {
+            (None, Some(at)) => {
+                mistake!(errors, at => "row `{row}` is in another partition or table, so no transaction can write it together with the entity",
+                    help: "add `eventual`: the row then follows each write of the entity in a transaction of its own");
+            }
+            (Some(at), None) => {
+                mistake!(errors, Ident::new("eventual", at) => "row `{row}` is `eventual`, but in the entity's own partition",
+                    help: "remove `eventual`: one transaction writes all rows of the partition; or add the row's place: `partition = \"..\"` or `table = \"..\"`");
+            }
+            _ => {}
+        }
+        let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
+        (table.is_some() || partition.is_some()).then_some(Self { table, partition })
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Model<'a> {
     pub rows: Vec<Key<'a>>,
     /// In the order of `entity.uniques`.
     pub guards: Vec<Key<'a>>,
+    /// The PartitionKeys of the rows in other partitions, which are the last of `rows`.
+    pub elsewhere: Vec<Key<'a>>,
     pub canonical: usize,
 }
 
@@ -194,8 +196,36 @@ impl<'a> Model<'a> {
         let rows = entity.rows.iter().map(|row| key(&row.template, false)).collect();
         let guards = entity.uniques.iter();
         let guards = guards.map(|unique| key(&unique.template, !unique.given)).collect();
+        let elsewhere = entity.rows.iter().filter_map(|row| row.elsewhere.as_ref());
+        let elsewhere = elsewhere.map(|place| match &place.partition {
+            Some(template) => Key::resolve(template, entity, false, errors),
+            // Its mistakes are reported already.
+            None => Key::resolve(&entity.partition, entity, false, &mut Errors::default()),
+        });
+        let elsewhere = elsewhere.collect();
         let canonical = entity.rows.iter().position(|row| row.canonical.is_some()).unwrap_or(0);
-        Self { entity, partition, rows, guards, canonical }
+        Self { entity, partition, rows, guards, elsewhere, canonical }
+    }
+
+    /// The number of rows in the entity's own partition, which are the first of `rows`.
+    pub fn own_rows(&self) -> usize {
+        self.rows.len().saturating_sub(self.elsewhere.len())
+    }
+
+    /// The number by which the runtime knows a row: guards come before the rows of other partitions.
+    pub fn index(&self, row: usize) -> usize {
+        if row < self.own_rows() { row } else { row + self.guards.len() }
+    }
+
+    pub fn partition_of(&self, row: usize) -> &Key<'a> {
+        let elsewhere = row.checked_sub(self.own_rows()).and_then(|at| self.elsewhere.get(at));
+        elsewhere.unwrap_or(&self.partition)
+    }
+
+    /// The rows in other partitions, each with its PartitionKey and its RowKey.
+    pub fn foreign(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>, &Key<'a>)> {
+        let rows = self.rows().skip(self.own_rows());
+        rows.zip(&self.elsewhere).map(|((row, key), partition)| (row, partition, key))
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>)> {
@@ -203,7 +233,9 @@ impl<'a> Model<'a> {
     }
 
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
-        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards)
+        let own = |key: &&Key<'a>| !std::ptr::eq(key.template, self.partition.template);
+        let elsewhere = self.elsewhere.iter().filter(own);
+        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards).chain(elsewhere)
     }
 
     pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
@@ -215,12 +247,14 @@ impl<'a> Model<'a> {
     /// replaces no other entity's. But two entities may want the same guard row.
     pub fn keys_follow_canonical(&self) -> bool {
         let Some(canonical) = self.rows.get(self.canonical) else { return false };
-        let known = self.fields_from(canonical);
+        let known = self.fields_from(self.canonical);
         let follows = |(index, (row, key)): (usize, (&Row, &Key<'_>))| {
-            let follows = determines(&known, key) && determines(&self.fields_from(key), canonical);
+            let follows =
+                determines(&known, key) && determines(&self.fields_from(index), canonical);
             index == self.canonical || row.when.is_none() && follows
         };
-        self.guards.is_empty() && self.rows().enumerate().all(follows)
+        let in_partition = self.guards.is_empty() && self.elsewhere.is_empty();
+        in_partition && self.rows().enumerate().all(follows)
     }
 
     /// Whether a patch, which sets no field of a key, can change only the canonical row.
@@ -243,8 +277,9 @@ impl<'a> Model<'a> {
     }
 
     /// The fields whose values a row's two keys hold.
-    fn fields_from(&self, key: &Key<'_>) -> BTreeSet<String> {
-        let parts = key.parts.iter().chain(&self.partition.parts);
+    pub fn fields_from(&self, row: usize) -> BTreeSet<String> {
+        let key = self.rows.get(row).map_or(&[][..], |key| &key.parts);
+        let parts = key.iter().chain(&self.partition_of(row).parts);
         let fields = parts.filter(|part| part.is_recoverable()).filter_map(Part::field);
         fields.map(|field| field.name.clone()).collect()
     }

@@ -34,6 +34,9 @@ pub mod work {
     #[doc = include_str!("../guide/work/counting.md")]
     pub mod counting {}
 
+    #[doc = include_str!("../guide/work/across_partitions.md")]
+    pub mod across_partitions {}
+
     #[doc = include_str!("../guide/work/unions.md")]
     pub mod unions {}
 

@@ -194,10 +194,12 @@ pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
         return;
     }
     for field in &model.entity.fields {
-        let Some(at) = field.key_only.filter(|_| !model.partition.recovers(field)) else {
-            continue;
+        let Some(at) = field.key_only else { continue };
+        let mut rows = model.rows().enumerate();
+        let lacks = |index: usize, key: &Key<'_>| {
+            !key.recovers(field) && !model.partition_of(index).recovers(field)
         };
-        if let Some((row, _)) = model.rows().find(|(_, key)| !key.recovers(field)) {
+        if let Some((_, (row, _))) = rows.find(|(index, (_, key))| lacks(*index, key)) {
             let (row, name) = (&row.name, &field.name);
             mistake!(errors, Ident::new("key_only", at) => "field `{name}` cannot be read back from the keys of row `{row}`",
                 help: "write it in every row's template or in `partition`, or remove `key_only`");

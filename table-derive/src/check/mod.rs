@@ -3,6 +3,7 @@
 
 mod codes;
 mod fields;
+mod foreign;
 mod generated;
 mod keys;
 mod rows;
@@ -17,7 +18,8 @@ use crate::model::Model;
 
 /// Rules that need no template to be correct.
 pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
-    if let Some(table) = &entity.table {
+    let elsewhere = entity.rows.iter().filter_map(|row| row.elsewhere.as_ref()?.table.as_ref());
+    for table in entity.table.iter().chain(elsewhere) {
         table::name(table, errors);
     }
     fields::fields(&entity.fields, errors);
@@ -37,6 +39,8 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     rows::one_canonical(model, errors);
     rows::canonical(model, errors);
     rows::starts(model, errors);
+    foreign::determines_entity(model, errors);
+    foreign::helper_rows(model, errors);
     for key in model.keys() {
         keys::literals(key, errors);
         keys::escaped_separators(key, model.entity.encode, errors);

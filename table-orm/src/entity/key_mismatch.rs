@@ -3,9 +3,11 @@
 //! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to
 //! be written back never comes from such a row, so that no write goes to a row that was not read.
 
+use super::foreign::keys_of_row;
 use super::own_rows::{Moved, OwnRowError, OwnRows};
 use super::read::read_own;
-use super::rows::{partition_key, row_key};
+use super::rows::partition_key;
+use super::template::template_at;
 use crate::codec::RowContext;
 use crate::entity::{Row, TableEntity};
 use crate::key::KeyError;
@@ -85,15 +87,17 @@ pub(crate) fn read_entity<R: Row<Entity = E>, E: TableEntity>(
     let (own, row) = (const { OwnRows::of::<R>() }, R::INDEX);
     let Some((entity, stored)) = read_own::<E>(&own, json, stated)? else { return Ok(None) };
     let no_key = |error| ReadBackError::Property(makes_no_key(&stored, &error));
-    let made_partition_key = partition_key(&entity).map_err(no_key)?;
-    let made_row_key = row_key(&entity, row).map_err(no_key)?;
+    let (made_partition_key, made_row_key) = match keys_of_row(&entity, row).map_err(no_key)? {
+        Some((partition_key, row_key)) => (partition_key, Some(row_key)),
+        None => (partition_key(&entity).map_err(no_key)?, None),
+    };
     if made_partition_key == stored.partition_key
         && made_row_key.as_deref() == Some(&*stored.row_key)
     {
         return Ok(Some((entity, stored.etag())));
     }
     let is_canonical = row == <E::Canonical as Row>::INDEX;
-    let template = E::ROWS.get(row).filter(|_| !is_canonical);
+    let template = template_at::<E>(row).filter(|_| !is_canonical);
     Err(ReadBackError::KeyMismatch(Box::new(KeyMismatch {
         entity: E::NAME,
         index_row: template.map(|template| template.name),

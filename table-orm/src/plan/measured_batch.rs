@@ -1,7 +1,7 @@
 //! A transaction with its size, to be joined with others of its partition.
 
 use super::table_client::TableClient;
-use crate::model::MAX_TRANSACTION_BYTES;
+use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::store::Batch;
 
 /// The operations of one entity, and how much of a request they take.
@@ -12,8 +12,10 @@ pub(crate) struct MeasuredBatch {
     pub bytes: usize,
     /// The bytes that the operations of one request can have together.
     pub room: usize,
-    /// The operations that a request needs beside those: for all its entities, and for each.
-    pub more: (usize, usize),
+    /// The most operations that one request can have together.
+    pub most: usize,
+    /// The operations that a request needs for each entity beside its own.
+    pub more: usize,
 }
 
 /// More than the bytes of an operation that changes a total.
@@ -27,9 +29,10 @@ impl TableClient {
         let frame = bytes(&[]);
         let bytes = bytes(operations).saturating_sub(frame);
         let of_all = self.summed.iter().map(|summed| summed.shared).sum::<usize>();
-        let of_each = self.summed.iter().map(|summed| summed.each).sum::<usize>();
+        let more = self.summed.iter().map(|summed| summed.each).sum::<usize>();
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
-        let bytes = bytes + of_each * TOTAL_BYTES;
-        MeasuredBatch { batch, bytes, room, more: (of_all, of_each) }
+        let bytes = bytes + more * TOTAL_BYTES;
+        let most = MAX_TRANSACTION_OPERATIONS.saturating_sub(of_all);
+        MeasuredBatch { batch, bytes, room, most, more }
     }
 }

@@ -3,7 +3,7 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::step::Step;
-use crate::entity::{GuardTemplate, Loaded, Row, SummedType, TableEntity};
+use crate::entity::{GuardTemplate, Loaded, Row, SummedType, TableEntity, foreign_at};
 use crate::error::{Error, Rejection, Result};
 use crate::model::{ETag, MAX_COMPARISONS, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -85,6 +85,13 @@ impl TableClient {
         RowQuery::new(self.table.clone(), keys)
     }
 
+    /// A query for these keys in the table of rows of kind `R`, which is this one or that of rows elsewhere.
+    pub fn query_of<R: Row>(&self, keys: KeyRange) -> RowQuery {
+        let elsewhere = foreign_at::<R::Entity>(R::INDEX);
+        let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
+        RowQuery::new(table, keys)
+    }
+
     /// A table, on behalf of tools that do not know its entities.
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
         let context = EntityContext::untyped(entity);
@@ -107,8 +114,10 @@ impl TableClient {
         let names: Option<Vec<&str>> =
             query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
         let (select, metadata) = (names.as_deref(), query.metadata);
-        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
-        found.map_err(|cause| self.rejected(partition_key, row_key, None, cause))
+        let found = self.store().get(&query.table, partition_key, row_key, select, metadata).await;
+        found.map_err(|cause| {
+            self.in_table(&query.table).rejected(partition_key, row_key, None, cause)
+        })
     }
 
     /// Reads the entity of a canonical row: one request. `None` when the row does not exist, or is of
@@ -153,7 +162,7 @@ impl TableClient {
             _ => "",
         };
         let page = self.store().query(query).await;
-        page.map_err(|cause| self.rejected(partition_key, "", None, cause))
+        page.map_err(|cause| self.in_table(&query.table).rejected(partition_key, "", None, cause))
     }
 
     /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
@@ -281,7 +290,13 @@ impl TableClient {
         self.rejected(partition_key, row_key, None, cause)
     }
 
-    fn rejected(
+    /// The same client of another table.
+    pub fn in_table(&self, table: &TableName) -> Self {
+        Self { table: table.clone(), ..self.clone() }
+    }
+
+    /// The error of a request about a row.
+    pub fn rejected(
         &self,
         partition_key: &str,
         row_key: &str,

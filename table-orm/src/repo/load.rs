@@ -3,8 +3,8 @@
 use super::get::MAX_PARALLEL_GETS;
 use super::{LoadedSet, Repo};
 use crate::entity::{
-    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, keys_of, partition_key,
-    read_entity, row_key, split_page,
+    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, keys_of, keys_of_row,
+    partition_key, read_entity, row_key, split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -107,7 +107,7 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 
     fn query(&self) -> Result<RowQuery> {
-        Ok(RowQuery { metadata: E::METADATA, ..self.client.query(self.keys.clone()?) })
+        Ok(RowQuery { metadata: E::METADATA, ..self.client.query_of::<R>(self.keys.clone()?) })
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
@@ -147,7 +147,8 @@ where
             let (entity, _) = row?;
             let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
             let partition_key = partition_key(&entity)?;
-            Ok((CanonicalKey { partition_key, row_key: canonical }, row_key(&entity, R::INDEX)?))
+            let row = keys_of_row(&entity, R::INDEX)?;
+            Ok((CanonicalKey { partition_key, row_key: canonical }, row))
         })
         .collect::<Result<Vec<_>>>()?;
     stream::iter(keys)
@@ -156,7 +157,7 @@ where
             let Some(row) = client.row(&query).await? else { return Ok(None) };
             let loaded = listed(Loaded::<E>::read(row.body, row.header))?;
             let Some(loaded) = loaded else { return Ok(None) };
-            Ok((row_key(&*loaded, R::INDEX)? == index_key).then_some(loaded))
+            Ok((keys_of_row(&*loaded, R::INDEX)? == index_key).then_some(loaded))
         })
         .buffered(MAX_PARALLEL_GETS)
         .try_filter_map(|loaded| async { Ok(loaded) })

@@ -1,6 +1,7 @@
 //! The behaviours of every store.
 
 mod entities;
+mod eventual;
 mod filters;
 mod histories;
 mod isolation;
@@ -47,7 +48,8 @@ cases! {
         of_doubles_are_exact_at_any_size, of_numbers_that_are_not_finite_are_refused,
         of_absent_properties_hold_only_negated, find_out_whether_extremes_are_present,
         of_defaults_see_rows_without_them, of_instants_between_ticks_take_the_earlier_one;
-    pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
+    pages: hold_every_row_once_in_order, resume_from_a_token,
+        are_walked_back_by_their_tokens, are_never_larger_than_asked;
     sequences: give_each_number_once, number_entities_without_gaps;
     sums: stay_exact_beside_other_writers;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
@@ -61,6 +63,10 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    eventual: tickets_are_consumed_together_with_upserts_and_deletes,
+        a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
+        the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
+        rows_elsewhere_are_settled_after_their_writer_ended;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;
