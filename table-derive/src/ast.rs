@@ -1,6 +1,6 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
-use crate::attr::{Item, Items, Value, method, named, parts};
+use crate::attr::{Each, Item, Items, Value, method, named, parts};
 use crate::case::{CASES, Case, pascal};
 use crate::errors::{Errors, mistake};
 use crate::kind;
@@ -40,6 +40,8 @@ pub struct Row {
     pub copy: Copy,
     pub when: Option<Path>,
     pub canonical: Option<Span>,
+    /// The elements that it is written for, if not for the entity.
+    pub each: Option<Each>,
     /// Where it is, if not in the entity's own partition.
     pub elsewhere: Option<Elsewhere>,
 }
@@ -194,6 +196,12 @@ impl<'a> Entity<'a> {
         fields.chain(components).collect()
     }
 
+    /// What a row is written for each of, by the name of the elements.
+    pub fn each(&self, name: &str) -> Option<&Each> {
+        let mut each = self.rows.iter().filter_map(|row| row.each.as_ref());
+        each.find(|each| each.name.unraw() == name)
+    }
+
     pub fn field(&self, name: &str) -> Option<&Field<'a>> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -262,7 +270,8 @@ fn rows(
 
 impl Row {
     fn full(name: Ident, template: Template) -> Self {
-        Self { name, template, copy: Copy::Full, when: None, canonical: None, elsewhere: None }
+        let (when, canonical, each, elsewhere) = (None, None, None, None);
+        Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -281,6 +290,7 @@ impl Row {
         let copy = include.map(Copy::Include).or(exclude.map(Copy::Exclude)).unwrap_or(Copy::Full);
         let when = items.path("when", errors);
         let canonical = items.flag("canonical", errors);
+        let each = items.each(errors);
         let elsewhere = Elsewhere::parse(&name, &mut items, errors);
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
@@ -289,7 +299,7 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical, elsewhere }
+        Self { name, template, copy, when, canonical, each, elsewhere }
     }
 }
 
@@ -347,7 +357,10 @@ impl Unique {
         let unknown: Vec<_> = self.components.iter().filter(|own| !known(own)).collect();
         for name in &unknown {
             let unraw = name.unraw().to_string();
-            if !entity.broken.contains(&unraw) {
+            if let Some(Each { field, .. }) = entity.each(&unraw) {
+                mistake!(errors, name => "`unique` guards one value of an entity, and `{unraw}` is any of those in `{field}`",
+                    help: "remove it here, or store each element of `{field}` as an entity with a value of its own");
+            } else if !entity.broken.contains(&unraw) {
                 mistake!(errors, name => "no field or component is called `{unraw}`",
                     help = suggestion(&unraw, names.iter().map(String::as_str)));
             }

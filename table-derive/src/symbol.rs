@@ -7,7 +7,7 @@ pub const ON_ENTITY: Attribute =
     ("table", "name partition row unique kind sums crate escape rename_all allow_append_only");
 /// After the name of a row.
 pub const ON_ROW: Attribute =
-    ("row", "key include exclude when canonical partition table eventual");
+    ("row", "key include exclude when canonical each partition table eventual");
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = ("unique", "key");
 /// On a field of an entity or of a group of properties.

@@ -1,7 +1,7 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
-pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores};
+pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity, TableUnion,
     UnionMember,

@@ -2,6 +2,7 @@
 //! guide's page of rules has an example of what each refuses.
 
 mod codes;
+mod each;
 mod fields;
 mod foreign;
 mod generated;
@@ -30,6 +31,8 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     rows::reserved(entity, errors);
     rows::kind(entity, errors);
     rows::copies(entity, errors);
+    each::fields(entity, errors);
+    each::names(entity, errors);
     keys::component_names(entity, errors);
     keys::component_fields(entity, errors);
 }
@@ -39,6 +42,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     rows::one_canonical(model, errors);
     rows::canonical(model, errors);
     rows::starts(model, errors);
+    each::used(model, errors);
     foreign::determines_entity(model, errors);
     foreign::helper_rows(model, errors);
     for key in model.keys() {

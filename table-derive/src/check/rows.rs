@@ -84,14 +84,19 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
     let Some((row, key)) = model.rows().nth(model.canonical) else { return };
     let name = &row.name;
     let absent = key.parts.iter().find_map(Part::sparse);
-    let why = match (row.is_full(), absent, &row.when) {
+    let why = match (row.is_full(), absent, &row.when, &row.each) {
         _ if row.elsewhere.is_some() => "is not in the entity's own partition".to_owned(),
-        (false, _, _) => "is a partial copy".to_owned(),
-        (true, Some(field), _) => {
+        (false, ..) => "is a partial copy".to_owned(),
+        (true, Some(field), ..) => {
             format!("is not written for an entity whose `{}` is `None`", field.name)
         }
-        (true, None, Some(_)) => "has a condition and is not written for every entity".to_owned(),
-        (true, None, None) => return,
+        (true, None, Some(_), _) => {
+            "has a condition and is not written for every entity".to_owned()
+        }
+        (true, None, None, Some(each)) => {
+            format!("is written for each element of `{}`", each.field)
+        }
+        (true, None, None, None) => return,
     };
     let help = match absent.filter(|_| model.rows.len() == 1) {
         Some(Field { name: field, .. }) => format!(

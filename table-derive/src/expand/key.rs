@@ -33,6 +33,16 @@ fn write_part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
+        Source::Element(Field { ident, .. }, _) => {
+            let write = write(hygienic!(value));
+            hygienic! {
+                let element = _orm::KeyText::element(key);
+                let _orm::Some(value) = _orm::Elements::element(&self.#ident, element) else {
+                    return _orm::Ok(false);
+                };
+                #write
+            }
+        }
         Source::Field(field) if part.is_shard() => {
             let Field { ident, .. } = field;
             let shard = shard_of(field, &hygienic!(&self.#ident));

@@ -73,7 +73,9 @@ fn table_entity(
 
 fn row_template(row: &Row, key: &Key<'_>, encode: bool) -> TokenStream {
     let make = if row.is_full() { "full" } else { "partial" };
-    template(make, &row.name.unraw().to_string(), key, encode)
+    let template = template(make, &row.name.unraw().to_string(), key, encode);
+    let each = row.each.iter().map(|each| each.field.unraw().to_string());
+    quote_spanned!(key.template.literal.span()=> #template #(.each(#each))*)
 }
 
 /// A row or guard row as data. The span is the template, where an error is shown.

@@ -3,12 +3,12 @@
 //! Invariant: they follow from the entity alone. So the canonical row, as it is stored, says which of
 //! them there should be, and what each should hold.
 
-use super::rows::{body, mark, partition_key, row_key};
+use super::rows::{body, element_key, elements, encode, partition_key};
 use super::template::{canonical, first_foreign, foreign_at, template_at};
 use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
 use crate::key::{KeyError, KeyText, StoredKeys};
-use crate::property::PropertiesWriter;
 use bytes::Bytes;
+use std::collections::HashSet;
 use std::marker::PhantomData;
 
 /// A row of one entity in another partition or table.
@@ -39,44 +39,59 @@ pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Inval
     let mut rows = Vec::new();
     for (at, template) in E::FOREIGN.iter().enumerate() {
         let index = first_foreign::<E>() + at;
-        let Some(row_key) = row_key(entity, index)? else { continue };
-        let Some(partition_key) = foreign_partition_key(entity, index, template)? else { continue };
-        let body = match (template.row.copy, &full) {
-            (CopyKind::Full, Some(properties)) => body(&partition_key, &row_key, properties)?,
-            (copy, _) => {
-                let mut out = PropertiesWriter::new(E::NAME);
-                entity.encode_properties(index, &mut out)?;
-                mark::<E>(&mut out)?;
-                let body = body(&partition_key, &row_key, &out)?;
-                if copy == CopyKind::Full {
-                    full = Some(out);
-                }
-                body
+        let (mut partial, mut taken) = (None, HashSet::new());
+        for keys in keys_of_rows(entity, index) {
+            let (partition_key, row_key) = keys?;
+            if template.row.each.is_some()
+                && !taken.insert((partition_key.clone(), row_key.clone()))
+            {
+                continue;
             }
-        };
-        rows.push(ForeignRow { index, table: template.table, partition_key, row_key, body });
+            let properties = match template.row.copy {
+                CopyKind::Full => &mut full,
+                CopyKind::Partial => &mut partial,
+            };
+            let properties = match properties {
+                Some(properties) => properties,
+                None => properties.insert(encode(entity, index)?),
+            };
+            let body = body(&partition_key, &row_key, properties)?;
+            rows.push(ForeignRow { index, table: template.table, partition_key, row_key, body });
+        }
     }
     Ok(rows)
 }
 
-/// The keys of one of the entity's rows; `None` where the entity does not have it.
-pub(crate) fn keys_of_row<E: TableEntity>(
+/// The keys of the entity's rows of one kind: none where the entity does not have the row, several where it
+/// is written for each element of a field. Either key may name the element.
+pub(crate) fn keys_of_rows<E: TableEntity>(
     entity: &E,
     index: usize,
+) -> impl Iterator<Item = Result<(String, String), KeyError>> {
+    elements::<E>(index).map_while(move |element| keys_of(entity, index, element).transpose())
+}
+
+/// The keys of the row for that element; `None` where the entity does not have it.
+fn keys_of<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    element: usize,
 ) -> Result<Option<(String, String)>, KeyError> {
+    let Some(row_key) = element_key(entity, index, element)? else { return Ok(None) };
     let partition_key = match foreign_at::<E>(index) {
-        Some(template) => foreign_partition_key(entity, index, template)?,
+        Some(template) => foreign_partition_key(entity, index, element, template)?,
         None => Some(partition_key(entity)?),
     };
-    Ok(partition_key.zip(row_key(entity, index)?))
+    Ok(partition_key.map(|partition_key| (partition_key, row_key)))
 }
 
 fn foreign_partition_key<E: TableEntity>(
     entity: &E,
     index: usize,
+    element: usize,
     template: &ForeignTemplate,
 ) -> Result<Option<String>, KeyError> {
-    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    let mut key = KeyText::new(E::NAME, E::ESCAPE).for_element(element);
     key.literal(template.partition_key.start);
     let written = entity.encode_foreign_partition_key(index, &mut key)?;
     if written { key.finish().map(Some) } else { Ok(None) }

@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod dynamic;
+mod elements;
 mod foreign;
 mod key_mismatch;
 mod keys;
@@ -21,6 +22,9 @@ mod union;
 
 pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
+#[doc(hidden)]
+pub use elements::Elements;
+pub use elements::{Excess, TooManyElements};
 pub use foreign::{ForeignRow, foreign_rows};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
@@ -36,8 +40,9 @@ pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
-pub(crate) use foreign::{home_key, keys_of_row};
-pub(crate) use key_mismatch::{ReadBackError, read_entity};
+pub(crate) use elements::too_many_elements;
+pub(crate) use foreign::{home_key, keys_of_rows};
+pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical_rows, keys_of};
@@ -101,6 +106,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`.
     /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of
     /// rows, and those of rows in other partitions follow them.
+    /// A row for each element is written for that of [`KeyText::element`]; `false` says that there is no
+    /// such element.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].

@@ -33,6 +33,8 @@ pub struct RowTemplate {
     pub copy: CopyKind,
     /// The components of the RowKey.
     pub parts: &'static [TemplatePart],
+    /// The field with one row for each of its elements, where the attribute says `each(.. in field)`.
+    pub each: Option<&'static str>,
 }
 
 impl RowTemplate {
@@ -48,7 +50,7 @@ impl RowTemplate {
     /// A row with every property, whose key has no components.
     #[must_use]
     pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Full, parts: &[] }
+        Self { name, key, start, copy: CopyKind::Full, parts: &[], each: None }
     }
 
     /// A row with some of the properties, whose key has no components.
@@ -63,6 +65,13 @@ impl RowTemplate {
     #[track_caller]
     pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
         self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
+        self
+    }
+
+    /// The same row, written for each element of that field.
+    #[must_use]
+    pub const fn each(mut self, field: &'static str) -> Self {
+        self.each = Some(field);
         self
     }
 

@@ -9,8 +9,8 @@ use super::listing::{Listing, only};
 use super::maintenance::{RowElsewhere, settle};
 use super::pages::{PageReader, Pages, RowPage, RowStream};
 use crate::entity::{
-    Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, foreign_at,
-    keys_of_row, split_page,
+    Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, foreign_at, has_row,
+    split_page,
 };
 use crate::error::{Error, Result};
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
@@ -195,7 +195,7 @@ where
     }
 
     /// Reads the next page. Returns `None` after the last one. A page may hold fewer entities than rows
-    /// were found. A page that reaches the limit of `take` is the last one, and has no token.
+    /// were found. A page that reaches the limit of `take` is the last one, and has no token of a next one.
     ///
     /// # Errors
     /// When a key or filter cannot hold one of the values, or a canonical row cannot be read. When the store
@@ -217,11 +217,12 @@ where
             .take(most)
             .try_collect()
             .await?;
-        let next = self.found.take().and_then(|found| found.next);
+        let found = self.found.take();
+        let (next, previous) = found.map_or((None, None), |found| (found.next, found.previous));
         if let Some(left) = &mut self.left {
             *left -= items.len();
         }
-        Ok(Some(RowPage { items, next: next.filter(|_| self.left != Some(0)), previous: None }))
+        Ok(Some(RowPage { items, next: next.filter(|_| self.left != Some(0)), previous }))
     }
 }
 
@@ -263,10 +264,8 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
             read => read?,
         };
         let Some(entity) = loaded.map(Loaded::into_inner) else { return Ok(None) };
-        let confirmed = keys_of_row(&entity, R::INDEX)?.is_some_and(|(partition_key, row_key)| {
-            partition_key == found.key.partition_key && row_key == found.key.row_key
-        });
-        Ok(confirmed.then_some(entity))
+        let keys = (&*found.key.partition_key, &*found.key.row_key);
+        Ok(has_row(&entity, R::INDEX, keys)?.then_some(entity))
     }
 
     /// The canonical row of that key, if it meets the filter, which the store evaluates.

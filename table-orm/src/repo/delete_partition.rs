@@ -152,7 +152,8 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let entity = read_row::<E>(canonical, json)?;
     let guard = IfMatch::ETag(etag);
     // An entity that makes no key, or one of another partition, has no copies here.
-    let made = EntityRows::of(&entity).ok().filter(|made| made.partition_key == partition_key);
+    let made =
+        EntityRows::of_stored(&entity).ok().filter(|made| made.partition_key == partition_key);
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
     // Only foreign rows follow from it.
     let body = if E::FOREIGN.is_empty() { Bytes::new() } else { Bytes::copy_from_slice(json) };

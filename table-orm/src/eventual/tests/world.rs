@@ -31,7 +31,8 @@ pub(super) fn table(name: &str) -> TableName {
 
 fn rows(_: &TableName, row: StoredRow) -> Result<ForeignRows> {
     let thing: DynamicEntity = read_row(0, &row.body)?;
-    Ok(thing.row_key.starts_with(ENTITY).then(|| State::of(&thing).rows()).unwrap_or_default())
+    let is_own = thing.row_key.starts_with(ENTITY);
+    Ok(if is_own { State::of(&thing).rows() } else { ForeignRows::default() })
 }
 
 /// What a canonical row says.

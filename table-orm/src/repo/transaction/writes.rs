@@ -118,15 +118,15 @@ impl<'a> Writes<'a> {
 
     /// The same operations, which return no version.
     pub fn copy(&self) -> Writes<'static> {
-        let Self { client, table, batch, entries, fault, .. } = self;
+        let Self { client, table, batch, entries, intents, settling, fault, .. } = self;
         Writes {
             client: client.clone(),
             table,
             batch: batch.clone(),
             entries: entries.clone(),
             members: Vec::new(),
-            intents: self.intents.clone(),
-            settling: self.settling.clone(),
+            intents: intents.clone(),
+            settling: settling.clone(),
             ascends: self.ascends,
             fault: fault.clone(),
         }

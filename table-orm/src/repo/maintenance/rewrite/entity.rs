@@ -71,7 +71,7 @@ pub(super) async fn prepare<E: TableEntity>(
         }
     };
     let hidden = client.store().hidden_property();
-    let outgrown = rows.row(canonical::<E>()).cloned();
+    let outgrown = rows.canonical().cloned();
     if let Some(own) = outgrown.filter(|own| !has_form_of(&own.body, row.body, hidden)) {
         prepared.replace(own, IfMatch::ETag(row.etag.clone()));
     }

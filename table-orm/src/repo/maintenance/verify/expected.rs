@@ -59,7 +59,7 @@ impl ExpectedRow {
             return rows.iter().find(|row| row.body == self.body).map(drop);
         }
         let rows = EntityRows::of(&entity).ok()?;
-        rows.row(self.index).filter(|row| row.body == self.body).map(drop)
+        rows.row(&self.row_key).filter(|row| row.body == self.body).map(drop)
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn rows_elsewhere<E: TableEntity>(
 
 /// The rows beside the canonical one.
 pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item = ExpectedRow> {
-    let canonical_body = rows.row(canonical::<E>()).map(|row| row.body.clone()).unwrap_or_default();
+    let canonical_body = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
     let index_rows = rows.rows.into_iter().filter(|row| row.index != canonical::<E>());
     index_rows.map(move |EntityRow { index, row_key, body }| ExpectedRow {
         index,
