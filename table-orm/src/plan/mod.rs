@@ -41,9 +41,11 @@ mod optimistic;
 mod step;
 mod sums;
 mod table_client;
+mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
 pub use step::{Plan, Step, WhenAbsent};
+pub use within::Within;
 
 pub(crate) use attempts::{Attempts, RetryLimits};
 pub(crate) use canonical_key::CanonicalKey;
@@ -55,6 +57,7 @@ pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use sums::total_row;
 pub(crate) use table_client::{EntityContext, Found, TableClient};
+pub(crate) use within::writing;
 
 #[cfg(doc)]
 use crate::{query::RowQuery, store::Batch};

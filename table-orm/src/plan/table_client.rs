@@ -3,6 +3,7 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::step::Step;
+use super::within::writing;
 use crate::entity::{
     Excess, GuardTemplate, Loaded, Row, SummedType, TableEntity, TooManyElements, foreign_at,
     index_of, too_many_elements,
@@ -215,9 +216,12 @@ impl TableClient {
             .collect();
         let sent = match Step::write(self.table.clone(), batch) {
             Some(Step::Write { table, partition_key, operation }) => {
-                self.store().write(&table, &partition_key, operation).await.map(|tag| vec![tag])
+                let write = self.store().write(&table, &partition_key, operation);
+                writing(write).await.map(|tag| vec![tag])
             }
-            Some(Step::Commit { table, batch }) => self.store().commit(&table, batch).await,
+            Some(Step::Commit { table, batch }) => {
+                writing(self.store().commit(&table, batch)).await
+            }
             _ => Ok(Vec::new()),
         };
         sent.map_err(|cause| {

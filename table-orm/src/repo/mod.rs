@@ -70,7 +70,7 @@ pub use write::Write;
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
-use crate::plan::{Connection, TableClient};
+use crate::plan::{Connection, TableClient, writing};
 use crate::store::{ErrorCode, StoreError};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -167,9 +167,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
-        self.client
-            .store()
-            .create_table(table)
+        writing(self.client.store().create_table(table))
             .await
             .map_err(|cause| rejected(table.as_str(), cause))
     }
@@ -226,9 +224,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
-        self.client
-            .store()
-            .delete_table(table)
+        writing(self.client.store().delete_table(table))
             .await
             .map_err(|cause| rejected(table.as_str(), cause))
     }

@@ -211,6 +211,9 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 self.written.entities += chunk.entities.len() as u64;
                 self.written.rows += chunk.sizes.iter().sum::<usize>() as u64;
             }
+            Err(error) if error.is_stored_as_sent() => {
+                self.written.present += chunk.entities.len() as u64;
+            }
             Err(error) => {
                 let operation = error.rejection().and_then(|rejection| rejection.operation);
                 let owner = match operation {
