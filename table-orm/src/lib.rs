@@ -157,7 +157,7 @@ pub mod fuzzing;
 pub mod guide;
 
 pub use entity::{
-    DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion,
+    DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, Sum, TableEntity, TableUnion,
 };
 pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;

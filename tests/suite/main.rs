@@ -18,6 +18,8 @@ mod other_client;
 mod pages;
 mod repo;
 mod rules;
+mod sequence;
+mod sums;
 mod template_pairs;
 mod transaction;
 mod transaction_with;

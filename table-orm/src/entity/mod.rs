@@ -14,6 +14,7 @@ mod read;
 mod row_head;
 mod rows;
 mod skip;
+mod sum;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, Whol
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
+pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
@@ -49,6 +51,7 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
+pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, is_total};
 pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
@@ -148,6 +151,12 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
         row: usize,
         out: &mut PropertiesWriter,
     ) -> Result<(), PropertyError>;
+
+    /// The sums over the entities of a partition.
+    #[must_use]
+    fn sums() -> Vec<Sum<Self>> {
+        Vec::new()
+    }
 
     /// Sets the fields that hold the version after a write: the ETag, and no timestamp, because the
     /// service does not return the timestamp of a write.

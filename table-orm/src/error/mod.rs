@@ -11,6 +11,8 @@ mod kind;
 mod rejection;
 mod row_count;
 mod scan;
+mod sequence;
+mod sum;
 mod transaction;
 
 pub use deadline::DeadlineExceeded;
@@ -21,6 +23,8 @@ pub use kind::ErrorKind;
 pub use rejection::Rejection;
 pub use row_count::RowCount;
 pub use scan::ScanError;
+pub use sequence::SequenceError;
+pub use sum::SumError;
 pub use transaction::TransactionError;
 
 use crate::entity::{
@@ -175,6 +179,12 @@ pub enum Error {
     /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
+    /// A sequence gives no number. Nothing was written.
+    #[error(transparent)]
+    Sequence(#[from] SequenceError),
+    /// A total of a [`Sum`](crate::Sum) cannot be kept. Nothing was written.
+    #[error(transparent)]
+    Sum(#[from] SumError),
     /// Exactly one result was expected, but there was no result or more than one.
     #[error(transparent)]
     RowCount(RowCount),

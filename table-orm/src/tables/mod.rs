@@ -12,7 +12,9 @@ use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient, writing};
 use crate::query::ScanPermit;
-use crate::repo::{Repo, Table, Transaction, TransactionScope, TransactionWith, UnionList};
+use crate::repo::{
+    Repo, Sequence, Table, Transaction, TransactionScope, TransactionWith, UnionList,
+};
 use crate::scan::Scan;
 use crate::store::Store;
 use std::sync::Arc;
@@ -340,6 +342,30 @@ impl Tables {
         let connection = Arc::clone(&self.connection);
         let client = TableClient::new::<<Q::Row as Row>::Entity>(connection, table);
         TransactionWith::new(client, partition, function)
+    }
+
+    /// Returns the sequence of that name in a partition: numbers that are given once. Sends nothing.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{shop}", row = "{number:08}")]
+    /// # struct Order { shop: String, number: u32, cents: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.repo::<Order>().create_table().await?;
+    /// let numbers = tables.sequence(Order::partition("north"), "orders");
+    /// let number = numbers.next().await? as u32;
+    /// tables.repo().insert(&Order { shop: "north".into(), number, cents: 900 }).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sequence<Q: WholePartition>(&self, partition: Q, name: impl Into<String>) -> Sequence {
+        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
+        let connection = Arc::clone(&self.connection);
+        let client = TableClient::new::<<Q::Row as Row>::Entity>(connection, table);
+        Sequence::of_partition(&client, partition, name.into())
     }
 
     /// Returns the untyped rows of a table, for tools that do not know its entities.

@@ -10,6 +10,8 @@ mod keys;
 mod open;
 mod pages;
 mod rows;
+mod sequences;
+mod sums;
 mod tables;
 mod transactions;
 pub mod types;
@@ -50,6 +52,8 @@ cases! {
         of_defaults_see_rows_without_them, of_instants_between_ticks_take_the_earlier_one;
     pages: hold_every_row_once_in_order, resume_from_a_token,
         are_walked_back_by_their_tokens, are_never_larger_than_asked;
+    sequences: give_each_number_once, number_entities_without_gaps;
+    sums: stay_exact_beside_other_writers;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
