@@ -79,6 +79,7 @@
 //! | [`plan`] | what a call will send, and the code that sends it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | `tables` | [`Tables`] |
 //!
 //! # Features
@@ -137,6 +138,8 @@ pub mod plan;
 pub mod repo;
 
 pub mod scan;
+
+pub mod transfer;
 
 mod tables;
 

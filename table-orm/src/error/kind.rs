@@ -84,6 +84,7 @@ impl Error {
             #[cfg(feature = "azure")]
             Self::Connect(_) => ErrorKind::ServerError,
             Self::Scan(_)
+            | Self::Transfer(_)
             | Self::TableNotFound(_)
             | Self::Unauthorized(_)
             | Self::Ambiguous(_)

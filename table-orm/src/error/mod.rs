@@ -11,6 +11,7 @@ mod rejection;
 mod row_count;
 mod scan;
 mod transaction;
+mod transfer;
 
 #[cfg(feature = "distributed")]
 pub use distributed_scan::DistributedScanError;
@@ -20,6 +21,7 @@ pub use rejection::Rejection;
 pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use transaction::TransactionError;
+pub use transfer::TransferError;
 
 use crate::entity::{GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError};
 use crate::key::KeyError;
@@ -52,6 +54,9 @@ pub enum Error {
     /// A scan cannot run as configured.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// Rows cannot be exported or imported.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// A distributed scan cannot run as configured.
     #[cfg(feature = "distributed")]
     #[error(transparent)]
