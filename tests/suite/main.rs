@@ -15,6 +15,7 @@ mod other_client;
 mod repo;
 mod transaction;
 mod transaction_with;
+mod transfer;
 mod typed_scan;
 mod union;
 mod unique;
