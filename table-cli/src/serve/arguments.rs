@@ -143,5 +143,6 @@ fn read(path: &PathBuf) -> Result<Vec<u8>, ServeError> {
 
 fn account(text: &str) -> Result<SharedKey, String> {
     let (name, key) = text.split_once('=').ok_or("write NAME=KEY")?;
-    SharedKey::new(name, &secret::read(key)?).map_err(|error| error.to_string())
+    SharedKey::new(name, &secret::read(key).map_err(|error| error.to_string())?)
+        .map_err(|error| error.to_string())
 }

@@ -5,6 +5,7 @@ mod faults;
 
 pub(crate) use arguments::Arguments;
 
+use crate::interrupt::interrupted;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,8 +27,6 @@ pub(crate) enum ServeError {
     Layer(#[source] LayerError),
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("cannot wait for signals")]
-    Signals(#[source] io::Error),
 }
 
 /// Serves until the process is asked to end.
@@ -46,7 +45,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
     }
     let server = arguments.server()?.start(store).await?;
     announce(&arguments, &server, database.as_deref());
-    end_signal().await.map_err(ServeError::Signals)?;
+    interrupted().await;
     server.stop().await;
     Ok(())
 }
@@ -70,19 +69,4 @@ fn announce(arguments: &Arguments, server: &Server, database: Option<&std::path:
     let mut out = io::stdout().lock();
     // Nobody may be reading.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-#[cfg(unix)]
-async fn end_signal() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        ended = tokio::signal::ctrl_c() => ended,
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn end_signal() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
 }

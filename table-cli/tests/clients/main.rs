@@ -1,4 +1,4 @@
-//! Clients in other languages against `table-orm serve`.
+//! Clients in other languages against `table-orm serve`, and the tools as programs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,3 +7,4 @@ mod javascript;
 mod known;
 mod microsoft;
 mod served;
+mod tools;

@@ -50,7 +50,7 @@ impl DynamicEntity {
     /// let json = row.to_json()?;
     /// assert_eq!(
     ///     json,
-    ///     r#"{"PartitionKey":"Boston","RowKey":"00007","Chip@odata.type":"Edm.Int64","Chip":"7"}"#
+    ///     r#"{"PartitionKey":"Boston","RowKey":"00007","Chip":"7","Chip@odata.type":"Edm.Int64"}"#
     /// );
     /// assert_eq!(DynamicEntity::from_json(&json)?, row);
     /// # Ok(())

@@ -10,6 +10,7 @@ mod pages;
 mod rows;
 mod tables;
 mod transactions;
+mod transfer;
 pub mod types;
 mod writes;
 
@@ -57,6 +58,7 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    transfer: out_and_back_changes_no_bit;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;
