@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Store(#[from] Error),
     #[error(transparent)]
-    Copy(#[from] CopyFailure),
+    Copy(Box<CopyFailure>),
     #[error(transparent)]
     Delete(#[from] DeleteFailure),
     #[error(transparent)]
@@ -41,16 +41,25 @@ impl Failure {
         match self {
             // Whoever reads the output has seen enough.
             Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => 0,
-            Self::Copy(CopyFailure::Arguments(_))
-            | Self::Delete(DeleteFailure::NoSelection | DeleteFailure::NotAsked) => 2,
-            Self::Copy(CopyFailure::Different { .. })
-            | Self::Delete(DeleteFailure::Changed(_))
+            Self::Copy(failure) => match **failure {
+                CopyFailure::Arguments(_) => 2,
+                CopyFailure::Different { .. } => 3,
+                CopyFailure::Stopped(_) => 130,
+                _ => 1,
+            },
+            Self::Delete(DeleteFailure::NoSelection | DeleteFailure::NotAsked) => 2,
+            Self::Delete(DeleteFailure::Changed(_))
             | Self::Import(ImportFailure::Refused { .. }) => 3,
-            Self::Copy(CopyFailure::Stopped(_))
-            | Self::Delete(DeleteFailure::Stopped(_))
+            Self::Delete(DeleteFailure::Stopped(_))
             | Self::Export(ExportFailure::Stopped { .. })
             | Self::Import(ImportFailure::Stopped(_)) => 130,
             _ => 1,
         }
+    }
+}
+
+impl From<CopyFailure> for Failure {
+    fn from(failure: CopyFailure) -> Self {
+        Self::Copy(Box::new(failure))
     }
 }

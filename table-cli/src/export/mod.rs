@@ -80,7 +80,7 @@ pub(crate) enum ExportFailure {
     #[error("stopped after {rows} rows; the same command continues from {}", .checkpoint.display())]
     Stopped { rows: u64, checkpoint: PathBuf },
     #[error("{rows} rows were exported, and the same command continues from there")]
-    Incomplete { rows: u64, source: table_orm::Error },
+    Incomplete { rows: u64, source: Box<table_orm::Error> },
 }
 
 impl Arguments {
@@ -193,7 +193,8 @@ async fn write(
             Err(error @ table_orm::Error::Transfer(TransferError::Column { .. })) => {
                 return Err(error.into());
             }
-            Err(source) => {
+            Err(error) => {
+                let source = Box::new(error);
                 output.save()?;
                 return Err(ExportFailure::Incomplete { rows: output.rows(), source }.into());
             }

@@ -58,8 +58,11 @@ fn row() -> impl Strategy<Value = DynamicEntity> {
     })
 }
 
+/// A value, with the bits of a double that is a number.
+type Bits = (String, String, Option<u64>);
+
 /// With the bits of doubles, so that NaN is equal and minus zero is not zero.
-fn bits(row: &DynamicEntity) -> (String, String, Vec<(String, String, Option<u64>)>) {
+fn bits(row: &DynamicEntity) -> (String, String, Vec<Bits>) {
     let properties = row.properties.iter().map(|(name, value)| match value {
         Edm::Double(double) if double.is_nan() => (name.clone(), "NaN".to_owned(), None),
         Edm::Double(double) => (name.clone(), String::new(), Some(double.to_bits())),
