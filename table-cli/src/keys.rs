@@ -44,10 +44,11 @@ pub(crate) struct Arguments {
 }
 
 /// A partition and its size.
-struct Partition {
-    key: String,
-    rows: u64,
-    bytes: u64,
+pub(crate) struct Partition {
+    pub key: String,
+    pub rows: u64,
+    /// The bytes of its rows' JSON.
+    pub bytes: u64,
 }
 
 impl Partition {
@@ -64,21 +65,44 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let tables = arguments.store.open_to_read(&arguments.table).await?;
     let scan = arguments.selection.of(tables.scan(arguments.table.clone(), permit()));
     let scan = scan.concurrency(arguments.readers).ordered(true);
-    match arguments.largest {
-        None if arguments.sizes => sizes(scan, |partition| arguments.print(&partition)).await,
-        None => keys(scan, arguments.json).await,
-        Some(most) => {
-            let mut all = Vec::new();
-            sizes(scan, |partition| {
-                all.push(partition);
-                Ok(())
-            })
-            .await?;
-            all.sort_by_key(|partition| Reverse(partition.bytes));
-            all.truncate(most);
-            all.iter().try_for_each(|partition| arguments.print(partition))
-        }
+    if arguments.largest.is_none() && !arguments.sizes {
+        return keys(scan, arguments.json).await;
     }
+    let progress = Progress::new("reading", None);
+    let partitions = match arguments.largest {
+        Some(most) => largest(scan, most, |rows| progress.add(rows)).await?,
+        None => {
+            let print = |partition| arguments.print(&partition);
+            sizes(scan, |rows| progress.add(rows), print).await?;
+            Vec::new()
+        }
+    };
+    progress.finish();
+    partitions.iter().try_for_each(|partition| arguments.print(partition))
+}
+
+/// The partitions with most bytes, the largest first. Calls `read` with the rows of each page.
+pub(crate) async fn largest(
+    scan: Scan<DynamicEntity>,
+    most: usize,
+    read: impl Fn(u64),
+) -> Result<Vec<Partition>, Failure> {
+    let mut found: Vec<Partition> = Vec::new();
+    let add = |partition| {
+        found.push(partition);
+        if found.len() >= 2 * most.max(50) {
+            keep_largest(&mut found, most);
+        }
+        Ok(())
+    };
+    sizes(scan, read, add).await?;
+    keep_largest(&mut found, most);
+    Ok(found)
+}
+
+fn keep_largest(partitions: &mut Vec<Partition>, most: usize) {
+    partitions.sort_by_key(|partition| Reverse(partition.bytes));
+    partitions.truncate(most);
 }
 
 impl Arguments {
@@ -101,13 +125,13 @@ async fn keys(scan: Scan<DynamicEntity>, json: bool) -> Result<(), Failure> {
 /// Reads all rows, in key order, and calls `each` with every partition once it is whole.
 async fn sizes(
     scan: Scan<DynamicEntity>,
+    read: impl Fn(u64),
     mut each: impl FnMut(Partition) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let progress = Progress::new("reading", None);
     let mut pages = scan.page_stream();
     let mut current: Option<Partition> = None;
     while let Some(page) = pages.next().await? {
-        progress.add(page.rows.len() as u64);
+        read(page.rows.len() as u64);
         for row in page.rows {
             let bytes = row.to_json().map_err(table_orm::Error::from)?.len() as u64;
             match &mut current {
@@ -122,6 +146,5 @@ async fn sizes(
             }
         }
     }
-    progress.finish();
     current.map_or(Ok(()), each)
 }

@@ -1,6 +1,7 @@
 //! Command-line tools for tables: an emulator of the Table service over a table-orm store, copies,
-//! exports and imports.
+//! exports, imports and pages.
 
+mod browse;
 mod completions;
 mod copy;
 mod count;
@@ -44,6 +45,7 @@ enum Command {
     Copy(copy::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
+    Browse(browse::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -71,6 +73,7 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Copy(arguments) => Ok(copy::run(arguments, interrupt::interrupted()).await?),
         Command::Export(arguments) => export::run(arguments, interrupt::interrupted()).await,
         Command::Import(arguments) => import::run(arguments, interrupt::interrupted()).await,
+        Command::Browse(arguments) => browse::run(arguments, interrupt::interrupted()).await,
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
 }

@@ -35,7 +35,7 @@ pub trait Destination: sealed::Sealed {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for crate::repo::Table {}
-    impl<E: crate::TableEntity> Sealed for crate::Repo<E> {}
+    impl<E: crate::entity::TableEntity> Sealed for crate::repo::Repo<E> {}
 }
 
 impl Destination for Table {
