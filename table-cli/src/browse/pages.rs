@@ -272,6 +272,7 @@ fn write_rows(body: &mut String, rows: &[DynamicEntity]) {
 /// A value; a long one can be opened.
 fn value(text: &str) -> String {
     match text.char_indices().nth(SHORT) {
+        None if text.is_empty() => "<small>empty</small>".to_owned(),
         None => format!("<code>{}</code>", Escaped(text)),
         Some((end, _)) => format!(
             "<details><summary><code>{}…</code> <small>{} characters</small></summary>\
