@@ -43,7 +43,7 @@ async fn main() -> table_orm::Result<()> {
 
     // A page has a token, which a web client sends back to get the next one.
     let first = readings.list(&roof).pages(200).next().await?;
-    let Some(token) = first.and_then(|page| page.token) else { return Ok(()) };
+    let Some(token) = first.and_then(|page| page.next) else { return Ok(()) };
     let rest = readings.list(&roof).pages(200).resume(token).collect().await?;
     println!("{} readings after the first page", rest.len());
     Ok(())

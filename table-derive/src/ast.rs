@@ -1,23 +1,20 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
-use crate::attr::{Item, Items, Value, method, named};
-use crate::case::{CASES, Case};
+use crate::attr::{Item, Items, Value, method, named, parts};
+use crate::case::{CASES, Case, pascal};
 use crate::errors::{Errors, mistake};
 use crate::kind;
 use crate::nearest::suggestion;
 use crate::symbol::*;
 use crate::template::Template;
-use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Data, DeriveInput, Fields, Ident, LitInt, LitStr, Path, Token, Type};
+use syn::{Data, Fields, Token};
 
 /// A struct with `#[derive(TableEntity)]`.
 pub struct Entity<'a> {
     pub input: &'a DeriveInput,
-    /// The path of `table_orm`.
     pub krate: TokenStream,
     pub table: Option<LitStr>,
     pub partition: Template,
@@ -35,7 +32,6 @@ pub struct Entity<'a> {
     pub keyed: bool,
 }
 
-/// A `#[row(..)]`.
 pub struct Row {
     pub name: Ident,
     pub template: Template,
@@ -57,14 +53,12 @@ pub struct Unique {
     pub given: bool,
 }
 
-/// Which properties a row stores.
 pub enum Copy {
     Full,
     Include(Vec<Ident>),
     Exclude(Vec<Ident>),
 }
 
-/// One of `#[component(..)]`.
 pub struct Component {
     pub name: Ident,
     pub encoder: Encoder,
@@ -77,7 +71,6 @@ pub enum Argument {
     With(Path),
 }
 
-/// How a component is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoder {
     Plain,
@@ -110,7 +103,6 @@ pub struct Field<'a> {
     pub slots: Option<(LitInt, LitInt)>,
 }
 
-/// How a field is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Property,
@@ -138,7 +130,7 @@ impl Field<'_> {
 impl<'a> Entity<'a> {
     /// The entity, or `None` when it is not a struct with named fields.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
-        let fields = named_fields(input, "an entity", errors)?;
+        let fields = named_fields(input, "an entity", errors)?.iter();
         let mut items = Items::of(&input.attrs, ON_ENTITY, errors);
         // A malformed attribute has its own error already.
         let complete = errors.is_empty();
@@ -148,14 +140,14 @@ impl<'a> Entity<'a> {
             }
             items.text(name, errors)
         };
-        let table = required(NAME, "the table has no name", "..");
-        let partition = required(PARTITION, "the PartitionKey has no template", "{field}");
-        let mut rows = rows(input, items.text(ROW, errors), complete, errors);
+        let table = required("name", "the table has no name", "..");
+        let partition = required("partition", "the PartitionKey has no template", "{field}");
+        let mut rows = rows(input, items.text("row", errors), complete, errors);
         let keyed = partition.is_some() && !rows.is_empty();
         if rows.is_empty() {
             rows.push(Row::missing());
         }
-        let uniques = items.lists(UNIQUE, errors).into_iter();
+        let uniques = items.lists("unique", errors).into_iter();
         let uniques: Vec<_> =
             uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
         let case = rename_all(&mut items, errors);
@@ -168,16 +160,13 @@ impl<'a> Entity<'a> {
                 Template::parse_or_guess(literal, errors)
             }),
             encode: escape(&mut items, errors),
-            kind: items.text(KIND, errors),
-            allow_append_only: items.flag(ALLOW_APPEND_ONLY, errors).is_some(),
+            kind: items.text("kind", errors),
+            allow_append_only: items.flag("allow_append_only", errors).is_some(),
             rows,
             uniques: Vec::new(),
             components,
             broken,
-            fields: fields
-                .iter()
-                .filter_map(|field| Field::parse(field, ON_FIELD, case, errors))
-                .collect(),
+            fields: Field::parse_all(fields, (ON_FIELD, case), errors),
             keyed,
         };
         entity.uniques =
@@ -214,7 +203,7 @@ pub fn named_fields<'a>(
 }
 
 fn escape(items: &mut Items, errors: &mut Errors) -> bool {
-    let Some(path) = items.path(ESCAPE, errors) else { return false };
+    let Some(path) = items.path("escape", errors) else { return false };
     if !path.is_ident("encode") && !path.is_ident("reject") {
         mistake!(errors, path => "`escape` must be `reject` or `encode`",
             help: "write `escape = encode` to store every text, or remove it to refuse text that keys cannot hold");
@@ -223,15 +212,14 @@ fn escape(items: &mut Items, errors: &mut Errors) -> bool {
 }
 
 pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
-    let Some(name) = items.text(RENAME_ALL, errors) else { return Case::Pascal };
+    let Some(name) = items.text("rename_all", errors) else { return pascal };
     let value = name.value();
     if let Some((_, case)) = CASES.iter().find(|(case, _)| *case == value) {
         return *case;
     }
     let known: Vec<_> = CASES.iter().map(|(case, _)| *case).collect();
-    mistake!(errors, name => "`{value}` is not a case of names",
-        help = suggestion(&value, known));
-    Case::Pascal
+    mistake!(errors, name => "`{value}` is not a case of names", help = suggestion(&value, known));
+    pascal
 }
 
 /// The rows. After a malformed attribute the entity is not `complete`, and may seem to have none.
@@ -241,21 +229,19 @@ fn rows(
     complete: bool,
     errors: &mut Errors,
 ) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let mut declared = short.is_some();
-    if let Some(literal) = short {
-        let name = Ident::new(ROW, literal.span());
-        rows.push(Row::full(name, Template::parse_or_guess(literal, errors)));
-    }
-    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident(ROW)) {
-        declared = true;
-        if let Some((name, items)) = errors.keep(named(attr)) {
-            rows.push(Row::parse(name, items, errors));
-        }
-    }
-    if !declared && complete {
+    let attrs: Vec<_> = input.attrs.iter().filter(|attr| attr.path().is_ident("row")).collect();
+    if short.is_none() && attrs.is_empty() && complete {
         mistake!(errors, input.ident => "the entity has no rows",
             help: "add `#[row(by_x, key = \"..\")]`, or `row = \"..\"` in `#[table(..)]`");
+    }
+    let short = short.map(|literal| {
+        let name = Ident::new("row", literal.span());
+        Row::full(name, Template::parse_or_guess(literal, errors))
+    });
+    let mut rows = Vec::from_iter(short);
+    for attr in attrs {
+        let row = errors.keep(named(attr));
+        rows.extend(row.map(|(name, items)| Row::parse(name, items, errors)));
     }
     rows
 }
@@ -267,33 +253,27 @@ impl Row {
 
     /// The placeholder for rows that the user did not write.
     pub fn missing() -> Self {
-        Self::full(Ident::new(ROW, Span::call_site()), Template::missing())
+        Self::full(Ident::new("row", Span::call_site()), Template::missing())
     }
 
-    fn parse(name: Ident, mut given: Punctuated<Item, Token![,]>, errors: &mut Errors) -> Self {
-        let elsewhere = given.iter().position(|item| item.name == PARTITION);
+    fn parse(name: Ident, mut given: Vec<Item>, errors: &mut Errors) -> Self {
+        let elsewhere = given.iter().position(|item| item.name == "partition");
         if let Some(at) = elsewhere {
             mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
                 help: "remove `partition` here, or store the rows of the other partition as another entity");
-            given = given.into_iter().filter(|item| item.name != PARTITION).collect();
+            given.retain(|item| item.name != "partition");
         }
-        let mut items = Items::default();
-        items.extend(given, ON_ROW, errors);
-        let include = items.names(INCLUDE, errors);
-        let exclude = items.names(EXCLUDE, errors);
-        let copy = match (include, exclude) {
-            (None, None) => Copy::Full,
-            (Some(fields), None) => Copy::Include(fields),
-            (None, Some(fields)) => Copy::Exclude(fields),
-            (Some(fields), Some(_)) => {
-                mistake!(errors, name => "row `{name}` has both `include` and `exclude`",
-                    help: "keep the shorter of the two");
-                Copy::Include(fields)
-            }
-        };
-        let when = items.path(WHEN, errors);
-        let canonical = items.flag(CANONICAL, errors);
-        let template = if let Some(key) = items.text(KEY, errors) {
+        let mut items = Items::new(given, ON_ROW, errors);
+        let include = items.names("include", errors);
+        let exclude = items.names("exclude", errors);
+        if include.is_some() && exclude.is_some() {
+            mistake!(errors, name => "row `{name}` has both `include` and `exclude`",
+                help: "keep the shorter of the two");
+        }
+        let copy = include.map(Copy::Include).or(exclude.map(Copy::Exclude)).unwrap_or(Copy::Full);
+        let when = items.path("when", errors);
+        let canonical = items.flag("canonical", errors);
+        let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {
             mistake!(errors, name => "row `{name}` has no key template",
@@ -310,15 +290,13 @@ impl Unique {
             list.into_iter().partition(|item| matches!(item.value, Value::None));
         let components: Vec<Ident> = named.into_iter().map(|item| item.name).collect();
         let Some(first) = components.first() else {
-            mistake!(errors, at => "`unique` names no field",
-                help: "write `unique(field)`");
+            mistake!(errors, at => "`unique` names no field", help: "write `unique(field)`");
             return None;
         };
         let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
         let name = names.join("_");
-        let mut items = Items::default();
-        items.extend(options, ON_UNIQUE, errors);
-        let key = items.text(KEY, errors);
+        let mut items = Items::new(options, ON_UNIQUE, errors);
+        let key = items.text("key", errors);
         let given = key.is_some();
         let literal = key.unwrap_or_else(|| {
             LitStr::new(&format!("{GUARD_START}{name}:{{{}}}", names.join("}__{")), first.span())
@@ -336,11 +314,8 @@ impl Unique {
     /// Whether the entity has the fields and components it names.
     fn is_known(&self, entity: &Entity<'_>, errors: &mut Errors) -> bool {
         let names = entity.names();
-        let unknown: Vec<_> = self
-            .components
-            .iter()
-            .filter(|own| !names.iter().any(|name| own.unraw() == name))
-            .collect();
+        let known = |own: &&Ident| names.iter().any(|name| own.unraw() == name);
+        let unknown: Vec<_> = self.components.iter().filter(|own| !known(own)).collect();
         for name in &unknown {
             let unraw = name.unraw().to_string();
             if !entity.broken.contains(&unraw) {
@@ -356,18 +331,15 @@ impl Unique {
 fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
     let mut components: Vec<Component> = Vec::new();
     let mut broken = Vec::new();
-    for attr in attrs.iter().filter(|attr| attr.path().is_ident(COMPONENT)) {
-        let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
-        for item in errors.keep(parsed).into_iter().flatten() {
-            if components.iter().any(|other| other.name == item.name) {
-                let name = &item.name;
+    for attr in attrs.iter().filter(|attr| attr.path().is_ident("component")) {
+        for item in errors.keep(attr.parse_args_with(parts)).into_iter().flatten() {
+            let name = item.name.clone();
+            if components.iter().any(|other| other.name == name) {
                 mistake!(errors, name => "component `{name}` is declared twice", help: "rename one of them");
+            } else if let Some(component) = errors.keep(Component::parse(item)) {
+                components.push(component);
             } else {
-                let name = item.name.unraw().to_string();
-                match errors.keep(Component::parse(item)) {
-                    Some(component) => components.push(component),
-                    None => broken.push(name),
-                }
+                broken.push(name.unraw().to_string());
             }
         }
     }
@@ -402,7 +374,7 @@ impl Component {
                 }),
             _ => {
                 let path = encoder.to_token_stream();
-                let help = suggestion(&known, ENCODERS.iter().copied());
+                let help = suggestion(&known, "desc asc biased lower shard with".split(' '));
                 Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
             }
         };
@@ -417,7 +389,6 @@ impl Component {
     }
 }
 
-/// `shard(field, N)`.
 fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
     let parse = |input: ParseStream<'_>| {
         let field = Ident::parse_any(input)?;
@@ -436,55 +407,57 @@ fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argumen
 }
 
 impl<'a> Field<'a> {
-    /// A named field and its `attribute`.
-    pub fn parse(
+    /// Named fields, each with its attribute.
+    pub fn parse_all(
+        fields: impl Iterator<Item = &'a syn::Field>,
+        given: (Attribute, Case),
+        errors: &mut Errors,
+    ) -> Vec<Self> {
+        fields.filter_map(|field| Self::parse(field, given, errors)).collect()
+    }
+
+    fn parse(
         field: &'a syn::Field,
-        attribute: Attribute,
-        case: Case,
+        (attribute, case): (Attribute, Case),
         errors: &mut Errors,
     ) -> Option<Self> {
         let ident = field.ident.as_ref()?;
         let name = ident.unraw().to_string();
         let mut items = Items::of(&field.attrs, attribute, errors);
         let roles = [
-            (JSON, Role::Json),
-            (SERIES, Role::Series),
-            (FLATTEN, Role::Flatten),
-            (SKIP, Role::Skip),
-            (ETAG, Role::ETag),
-            (TIMESTAMP, Role::Timestamp),
+            ("json", Role::Json),
+            ("series", Role::Series),
+            ("flatten", Role::Flatten),
+            ("skip", Role::Skip),
+            ("etag", Role::ETag),
+            ("timestamp", Role::Timestamp),
         ];
-        let mut given: Option<(&str, Role)> = None;
-        for (flag, role) in roles {
-            let Some(at) = items.flag(flag, errors) else { continue };
-            match given {
-                None => given = Some((flag, role)),
-                Some((first, _)) => {
-                    mistake!(errors, Ident::new(flag, at) => "field `{name}` cannot be both `{first}` and `{flag}`",
-                        help: "keep one of them");
-                }
-            }
+        let slots = items.range("slots", errors);
+        let given = roles.iter().filter_map(|(flag, role)| {
+            let at = items.flag(flag, errors)?;
+            Some((Ident::new(flag, at), *role))
+        });
+        let given: Vec<_> = given.collect();
+        for (flag, _) in given.iter().skip(1) {
+            let (first, _) = &given[0];
+            mistake!(errors, flag => "field `{name}` cannot be both `{first}` and `{flag}`", help: "keep one of them");
         }
-        let slots = items.range(SLOTS, errors);
-        let role = match given {
-            Some((_, role)) => role,
-            None if slots.is_some() => Role::Series,
-            None => Role::Property,
-        };
-        let rename = items.text(RENAME, errors);
+        let alone = if slots.is_some() { Role::Series } else { Role::Property };
+        let role = given.first().map_or(alone, |(_, role)| *role);
+        let rename = items.text("rename", errors);
         let property_at =
-            rename.as_ref().map_or_else(|| ident.to_token_stream(), ToTokens::to_token_stream);
+            rename.as_ref().map_or(ident.to_token_stream(), ToTokens::to_token_stream);
         Some(Self {
             ident,
             vis: &field.vis,
             ty: &field.ty,
             role,
-            property: rename.map_or_else(|| case.apply(&name), |name| name.value()),
+            property: rename.map_or_else(|| case(&name), |name| name.value()),
             property_at,
-            default: items.flag_or_path(DEFAULT, errors),
-            key_only: items.flag(KEY_ONLY, errors),
-            max_len: items.number(MAX_LEN, errors),
-            max: items.number(MAX, errors),
+            default: items.flag_or_path("default", errors),
+            key_only: items.flag("key_only", errors),
+            max_len: items.number("max_len", errors),
+            max: items.number("max", errors),
             slots,
             name,
         })

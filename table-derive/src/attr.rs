@@ -1,16 +1,14 @@
 //! The parts of an attribute: `name`, `name = value`, `name(..)`.
 
-use crate::errors::{Errors, error_at, mistake};
+use crate::errors::{Errors, mistake, text};
 use crate::nearest::suggestion;
-use crate::symbol::{Attribute, CRATE, UNIQUE};
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
-use syn::ext::IdentExt;
+use crate::symbol::Attribute;
+use crate::tokens::*;
+use std::fmt::Display;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Ident, Lit, LitInt, LitStr, Path, Token, parenthesized, token};
+use syn::{Ident, Lit, Token, parenthesized, token};
 
-/// One part of an attribute.
 pub struct Item {
     pub name: Ident,
     pub value: Value,
@@ -72,11 +70,10 @@ pub fn method(name: Ident) -> syn::Result<Ident> {
         help = help))
 }
 
-/// An error at the next token.
-fn wrong_here(input: ParseStream<'_>, wrong: impl AsRef<str>, instead: &str) -> syn::Error {
+fn wrong_here(input: ParseStream<'_>, wrong: impl Display, instead: &str) -> syn::Error {
     let next = input.cursor().token_tree().map(|(next, _)| next);
     let span = next.map_or_else(|| input.span(), |next| next.span());
-    error_at(span, wrong, format!("write {instead}"))
+    syn::Error::new(span, text(wrong, format_args!("write {instead}")))
 }
 
 fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
@@ -85,40 +82,41 @@ fn parenthesized_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     content.parse()
 }
 
+/// Parts of an attribute, separated by commas.
+pub fn parts(input: ParseStream<'_>) -> syn::Result<Vec<Item>> {
+    Ok(input.parse_terminated(Item::parse, Token![,])?.into_iter().collect())
+}
+
 /// The parts of all attributes of one name on one item. Each part may occur once; only `unique` may
 /// be repeated.
-#[derive(Default)]
 pub struct Items(Vec<Item>);
 
 impl Items {
-    /// The parts of one item's attributes of that name.
     pub fn of(attrs: &[syn::Attribute], attribute: Attribute, errors: &mut Errors) -> Self {
-        let mut items = Self::default();
-        for attr in attrs.iter().filter(|attr| attr.path().is_ident(attribute.0)) {
-            let parsed = attr.parse_args_with(Punctuated::<Item, Token![,]>::parse_terminated);
-            items.extend(errors.keep(parsed).into_iter().flatten(), attribute, errors);
-        }
-        items
+        let attrs = attrs.iter().filter(|attr| attr.path().is_ident(attribute.0));
+        let parts = attrs.filter_map(|attr| errors.keep(attr.parse_args_with(parts)));
+        let parts: Vec<_> = parts.flatten().collect();
+        Self::new(parts, attribute, errors)
     }
 
-    /// Adds parts of an attribute.
-    pub fn extend(
-        &mut self,
-        more: impl IntoIterator<Item = Item>,
+    pub fn new(
+        parts: impl IntoIterator<Item = Item>,
         (attribute, known): Attribute,
         errors: &mut Errors,
-    ) {
-        for item in more {
+    ) -> Self {
+        let mut items: Vec<Item> = Vec::new();
+        for item in parts {
             let name = item.name.to_string();
-            if !known.contains(&name.as_str()) {
+            if !known.split(' ').any(|known| known == name) {
                 mistake!(errors, item.name => "`{name}` is not an attribute of `#[{attribute}(..)]` here",
-                    help = suggestion(&name, known.iter().copied()));
-            } else if name != UNIQUE && self.0.iter().any(|other| other.name == item.name) {
+                    help = suggestion(&name, known.split(' ')));
+            } else if name != "unique" && items.iter().any(|other| other.name == item.name) {
                 mistake!(errors, item.name => "`{name}` is given twice", help: "remove one of them");
             } else {
-                self.0.push(item);
+                items.push(item);
             }
         }
+        Self(items)
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -170,7 +168,7 @@ impl Items {
 
     /// `crate = a::path`: the path of `table_orm` from the user's crate.
     pub fn krate(&mut self, errors: &mut Errors) -> TokenStream {
-        self.path(CRATE, errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
+        self.path("crate", errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
     }
 
     /// `name` or `name = a::path`.
@@ -188,9 +186,7 @@ impl Items {
         let mut lists = Vec::new();
         while self.has(name) {
             let Some((at, tokens)) = self.list(name, errors) else { continue };
-            let parsed =
-                errors.keep(Punctuated::<Item, Token![,]>::parse_terminated.parse2(tokens));
-            lists.extend(parsed.map(|items| (at, items.into_iter().collect())));
+            lists.extend(errors.keep(parts.parse2(tokens)).map(|parts| (at, parts)));
         }
         lists
     }
@@ -235,7 +231,6 @@ fn wrong_value<T>(name: &Ident, value: &str, errors: &mut Errors) -> Option<T> {
     None
 }
 
-/// Names separated by commas.
 fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     let name = |input: ParseStream<'_>| {
         let name = ident(input, "names without quotes, separated by commas")?;
@@ -251,7 +246,7 @@ fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
 }
 
 /// `#[row(NAME, ..)]`: the name, which a method can have, and the other parts.
-pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Token![,]>)> {
+pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Vec<Item>)> {
     const EXAMPLE: &str = "`#[row(by_x, key = \"..\")]`";
     attr.parse_args_with(|input: ParseStream<'_>| {
         let name = ident(input, EXAMPLE)?;
@@ -263,6 +258,6 @@ pub fn named(attr: &syn::Attribute) -> syn::Result<(Ident, Punctuated<Item, Toke
         }
         let name = method(name)?;
         input.parse::<Option<Token![,]>>()?;
-        Ok((name, input.parse_terminated(Item::parse, Token![,])?))
+        Ok((name, parts(input)?))
     })
 }

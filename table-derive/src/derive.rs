@@ -3,19 +3,16 @@
 
 use crate::ast::{Entity, Field, named_fields, rename_all};
 use crate::attr::Items;
-use crate::case::Case;
+use crate::case::pascal;
 use crate::errors::{Errors, mistake};
 use crate::expand::scope::anonymous;
 use crate::expand::{key_part, projection, properties, union};
 use crate::model::Model;
 use crate::symbol::*;
+use crate::tokens::*;
 use crate::variants::{KeyPart, UnionMember};
 use crate::{check, expand, fallback};
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::DeriveInput;
 
-/// `#[derive(TableEntity)]`.
 pub fn table_entity(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
     let Some(parsed) = Entity::parse(input, &mut errors) else { return errors.into_tokens() };
@@ -34,7 +31,6 @@ fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
     errors.is_empty().then(|| expand::entity(&model))
 }
 
-/// `#[derive(KeyPart)]`.
 pub fn key_part(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_KEY_PART, |_, errors| {
         let parsed = KeyPart::parse(input, errors);
@@ -48,11 +44,11 @@ pub fn key_part(input: &DeriveInput) -> TokenStream {
     })
 }
 
-/// `#[derive(Properties)]`.
 pub fn properties(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_PROPERTIES, |items, errors| {
         let case = rename_all(items, errors);
-        let fields = fields(input, "a group of properties", (ON_FIELD, case), errors)?;
+        let fields = named_fields(input, "a group of properties", errors)?.iter();
+        let fields = Field::parse_all(fields, (ON_FIELD, case), errors);
         check::properties(&fields, errors);
         Some(match errors.is_empty() {
             true => properties::impls(input, &fields),
@@ -61,7 +57,6 @@ pub fn properties(input: &DeriveInput) -> TokenStream {
     })
 }
 
-/// `#[derive(TableUnion)]`.
 pub fn table_union(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_UNION, |_, errors| {
         let members = UnionMember::parse_all(input, errors);
@@ -78,33 +73,22 @@ pub fn table_union(input: &DeriveInput) -> TokenStream {
     })
 }
 
-/// `#[derive(Projection)]`.
 pub fn projection(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_PROJECTION, |items, errors| {
-        let of = items.path(OF, errors);
+        let of = items.path("of", errors);
         if of.is_none() && errors.is_empty() {
             let ident = &input.ident;
             mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",
                 help: "add `#[projection(of = Entity)]`");
         }
-        let fields = fields(input, "a projection", (ON_PROJECTED_FIELD, Case::Pascal), errors)?;
+        let fields = named_fields(input, "a projection", errors)?.iter();
+        let fields = Field::parse_all(fields, (ON_PROJECTED_FIELD, pascal), errors);
         check::projection(&fields, errors);
         Some(match of {
             Some(of) if errors.is_empty() => projection::impls(input, &of, &fields),
             _ => fallback::projection(input),
         })
     })
-}
-
-/// The fields of a struct, each with its attribute.
-fn fields<'a>(
-    input: &'a DeriveInput,
-    what: &str,
-    (attribute, case): (Attribute, Case),
-    errors: &mut Errors,
-) -> Option<Vec<Field<'a>>> {
-    let fields = named_fields(input, what, errors)?.iter();
-    Some(fields.filter_map(|field| Field::parse(field, attribute, case, errors)).collect())
 }
 
 /// The errors, then the implementations in a scope of their own, if there are any.

@@ -1,9 +1,8 @@
 //! The errors found so far. All of them are reported in one build.
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use crate::tokens::*;
 use std::collections::BTreeSet;
-use syn::LitStr;
+use std::fmt::Display;
 
 #[derive(Default)]
 pub struct Errors {
@@ -55,17 +54,9 @@ impl Errors {
     }
 }
 
-/// The error at `at`: what is wrong, and what to write instead.
-pub fn error(at: impl ToTokens, wrong: impl AsRef<str>, help: impl AsRef<str>) -> syn::Error {
-    syn::Error::new_spanned(at, text(wrong, help))
-}
-
-pub fn error_at(at: Span, wrong: impl AsRef<str>, help: impl AsRef<str>) -> syn::Error {
-    syn::Error::new(at, text(wrong, help))
-}
-
-fn text(wrong: impl AsRef<str>, help: impl AsRef<str>) -> String {
-    format!("{}\nhelp: {}", wrong.as_ref(), help.as_ref())
+/// What an error says: what is wrong, and what to write instead.
+pub fn text(wrong: impl Display, help: impl Display) -> String {
+    format!("{wrong}\nhelp: {help}")
 }
 
 /// An error at some tokens, pushed to `errors` or returned as a value. Its two texts are format
@@ -75,10 +66,10 @@ macro_rules! mistake {
         $errors.add($crate::errors::mistake!($($mistake)*))
     };
     ($at:expr => $wrong:literal, help: $help:literal) => {
-        $crate::errors::error(&$at, format!($wrong), format!($help))
+        ::syn::Error::new_spanned(&$at, $crate::errors::text(format_args!($wrong), format_args!($help)))
     };
     ($at:expr => $wrong:literal, help = $help:expr) => {
-        $crate::errors::error(&$at, format!($wrong), $help)
+        ::syn::Error::new_spanned(&$at, $crate::errors::text(format_args!($wrong), $help))
     };
 }
 pub(crate) use mistake;

@@ -13,12 +13,10 @@ use crate::expand::{
 use crate::model::Model;
 use crate::names;
 use crate::template::Template;
+use crate::tokens::*;
 use crate::variants::UnionMember;
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::quote;
+use proc_macro2::{Delimiter, Group, TokenTree};
 use std::collections::BTreeSet;
-use syn::ext::IdentExt;
-use syn::{DeriveInput, LitStr};
 
 pub fn entity(mut entity: Entity<'_>) -> TokenStream {
     distinct_rows(&mut entity);
@@ -88,7 +86,6 @@ fn simplify(entity: &mut Entity<'_>) {
 
 /// `E::partition(..)`, and `E::partitions(..)` where a component spreads the partitions.
 fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
-    let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
     let (vis, partition) = (&types.input.vis, types.partition());
     let shards = entity.components.iter();
     let shards = shards.filter(|own| matches!(own.encoder, Encoder::Shard(..)));
@@ -98,45 +95,38 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let partitions = (!shards.is_empty()).then(
         || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
     );
-    quote! {
-        impl #params #ty #where_clause {
-            #vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {}
-            #partitions
-        }
-    }
+    let partition = quote!(#vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {});
+    types.items(&types.ty, quote!(#partition #partitions))
 }
 
 /// The methods of components: the names in a row's template, and every name that could be the right
 /// one.
 fn row_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
-    let (vis, params, where_clause) = (&types.input.vis, types.params(), &types.where_clause);
+    let vis = &types.input.vis;
     let rows = entity.rows.iter().map(|row| {
         let this = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
         let names: Vec<_> = slots(&row.template).chain(entity.names()).collect();
         let (equal, ranges) = methods(&names, &["_in", "_starts_with"]);
-        quote! {
-            impl #params #this #where_clause {
-                #(#vis fn #equal(self, #equal: impl _orm::Sized) -> Self {})*
-                #(#vis fn #ranges(self, _: impl _orm::Sized) -> _orm::Range<Self> {})*
-                #vis fn and_below(self) -> _orm::Below<Self> {}
-            }
-        }
+        let methods = quote! {
+            #(#vis fn #equal(self, #equal: impl _orm::Sized) -> Self {})*
+            #(#vis fn #ranges(self, _: impl _orm::Sized) -> _orm::Range<Self> {})*
+            #vis fn and_below(self) -> _orm::Below<Self> {}
+        };
+        types.items(this, methods)
     });
     rows.collect()
 }
 
 /// A patch's setters of every field and slot.
 fn patch_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
-    let (vis, params, where_clause) = (&types.input.vis, types.params(), &types.where_clause);
-    let patch = types.patch();
+    let vis = &types.input.vis;
     let names: Vec<_> = entity.fields.iter().map(|field| field.name.clone()).collect();
     let (setters, slots) = methods(&names, &["_at"]);
-    quote! {
-        impl #params #patch #where_clause {
-            #(#vis fn #setters(self, #setters: impl _orm::Sized) -> Self {})*
-            #(#vis fn #slots(self, slot: _orm::usize, value: impl _orm::Sized) -> Self {})*
-        }
-    }
+    let methods = quote! {
+        #(#vis fn #setters(self, #setters: impl _orm::Sized) -> Self {})*
+        #(#vis fn #slots(self, slot: _orm::usize, value: impl _orm::Sized) -> Self {})*
+    };
+    types.items(types.patch(), methods)
 }
 
 /// Methods of those names, and of those names with the endings.
@@ -151,7 +141,6 @@ fn slots(template: &Template) -> impl Iterator<Item = String> {
     template.slots.iter().map(|slot| slot.name.clone())
 }
 
-/// Each name once.
 fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
     let mut taken = BTreeSet::new();
     names
@@ -165,7 +154,7 @@ fn idents(names: impl IntoIterator<Item = String>) -> Vec<Ident> {
 }
 
 pub fn key_part(input: &DeriveInput) -> TokenStream {
-    without_bodies(key_part::codes_impls(input, &[]))
+    without_bodies(key_part::coded(&Types::of(input), &[]))
 }
 
 pub fn properties(input: &DeriveInput) -> TokenStream {

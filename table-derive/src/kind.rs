@@ -1,8 +1,8 @@
 //! What a field's type is, judged by its spelling. The type checker decides about aliases, newtypes
 //! and types of the user's own that have the name of a library's type.
 
-use quote::ToTokens;
-use syn::{GenericArgument, PathArguments, PathSegment, Type};
+use crate::tokens::*;
+use syn::{GenericArgument, PathArguments, PathSegment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -17,7 +17,6 @@ pub enum Kind {
     // These are guesses, for samples and for growing values.
     Instant,
     Date,
-    /// A time of day.
     Time,
     Uuid,
     Ulid,
@@ -63,7 +62,6 @@ impl Kind {
     }
 }
 
-/// The `T` of an `Option<T>`.
 pub fn option(ty: &Type) -> Option<&Type> {
     argument_of("Option", ty)
 }
@@ -73,12 +71,6 @@ pub fn is_map(ty: &Type) -> bool {
     is(option(ty).unwrap_or(ty), "BTreeMap")
 }
 
-/// Whether the type is a value of any property type.
-pub fn is_any(ty: &Type) -> bool {
-    is(option(ty).unwrap_or(ty), "Edm")
-}
-
-/// The `T` of a `Vec<T>`.
 pub fn vec(ty: &Type) -> Option<&Type> {
     argument_of("Vec", ty)
 }
@@ -130,7 +122,6 @@ fn argument_of<'t>(name: &str, ty: &'t Type) -> Option<&'t Type> {
     last_segment(ty).filter(|segment| segment.ident == name).and_then(argument)
 }
 
-/// The last type argument.
 fn argument(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     arguments.args.iter().rev().find_map(|argument| match argument {

@@ -9,43 +9,22 @@
 //! A module imports only modules above it in this list.
 //!
 //! ```text
-//! symbol             the names of attributes
-//! case               the case of names
-//! nearest            the known name nearest to a mistyped one
-//! kind               what a field's type is, by its spelling
-//! errors             the errors found so far
-//! template           key templates
-//! attr               the parts of an attribute
-//! ast                what the user wrote on an entity and its fields
-//! variants           what the user wrote on the enums and newtypes of the smaller derives
-//! model              an entity whose key templates are resolved
-//! names              the names of generated types and methods
-//! check::table       rules over the table, its partitions and its transactions
-//! check::fields      rules over fields and their properties
-//! check::rows        rules over rows
-//! check::keys        rules over key templates and their components
-//! check::generated   rules over the names of generated types and methods
-//! check::codes       rules over the codes of an enum
-//! check              the lists of rules
-//! expand::scope      the scope of generated code: hygiene and spans
-//! expand::types      the generated types as code names them
-//! expand::sample     sample keys for documentation
-//! expand::property   one field as properties
-//! expand::key        keys: written and read
-//! expand::write      an entity written into rows
-//! expand::read       an entity read from a row
-//! expand::columns    a row's columns
-//! expand::row        a row's key, given from left to right
-//! expand::partition  the partition
-//! expand::projected  what a projection may ask for
-//! expand::patch      the patch
-//! expand::key_part   the code of an enum or newtype in keys
-//! expand::properties the code of a group of properties
-//! expand::union      the code of a union
-//! expand::projection the code of a projection
-//! expand             all code of an entity
-//! fallback           what is written after a mistake
-//! derive             each derive from input to code
+//! tokens     what most modules use of `proc_macro2`, `quote` and `syn`
+//! symbol     the attributes, and what each takes
+//! case       the case of names
+//! nearest    the known name nearest to a mistyped one
+//! kind       what a field's type is, by its spelling
+//! errors     the errors found so far
+//! template   key templates
+//! attr       the parts of an attribute
+//! ast        what the user wrote on an entity and its fields
+//! variants   what the user wrote on the enums and newtypes of the smaller derives
+//! model      an entity whose key templates are resolved
+//! names      the names of generated types and methods
+//! check      the rules, by subject
+//! expand     the code, by piece
+//! fallback   what is written after a mistake
+//! derive     each derive from input to code
 //! ```
 
 mod ast;
@@ -64,6 +43,7 @@ mod symbol;
 mod template;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod variants;
 
 use proc_macro::TokenStream;

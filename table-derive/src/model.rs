@@ -5,13 +5,9 @@ use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::nearest::{nearest, suggestion};
 use crate::template::{Slot, Template};
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, quote};
+use crate::tokens::*;
 use std::collections::BTreeSet;
-use syn::Path;
-use syn::ext::IdentExt;
 
-/// An entity whose templates are resolved.
 pub struct Model<'a> {
     pub entity: &'a Entity<'a>,
     pub partition: Key<'a>,
@@ -19,11 +15,9 @@ pub struct Model<'a> {
     pub rows: Vec<Key<'a>>,
     /// In the order of `entity.uniques`.
     pub guards: Vec<Key<'a>>,
-    /// The canonical row.
     pub canonical: usize,
 }
 
-/// A key template and its components.
 pub struct Key<'a> {
     pub template: &'a Template,
     pub parts: Vec<Part<'a>>,
@@ -42,7 +36,6 @@ pub struct Part<'a> {
     pub last: bool,
 }
 
-/// Where a component's value comes from.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     Field(&'a Field<'a>),
@@ -74,29 +67,23 @@ impl Encoder {
         matches!(self, Self::Ascending | Self::Descending | Self::DescendingPadded(_))
     }
 
-    /// Its type.
     pub fn tokens(self) -> TokenStream {
-        match self {
-            Self::Plain => quote!(_orm::Plain),
-            Self::Padded(digits) => padded(quote!(Padded), digits),
-            Self::Ascending => quote!(_orm::Ascending),
-            Self::Descending => quote!(_orm::Descending),
-            Self::DescendingPadded(digits) => padded(quote!(DescendingPadded), digits),
-            Self::Biased => quote!(_orm::Biased),
-            Self::Lower => quote!(_orm::Lower),
+        let (name, digits) = match self {
             // A shard is a type of its own, plainly encoded.
-            Self::Shard(_) => quote!(_orm::Plain),
-        }
+            Self::Plain | Self::Shard(_) => (quote!(Plain), None),
+            Self::Padded(digits) => (quote!(Padded), Some(digits)),
+            Self::Ascending => (quote!(Ascending), None),
+            Self::Descending => (quote!(Descending), None),
+            Self::DescendingPadded(digits) => (quote!(DescendingPadded), Some(digits)),
+            Self::Biased => (quote!(Biased), None),
+            Self::Lower => (quote!(Lower), None),
+        };
+        let digits = digits.map(Literal::usize_unsuffixed).map(|digits| quote!(<#digits>));
+        quote!(_orm::#name #digits)
     }
 }
 
-fn padded(name: TokenStream, digits: usize) -> TokenStream {
-    let digits = Literal::usize_unsuffixed(digits);
-    quote!(_orm::#name<#digits>)
-}
-
 impl<'a> Part<'a> {
-    /// The type of its values.
     pub fn value_type(&self) -> TokenStream {
         match self.source {
             Source::Field(field) => field.value_type().to_token_stream(),
@@ -155,7 +142,6 @@ impl<'a> Part<'a> {
         self.field().is_some() && self.encoder != Encoder::Lower && !self.is_shard()
     }
 
-    /// The field's `max_len`.
     pub fn max_len(&self) -> Option<usize> {
         let (max_len, _) = self.field()?.max_len.as_ref()?;
         Some(usize::try_from(*max_len).unwrap_or(usize::MAX))
@@ -212,17 +198,14 @@ impl<'a> Model<'a> {
         Self { entity, partition, rows, guards, canonical }
     }
 
-    /// Every row with its key.
     pub fn rows(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>)> {
         self.entity.rows.iter().zip(&self.rows)
     }
 
-    /// All templates.
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards)
     }
 
-    /// The components of all templates.
     pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
         self.keys().flat_map(|key| &key.parts)
     }
@@ -267,7 +250,6 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Whether the values of these fields determine a key.
 fn determines(fields: &BTreeSet<String>, key: &Key<'_>) -> bool {
     key.parts.iter().all(|part| part.field().is_some_and(|field| fields.contains(&field.name)))
 }
@@ -326,7 +308,6 @@ impl<'a> Key<'a> {
         self.template.start.is_empty() && !self.parts.first().is_some_and(Part::starts_with_digit)
     }
 
-    /// Whether the field's value can be read back from the key.
     pub fn recovers(&self, field: &Field<'_>) -> bool {
         self.position(field).is_some()
     }

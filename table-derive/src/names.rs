@@ -2,16 +2,12 @@
 
 use crate::ast::{Field, Role, Row};
 use crate::case::pascal;
-use proc_macro2::Ident;
-use quote::format_ident;
-use syn::DeriveInput;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 pub fn partition(input: &DeriveInput) -> Ident {
     format_ident!("{}Partition", input.ident)
 }
 
-/// The columns of full rows.
 pub fn columns(input: &DeriveInput) -> Ident {
     format_ident!("{}Columns", input.ident)
 }
@@ -29,7 +25,6 @@ pub fn components(input: &DeriveInput) -> Ident {
     format_ident!("{}Components", input.ident)
 }
 
-/// The columns of a row.
 pub fn row_columns(input: &DeriveInput, row: &Row) -> Ident {
     if row.is_full() { columns(input) } else { format_ident!("{}Columns", self::row(input, row)) }
 }

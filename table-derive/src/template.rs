@@ -1,10 +1,8 @@
 //! Key templates: `BIB:{bib:05}__{name}`, the syntax of format strings.
 
 use crate::errors::{Errors, mistake};
-use proc_macro2::Span;
-use syn::LitStr;
+use crate::tokens::*;
 
-/// A key template, as written and as parsed.
 pub struct Template {
     pub literal: LitStr,
     pub text: String,
@@ -90,27 +88,30 @@ impl Slot {
     fn parse(literal: &LitStr, inside: &str) -> syn::Result<Self> {
         let (name, format) =
             inside.split_once(':').map_or((inside, None), |(name, format)| (name, Some(format)));
-        let mut chars = name.chars();
-        let named = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
-            && chars.all(|c| c.is_alphanumeric() || c == '_');
         if let Some(field) = name.strip_prefix("r#") {
             return Err(
                 mistake!(literal => "`{{{inside}}}`: a template names a field without `r#`",
                 help: "write `{{{field}}}`"),
             );
         }
-        if !named {
+        if !is_name(name) {
             return Err(malformed(literal, &format!("`{{{inside}}}` names no field")));
         }
-        let digits = match format {
-            None => None,
-            Some(format) => Some(digits(format).ok_or_else(|| {
+        let digits = format.map(|format| {
+            digits(format).ok_or_else(|| {
                 mistake!(literal => "`{{{inside}}}` has a format that key templates do not support",
                     help: "write `{{{name}:0N}}` for N digits, such as `{{{name}:05}}`, or `{{{name}}}`")
-            })?),
-        };
-        Ok(Self { name: name.to_owned(), digits, separator: String::new() })
+            })
+        });
+        Ok(Self { name: name.to_owned(), digits: digits.transpose()?, separator: String::new() })
     }
+}
+
+/// Whether it is spelled as a name of Rust, which names of properties are, too.
+pub fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// The `N` of `0N`.

@@ -10,7 +10,7 @@ use syn::{LitStr, parse_quote};
 
 #[test]
 fn names_are_spelled_in_each_case() {
-    let spelled = CASES.map(|(_, case)| case.apply("registered_at"));
+    let spelled = CASES.map(|(_, case)| case("registered_at"));
     let expected = [
         "RegisteredAt",
         "registeredAt",

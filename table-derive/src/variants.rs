@@ -1,13 +1,9 @@
 //! What the user wrote on the enums and newtypes of the smaller derives.
 
 use crate::errors::{Errors, mistake};
-use crate::symbol::KEY;
-use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens;
-use syn::ext::IdentExt;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, LitStr, Member, Type, Variant};
+use crate::tokens::*;
+use syn::{Attribute, Data, Field, Fields, Member, Variant};
 
-/// A type with `#[derive(KeyPart)]`.
 pub enum KeyPart<'a> {
     Codes(Vec<Code<'a>>),
     Newtype(&'a Field, Member),
@@ -24,38 +20,32 @@ pub struct Code<'a> {
 impl<'a> KeyPart<'a> {
     /// The type, or `None` when it is neither an enum nor a newtype.
     pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
-        if let Data::Enum(data) = &input.data
-            && !data.variants.is_empty()
-        {
-            let codes = data.variants.iter();
-            let codes = codes.filter_map(|variant| Code::parse(variant, errors)).collect();
-            return Some(Self::Codes(codes));
+        match &input.data {
+            Data::Enum(data) if !data.variants.is_empty() => {
+                let codes = data.variants.iter();
+                let codes = codes.filter_map(|variant| Code::parse(variant, errors));
+                Some(Self::Codes(codes.collect()))
+            }
+            Data::Struct(data) if data.fields.len() == 1 => {
+                let (field, member) = data.fields.iter().zip(data.fields.members()).next()?;
+                if let Some(attr) = keys(&field.attrs).next() {
+                    mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
+                        help: "remove `#[key(..)]`");
+                }
+                Some(Self::Newtype(field, member))
+            }
+            _ => {
+                let ident = &input.ident;
+                mistake!(errors, ident => "`{ident}` has no text that a key could hold",
+                    help: "derive `KeyPart` on an enum of variants without fields, or on a struct of one field");
+                None
+            }
         }
-        if let Data::Struct(data) = &input.data
-            && let (Some(field), Some(member)) =
-                (data.fields.iter().next(), data.fields.members().next())
-            && data.fields.len() == 1
-        {
-            newtype_keys(field, errors);
-            return Some(Self::Newtype(field, member));
-        }
-        let ident = &input.ident;
-        mistake!(errors, ident => "`{ident}` has no text that a key could hold",
-            help: "derive `KeyPart` on an enum of variants without fields, or on a struct of one field");
-        None
-    }
-}
-
-/// A code on a newtype's field would be ignored.
-fn newtype_keys(field: &Field, errors: &mut Errors) {
-    if let Some(attr) = keys(&field.attrs).next() {
-        mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
-            help: "remove `#[key(..)]`");
     }
 }
 
 fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attrs.iter().filter(|attr| attr.path().is_ident(KEY))
+    attrs.iter().filter(|attr| attr.path().is_ident("key"))
 }
 
 impl<'a> Code<'a> {

@@ -9,7 +9,7 @@ pub use crate::entity::{
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
-    Ascending, Biased, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
+    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
     KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixFree, PrefixOf,
     RangeOf, Shape, Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
 };
@@ -25,6 +25,7 @@ pub use crate::property::{
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
+pub use crate::{__newtype as newtype, __projected as projected};
 pub use core::clone::Clone;
 pub use core::convert::From;
 pub use core::default::Default;
@@ -38,9 +39,6 @@ pub use std::borrow::Cow;
 pub use std::string::String;
 pub use std::vec::Vec;
 
-use serde::Deserialize;
-use serde::de::{Error, Unexpected};
-
 /// The query `K` with a range of its next component.
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;
 /// The row of query `K` and those below it.
@@ -53,20 +51,6 @@ pub type RowWritten = KeyResult<bool>;
 pub type Written = Result<(), PropertyError>;
 /// The result of reading properties.
 pub type Read<T = ()> = Result<T, RowFault>;
-
-/// Reads an enum's code from a string property.
-///
-/// # Errors
-/// When no variant has that code.
-pub fn read_code<'de, T, D: Deserializer<'de>>(
-    value: D,
-    decode: impl FnOnce(&str) -> Result<T, KeyFault>,
-) -> Result<T, D::Error> {
-    let code = Cow::<str>::deserialize(value)?;
-    decode(&code).map_err(|_| {
-        D::Error::invalid_value(Unexpected::Str(&code), &"one of the codes of this enum")
-    })
-}
 
 /// What generated code does with a property. Generated code always names it as `<T as Stored>`, so
 /// a type that no property can store is one compile error.

@@ -162,6 +162,9 @@ pub mod reference {
     #[doc = include_str!("../guide/reference/entity_errors.md")]
     pub mod entity_errors {}
 
+    #[doc = include_str!("../guide/reference/rules.md")]
+    pub mod rules {}
+
     #[doc = include_str!("../guide/reference/query_errors.md")]
     pub mod query_errors {}
 }

@@ -6,8 +6,8 @@ use table_orm::model::Edm;
 use table_orm::query::QueryClass;
 use table_orm::repo::{Problem, SkipReason, Table, TransactionScope};
 use table_orm::{
-    DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity, TableUnion, Tables,
-    shares_table,
+    DynamicEntity, EntityKeys, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity,
+    TableUnion, Tables, shares_table,
 };
 
 /// Its rows are in the range of `Document`.
@@ -536,6 +536,8 @@ async fn a_parent_and_its_children_are_read_in_one_range() {
     assert_eq!(documents.list(key.clone().and_below()).one().await.unwrap(), document(2));
     let last = Revision::partition("F").by_id().id(2).revision(4);
     let below = tables.union::<Thread>(last.and_below()).collect().await.unwrap();
+    let of_entity = tables.union::<Thread>(document(2).key().and_below()).plan().unwrap();
+    assert_eq!(of_entity, thread().plan().unwrap());
     assert_eq!(below, expected[4..]);
     assert_eq!(revisions.list(Revision::partition("F").by_id().id(2)).count().await.unwrap(), 4);
     let whole = tables.union::<Thread>(Document::partition("F"));

@@ -319,14 +319,14 @@ async fn pages_resume_by_token_and_refuse_the_token_of_another_query() {
         }
         let page = pages.next().await.unwrap().unwrap();
         seen.extend(page.items.iter().map(|runner| runner.bib));
-        match page.token {
+        match page.next {
             Some(next) => token = Some(next.to_string()),
             None => break,
         }
     }
     assert!(seen.into_iter().eq(0..250));
     let mut pages = repo.list(race.by_bib()).pages(100);
-    let token = pages.next().await.unwrap().unwrap().token.unwrap();
+    let token = pages.next().await.unwrap().unwrap().next.unwrap();
     let mut other = repo.list(race.by_age()).pages(100).resume(token);
     assert!(matches!(other.next().await, Err(Error::Token(_))));
     assert!(matches!(repo.list(race.by_bib()).pages(0).next().await, Err(Error::PageSize(0))));
@@ -683,7 +683,7 @@ async fn a_page_that_reaches_the_limit_is_the_last() {
     let planned = pages.plan();
     record.take();
     let page = pages.next().await.unwrap().unwrap();
-    assert_eq!((page.items.len(), page.token), (3, None));
+    assert_eq!((page.items.len(), page.next), (3, None));
     assert!(pages.next().await.unwrap().is_none());
     let sent = record.take().queries;
     assert_eq!(sent.len(), 1);
@@ -691,9 +691,9 @@ async fn a_page_that_reaches_the_limit_is_the_last() {
     assert_eq!((query, query.top), (&sent[0], Some(3)));
     let mut pages = repo.list(race.by_bib()).take(7).pages(5);
     let first = pages.next().await.unwrap().unwrap();
-    assert_eq!((first.items.len(), first.token.is_some()), (5, true));
+    assert_eq!((first.items.len(), first.next.is_some()), (5, true));
     let second = pages.next().await.unwrap().unwrap();
-    assert_eq!((second.items.len(), second.token), (2, None));
+    assert_eq!((second.items.len(), second.next), (2, None));
 }
 
 /// Each limit with its ways out.

@@ -1,10 +1,8 @@
 //! Transactions that read before they write.
 
 use futures_util::future::join_all;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
@@ -152,7 +150,11 @@ async fn what_was_read_is_unchanged_when_the_transaction_takes_effect() {
         tx.insert(&new);
         tx.delete(second);
         assert_eq!((tx.len(), tx.room().operations, tx.is_empty()), (4, 95, false));
-        assert_eq!(tx.plan()?.operations().count(), 4);
+        // The condition of what is only read, and of what is deleted, come before the insert.
+        let plan = tx.plan()?;
+        let keys: Vec<_> = plan.operations().map(|operation| &*operation.row_key).collect();
+        assert_eq!(keys.len(), 5);
+        assert_eq!(keys[..2], ["ISSUE:00002", "ISSUE:00001"]);
         Ok(first.comments)
     });
     assert_eq!(write.await.unwrap(), 7);
@@ -256,6 +258,33 @@ async fn an_entity_that_was_read_as_absent_is_not_overwritten() {
         assert_eq!(calls.load(Ordering::Relaxed), 2);
         let stored = comments.get(comment(id).key()).await.unwrap().unwrap();
         assert_eq!(stored.text.unwrap(), "other, mine");
+    }
+}
+
+#[tokio::test]
+async fn a_merge_into_an_entity_that_was_read_as_absent_changes_nothing() {
+    let (tables, record) = recorded();
+    stored(&tables).await;
+    let comments = tables.repo::<Comment>();
+    for (id, appears) in [(1, true), (2, false)] {
+        record.take();
+        let calls = &AtomicU32::new(0);
+        let write = tables.transaction_with(Comment::partition("core"), async |tx| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(tx.get(comment(id).key()).await?, None);
+            if appears {
+                comments.insert(&comment(id)).await?;
+            }
+            tx.merge(comment(id).key(), CommentPatch::default().text("mine".to_owned()));
+            assert!(matches!(tx.plan(), Err(Error::NotFound(_))));
+            Ok(())
+        });
+        let Err(Error::NotFound(rejection)) = write.await else { panic!("merged") };
+        assert_eq!(rejection.row_key, format!("COMMENT:00001__{id:05}"));
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert_eq!(record.take().writes.len(), usize::from(appears));
+        let stored = comments.get(comment(id).key()).await.unwrap();
+        assert_eq!(stored, appears.then(|| comment(id)));
     }
 }
 
@@ -420,6 +449,41 @@ async fn a_wait_for_other_calls_ends_with_the_time_for_attempts() {
     assert!((1_990..2_010).contains(&took.as_millis()), "{took:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_first_wait_for_other_calls_ends_with_the_time_for_attempts() {
+    let tables = Tables::new(Distant::new()).on_virtual_time(1);
+    let issues = &stored(&tables).await;
+    // Keeps the lock after its first conflict.
+    let held = tables.transaction_with(Issue::partition("core"), async |tx| {
+        let read = tx.load(key(1)).await?.unwrap();
+        if read.comments > 0 {
+            sleep(Duration::from_secs(20)).await;
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50)).await;
+        tx.delete(read);
+        Ok(())
+    });
+    let other = async {
+        sleep(Duration::from_millis(20)).await;
+        issues.update(key(1), |issue| issue.comments = 1).await.unwrap();
+    };
+    let late = async {
+        sleep(Duration::from_secs(1)).await;
+        let insert = tables.transaction_with(Issue::partition("core"), async |tx| {
+            tx.insert(&comment(1));
+            Ok(())
+        });
+        let began = tokio::time::Instant::now();
+        // It waits no longer, and has its one attempt.
+        insert.retry_for(Duration::from_millis(500)).await.unwrap();
+        began.elapsed()
+    };
+    let (held, (), took) = futures_util::join!(held.into_future(), other, late);
+    held.unwrap();
+    assert!((500..510).contains(&took.as_millis()), "{took:?}");
+}
+
 #[tokio::test]
 async fn an_entity_loaded_outside_of_the_function_fails_at_the_second_attempt() {
     let (tables, _) = recorded();
@@ -537,112 +601,6 @@ async fn a_repo_in_another_table_reads_and_writes_that_table() {
     assert_eq!(issues.list(Issue::partition("core")).count().await.unwrap(), 0);
 }
 
-/// A store in which each request yields before it takes effect and after.
-#[derive(Debug)]
-struct Yielding(Arc<EmbeddedStore>);
-
-impl Middleware for Yielding {
-    fn inner(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        tokio::task::yield_now().await;
-        let answer = next.await;
-        tokio::task::yield_now().await;
-        answer
-    }
-}
-
-/// Drops a call after each number of polls, and checks that it wrote everything or nothing, and that the
-/// next call runs.
-async fn cancel_everywhere<F: Future>(call: impl Fn(Tables) -> F, all: usize) {
-    let mut seen = (false, false);
-    for polls in 0.. {
-        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
-        let below = Tables::new(Arc::clone(&store));
-        stored(&below).await;
-        let before = below.table(TableName::new("issues").unwrap());
-        let rows = || async { before.list("core", ..).count().await.unwrap() };
-        let none = rows().await;
-        let tables = Tables::new(Yielding(store));
-        let mut running = Box::pin(call(tables.clone()));
-        let mut left = polls;
-        let ended = poll_fn(|context| {
-            if left == 0 {
-                return Poll::Ready(false);
-            }
-            left -= 1;
-            running.as_mut().poll(context).map(|_| true)
-        });
-        let ended = ended.await;
-        drop(running);
-        let written = rows().await;
-        assert!(written == none || written == all, "{polls} polls: {written} rows");
-        seen = (seen.0 || written == none, seen.1 || (written == all && !ended));
-        // No lock is left behind.
-        add_comment(&tables).await.unwrap();
-        let update = tables.repo::<Issue>().update(key(1), |issue| issue.comments += 1);
-        match tokio::time::timeout(Duration::from_secs(4), update.into_future()).await.unwrap() {
-            Ok(_) | Err(Error::NotFound(_)) => {}
-            Err(error) => panic!("{error}"),
-        }
-        if ended {
-            break;
-        }
-    }
-    assert_eq!(seen, (true, true));
-}
-
-#[tokio::test]
-async fn a_call_that_is_dropped_anywhere_writes_everything_or_nothing() {
-    cancel_everywhere(
-        |tables| async move {
-            let write = tables.transaction_with(Issue::partition("core"), async |tx| {
-                let Some(mut issue) = tx.load(key(1)).await? else { return Ok(()) };
-                issue.comments += 1;
-                tx.save(issue);
-                tx.insert(&comment(90));
-                tx.insert(&issue2());
-                Ok(())
-            });
-            write.await.unwrap();
-        },
-        7,
-    )
-    .await;
-    cancel_everywhere(
-        |tables| async move {
-            let issues = tables.repo::<Issue>();
-            issues.update(key(2), |_| ()).or_insert_with(issue2).await.unwrap();
-        },
-        6,
-    )
-    .await;
-    cancel_everywhere(
-        |tables| async move { tables.repo::<Issue>().insert_loaded(&issue2()).await.unwrap() },
-        6,
-    )
-    .await;
-    cancel_everywhere(
-        |tables| async move {
-            let issues = tables.repo::<Issue>();
-            let one = issues.load_many([key(1), key(2)]).await.unwrap().swap_remove(0).unwrap();
-            issues.delete_if(key(1), one.etag()).await.unwrap();
-        },
-        0,
-    )
-    .await;
-}
-
-fn issue2() -> Issue {
-    issue(2)
-}
-
 /// A store that carries out one commit, and loses its answer.
 #[derive(Debug)]
 struct LosesAnswer(Arc<EmbeddedStore>, AtomicBool);
@@ -689,7 +647,7 @@ async fn a_lost_answer_is_found_out_and_the_function_is_not_called_again() {
     let mut made = 0;
     let inserted = issues.update(key(2), |issue| issue.comments += 1).or_insert_with(|| {
         made += 1;
-        issue2()
+        issue(2)
     });
     let mut inserted = inserted.await.unwrap();
     assert_eq!((made, inserted.comments), (1, 0));

@@ -55,7 +55,7 @@ async fn pages_come_in_order_and_are_resumed_by_token() {
     let mut pages = repo.scan(because()).pages(50);
     let first = pages.next().await.unwrap().unwrap();
     assert_eq!(first.items.len(), 50);
-    let mut rest = repo.scan(because()).pages(50).resume(first.token.unwrap());
+    let mut rest = repo.scan(because()).pages(50).resume(first.next.unwrap());
     let second = rest.next().await.unwrap().unwrap();
     let all: Vec<_> = first.items.iter().chain(&second.items).collect();
     assert!(all.is_sorted_by_key(|row| (row.event.clone(), row.bib)));

@@ -139,7 +139,7 @@ async fn pages_go_on_by_token_over_rows_that_are_left_out() {
     while let Some(page) = pages.next().await.unwrap() {
         sizes.push(page.len());
         all.extend(page.items);
-        token = page.token;
+        token = page.next;
         // Every page in another process.
         match &token {
             Some(token) => {
@@ -153,7 +153,7 @@ async fn pages_go_on_by_token_over_rows_that_are_left_out() {
     assert_eq!(token, None);
     let first = list().pages(2).next().await.unwrap().unwrap();
     let elsewhere = tables.union::<Office>(Employee::partition("Sales")).pages(2);
-    let rejected = elsewhere.resume(first.token.unwrap()).next().await;
+    let rejected = elsewhere.resume(first.next.unwrap()).next().await;
     assert!(matches!(rejected, Err(Error::Token(_))));
     assert!(matches!(list().pages(0).next().await, Err(Error::PageSize(0))));
 }

@@ -128,7 +128,7 @@ impl<W: Write> Office<'_, W> {
         let started = Instant::now();
         let first = results().pages(PAGE).next().await?;
         let elapsed = started.elapsed();
-        let (rows, token) = first.map_or((Vec::new(), None), |page| (page.items, page.token));
+        let (rows, token) = first.map_or((Vec::new(), None), |page| (page.items, page.next));
         self.report.cost(&Cost { plan, rows: rows.len(), pages: 1, elapsed })?;
         self.report.table(TIMED, &rows, timed)?;
         let Some(token) = token else {

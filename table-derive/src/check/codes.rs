@@ -12,7 +12,6 @@ pub fn codes(codes: &[Code<'_>], errors: &mut Errors) {
 }
 
 /// Keys hold a code as it is, without an escape.
-/// Refuses `#[key("A/B")]`.
 fn allowed_in_keys(code: &Code<'_>, errors: &mut Errors) -> bool {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?' | '~') || c.is_control();
     let found = code.code.chars().find(forbidden);
@@ -27,7 +26,6 @@ fn allowed_in_keys(code: &Code<'_>, errors: &mut Errors) -> bool {
 }
 
 /// A key is read back to the one variant that it was written from.
-/// Refuses the codes `"M"` and `"MILE"` in one enum.
 fn unambiguous(code: &Code<'_>, earlier: &[Code<'_>], errors: &mut Errors) {
     let Code { variant, code, at } = code;
     let earlier = || earlier.iter().filter(|other| !other.code.is_empty());

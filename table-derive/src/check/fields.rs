@@ -4,8 +4,9 @@ use crate::ast::{Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::symbol::{RESERVED_PROPERTIES, SYSTEM_PROPERTIES};
+use crate::template::is_name;
+use crate::tokens::*;
 use std::collections::BTreeMap;
-use syn::Type;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
@@ -50,7 +51,6 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
 }
 
 /// A `key_only` field has no property that another attribute could describe.
-/// Refuses `#[table(key_only, json)]`.
 fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &mut Errors) {
     if key_only.is_some() && *role != Role::Property {
         mistake!(errors, ident => "field `{name}` is `key_only`, so no property stores it",
@@ -59,7 +59,6 @@ fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: 
 }
 
 /// A default replaces one property that a row lacks.
-/// Refuses `#[table(series, default)]`.
 fn default_of_property(
     Field { ident, name, role, default, key_only, .. }: &Field<'_>,
     errors: &mut Errors,
@@ -72,7 +71,6 @@ fn default_of_property(
 }
 
 /// Entities are read from a response that is gone when the app gets them.
-/// Refuses `name: &'a str`.
 fn owned(field: &Field<'_>, errors: &mut Errors) {
     let Field { name, ty, .. } = field;
     if let Some((lifetime, borrowed)) = kind::reference(field.value_type())
@@ -88,7 +86,6 @@ fn owned(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A field's type can hold what its attribute stores in it.
-/// Refuses `#[table(series)] age: u8`.
 fn role_type(field: &Field<'_>, errors: &mut Errors) {
     let Field { name, ty, .. } = field;
     let value = kind(field.value_type());
@@ -114,7 +111,7 @@ fn role_type(field: &Field<'_>, errors: &mut Errors) {
             mistake!(errors, ty => "field `{name}` cannot hold the row's timestamp",
                 help: "use `Option<DateTime>`, or an `Option` of another instant");
         }
-        Role::Property if kind::is_any(ty) => {
+        Role::Property if kind::is(field.value_type(), "Edm") => {
             mistake!(errors, ty => "field `{name}` is an `Edm`, but a field's property is read without its type",
                 help: "give the field one Rust type, or read the property from `#[table(flatten)] rest: BTreeMap<String, Edm>`, which holds those of no other field");
         }
@@ -131,7 +128,6 @@ fn holds_timestamp(ty: &Type) -> bool {
 }
 
 /// A limit that the field's type cannot enforce would have no effect.
-/// Refuses `#[table(max_len = 5)] age: u8`.
 fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max_len else { return };
     let (name, value) = (&field.name, kind(field.value_type()));
@@ -142,7 +138,6 @@ fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A limit that the field's type cannot enforce would limit nothing.
-/// Refuses `#[table(max = 5)] name: String`.
 fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max else { return };
     let (name, value) = (&field.name, kind(field.value_type()));
@@ -154,7 +149,6 @@ fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// No type is both text and a number.
-/// Refuses `#[table(max = 5, max_len = 5)]`.
 fn one_limit(field: &Field<'_>, errors: &mut Errors) {
     let name = &field.name;
     if let (Some(_), Some((_, literal))) = (&field.max_len, &field.max) {
@@ -164,7 +158,6 @@ fn one_limit(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Keys and versions belong to a row, not to a group of properties.
-/// Refuses `#[table(etag)]` in a struct with `#[derive(Properties)]`.
 fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &mut Errors) {
     if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
         mistake!(errors, ident => "field `{name}` belongs to a row, not to a group of properties",
@@ -173,12 +166,8 @@ fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &
 }
 
 /// The service stores no property of another name.
-/// Refuses `#[table(rename = "first-name")]`.
 fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
-    let mut chars = property.chars();
-    let valid = chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
-        && chars.all(|c| c.is_alphanumeric() || c == '_')
-        && property.encode_utf16().count() <= 255;
+    let valid = is_name(property) && property.encode_utf16().count() <= 255;
     if *role != Role::Flatten && !valid {
         mistake!(errors, property_at => "`{property}` is not a valid property name",
             help: "use at most 255 letters, digits and `_`, and do not start with a digit");
@@ -186,7 +175,6 @@ fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: 
 }
 
 /// The service writes some itself, and others say whose row it is.
-/// Refuses `timestamp: DateTime` without a rename.
 fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
     let writer = match property.as_str() {
         _ if *role == Role::Flatten => return,
@@ -214,7 +202,6 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
 }
 
 /// The second of two properties of one name would replace the first.
-/// Refuses `#[table(rename = "Name")]` on a second field.
 fn distinct_properties<'f>(
     field: &'f Field<'_>,
     taken: &mut BTreeMap<String, &'f str>,
@@ -232,7 +219,6 @@ fn distinct_properties<'f>(
 }
 
 /// The service stores no row with more properties. A `Vec` may have no slots, so it counts as 0.
-/// Refuses `#[table(series)] readings: [Option<f64>; 300]`.
 fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
     let is_vec = |field: &Field<'_>| field.role == Role::Series && kind::array(field.ty).is_none();
     let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));

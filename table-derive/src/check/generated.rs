@@ -4,11 +4,10 @@ use crate::ast::Field;
 use crate::errors::{Errors, mistake};
 use crate::model::Model;
 use crate::names;
-use proc_macro2::Ident;
+use crate::tokens::*;
 use std::collections::BTreeMap;
 
 /// Two generated types of one name would not compile, without a hint at the row.
-/// Refuses `#[row(partition, ..)]`.
 pub fn types(model: &Model<'_>, errors: &mut Errors) {
     let entity = model.entity;
     let mut taken = vec![
@@ -33,7 +32,6 @@ pub fn types(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A patch's setters are methods of one type. That of a slot ends in `_at`.
-/// Refuses a field `splits_at` next to `#[table(series)] splits`.
 pub fn setters(model: &Model<'_>, errors: &mut Errors) {
     let mut taken: BTreeMap<Ident, &Field<'_>> = BTreeMap::new();
     for field in model.settable() {

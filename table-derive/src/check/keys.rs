@@ -5,15 +5,12 @@ use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Width, digits_of};
 use crate::nearest::suggestion;
-use crate::symbol::KEY_ONLY;
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 /// The most UTF-16 units of a key: 1 KiB (service documentation).
 const MAX_KEY_UNITS: usize = 512;
 
 /// A placeholder means one thing.
-/// Refuses `component(name = lower(name))`.
 pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
     for component in &entity.components {
         let name = component.name.unraw().to_string();
@@ -25,7 +22,6 @@ pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A component encodes a field of the entity.
-/// Refuses `component(newest = desc(registerd_at))`.
 pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
     let known: Vec<_> = entity.fields.iter().map(|field| field.name.as_str()).collect();
     for field in entity.components.iter().filter_map(|component| component.field()) {
@@ -37,7 +33,6 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// The service refuses a key with such a character.
-/// Refuses `row = "{a}/{b}"`.
 pub fn literals(key: &Key<'_>, errors: &mut Errors) {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
     if let Some(c) = key.template.literals().flat_map(str::chars).find(forbidden) {
@@ -47,7 +42,6 @@ pub fn literals(key: &Key<'_>, errors: &mut Errors) {
 }
 
 /// An escape is `~` and two of these digits. A search for the separator must not find one of them.
-/// Refuses `row = "{path}A{day}"` with `escape = encode`.
 pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     let clashes = |c: char| matches!(c, '~' | '0'..='9' | 'A'..='F');
     let mut varying =
@@ -59,7 +53,6 @@ pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
 }
 
 /// A key is read back by its separators. Two values never write the same key.
-/// Refuses `row = "{name}{city}"`.
 pub fn separators(key: &Key<'_>, errors: &mut Errors) {
     for pair in key.parts.windows(2) {
         let [left, right] = pair else { continue };
@@ -75,7 +68,6 @@ pub fn separators(key: &Key<'_>, errors: &mut Errors) {
 
 /// The service refuses a longer key. Escaped text counts three units for each character; rare control
 /// characters take more, so this is no bound.
-/// Refuses `row = "{a}__{b}"` where both have `max_len = 300`.
 pub fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     let texts = key.parts.iter().filter(|part| encode && part.kind() == Kind::Text);
     let escaped = texts
@@ -94,7 +86,6 @@ fn fields<'k, 'a>(key: &'k Key<'a>) -> impl Iterator<Item = (&'k Part<'a>, &'a F
 }
 
 /// An entity is in exactly one partition.
-/// Refuses `partition = "{city}"` with `city: Option<String>`.
 pub fn partition_values(model: &Model<'_>, errors: &mut Errors) {
     for field in model.partition.parts.iter().filter_map(Part::sparse) {
         let name = &field.name;
@@ -104,7 +95,6 @@ pub fn partition_values(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A width holds every value that the field accepts.
-/// Refuses `{bib:03}` with `#[table(max = 5000)]`.
 pub fn widths(model: &Model<'_>, errors: &mut Errors) {
     for (key, part, field) in
         model.keys().flat_map(|key| fields(key).map(move |(part, field)| (key, part, field)))
@@ -137,7 +127,6 @@ pub fn components(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The entity is found again by the keys of what was read.
-/// Refuses a `skip` field in a template.
 fn stored(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
     if matches!(role, Role::Skip | Role::ETag | Role::Timestamp) {
         mistake!(errors, ident => "field `{name}` is part of a key, but its value is not stored",
@@ -146,7 +135,6 @@ fn stored(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A component is one value.
-/// Refuses a `flatten` field in a template.
 fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
     if matches!(role, Role::Series | Role::Flatten) {
         mistake!(errors, ident => "field `{name}` is stored as several properties, so it cannot be part of a key",
@@ -155,7 +143,6 @@ fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
 }
 
 /// The encoder writes values of this type, so that they sort where the encoder promises it.
-/// Refuses `{offset}` with `offset: i32`, whose digits do not sort.
 fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
     let (name, own) = (&field.name, &part.name);
     let plain = |name: &str| format!("write `{{{name}}}`");
@@ -190,7 +177,6 @@ fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A row is found again by the keys of the entity that was read, so reading changes no component.
-/// Refuses `#[table(default = unknown)] city: Option<String>` with `{city}` in a template.
 pub fn defaults(model: &Model<'_>, errors: &mut Errors) {
     for Field { name, default, .. } in &model.entity.fields {
         let Some(Some(path)) = default else { continue };
@@ -203,7 +189,6 @@ pub fn defaults(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A `key_only` field can be read back from every row.
-/// Refuses `key_only` on a field that one row's template does not name.
 pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
     if model.keys().any(|key| key.template.broken) {
         return;
@@ -214,14 +199,13 @@ pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
         };
         if let Some((row, _)) = model.rows().find(|(_, key)| !key.recovers(field)) {
             let (row, name) = (&row.name, &field.name);
-            mistake!(errors, Ident::new(KEY_ONLY, at) => "field `{name}` cannot be read back from the keys of row `{row}`",
+            mistake!(errors, Ident::new("key_only", at) => "field `{name}` cannot be read back from the keys of row `{row}`",
                 help: "write it in every row's template or in `partition`, or remove `key_only`");
         }
     }
 }
 
 /// A component without a use is a mistake in a template.
-/// Refuses `component(newest = desc(at))` without `{newest}`.
 pub fn unused(model: &Model<'_>, errors: &mut Errors) {
     for component in &model.entity.components {
         let name = component.name.unraw().to_string();
@@ -233,7 +217,6 @@ pub fn unused(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A component has one method, which takes its value once.
-/// Refuses `row = "{bib}__{bib}"`.
 pub fn repeated(model: &Model<'_>, errors: &mut Errors) {
     for key in model.keys() {
         for (at, Part { name, .. }) in key.parts.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Every rule that spans several attributes. Each rule is a function; its comment says why it exists,
-//! with an example of what it refuses.
+//! Every rule that spans several attributes. Each rule is a function that says why it exists. The
+//! guide's page of rules has an example of what each refuses.
 
 mod codes;
 mod fields;

@@ -4,13 +4,11 @@ use crate::ast::{Copy, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
-use crate::symbol::{CANONICAL, GUARD_START, HELPER_STARTS};
+use crate::symbol::{GUARD_START, HELPER_STARTS};
 use crate::template::Template;
-use proc_macro2::Ident;
-use syn::ext::IdentExt;
+use crate::tokens::*;
 
 /// A row's name is also the name of a method and of a type.
-/// Refuses two `#[row(by_name, ..)]`.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, Row { name, .. }) in entity.rows.iter().enumerate() {
         if entity.rows[..at].iter().any(|other| other.name == *name) {
@@ -20,7 +18,6 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A second guard row of the same values has no further effect.
-/// Refuses `unique(bib), unique(bib)`.
 pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {
         let list = unique.list();
@@ -31,7 +28,6 @@ pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A guard row's key holds exactly the values that it guards, else it would guard others.
-/// Refuses `unique(bib, key = "UNQ:{name}")`.
 pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
     for unique in &entity.uniques {
         let slots = &unique.template.slots;
@@ -49,7 +45,6 @@ pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// `include` and `exclude` choose among the properties of a full row.
-/// Refuses `include(nmae)`.
 pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.rows.iter().flat_map(|row| match &row.copy {
         Copy::Include(names) | Copy::Exclude(names) => &names[..],
@@ -76,17 +71,15 @@ pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// One row's ETag is the version of the entity.
-/// Refuses `canonical` on a second row.
 pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
     let mut marked = model.entity.rows.iter().filter_map(|row| row.canonical);
     if let Some(second) = marked.nth(1) {
-        mistake!(errors, Ident::new(CANONICAL, second) => "two rows are `canonical`",
+        mistake!(errors, Ident::new("canonical", second) => "two rows are `canonical`",
             help: "keep it on the row whose ETag guards the entity");
     }
 }
 
 /// The canonical row is there for every entity, and the entity is read back from it.
-/// Refuses `#[row(by_name, key = "..", include(name))]` as the first row.
 pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
     let Some((row, key)) = model.rows().nth(model.canonical) else { return };
     let name = &row.name;
@@ -109,7 +102,6 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Helper rows belong to no entity, so no entity's rows look like them.
-/// Refuses `row = "DUE:{day}"`.
 pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
     let rows = entity.rows.iter().map(|row| (&row.template, true));
     let guards = entity.uniques.iter().map(|unique| (&unique.template, false));
@@ -123,7 +115,6 @@ pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// Rows are marked with some text.
-/// Refuses `kind = ""`.
 pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
     if let Some(kind) = entity.kind.as_ref().filter(|kind| kind.value().is_empty()) {
         mistake!(errors, kind => "the kind is empty", help: "write a text that no other type has, such as the type's name");
@@ -131,7 +122,6 @@ pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A range of one row's keys never contains another row's.
-/// Refuses the templates `"A:{name}"` and `"A:B:{bib}"`.
 pub fn starts(model: &Model<'_>, errors: &mut Errors) {
     let all = labelled(model.entity);
     for (at, (name, template, help)) in all.iter().enumerate().filter(|_| all.len() > 1) {

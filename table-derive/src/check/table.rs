@@ -4,13 +4,12 @@ use crate::ast::{Encoder, Entity};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Model, Part};
-use syn::LitStr;
+use crate::tokens::*;
 
 /// The most operations of one transaction (service documentation).
 const MAX_ROWS: usize = 100;
 
 /// The service creates no table of another name.
-/// Refuses `table(name = "my-table")`.
 pub fn name(table: &LitStr, errors: &mut Errors) {
     let name = table.value();
     let valid = (3..=63).contains(&name.len())
@@ -24,7 +23,6 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 }
 
 /// One transaction writes all rows of an entity.
-/// Refuses an entity of 101 rows.
 pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
     let rows = entity.rows.len() + entity.uniques.len();
     if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
@@ -34,7 +32,6 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A PartitionKey that starts with a growing value sends all writes to one partition server.
-/// Refuses `partition = "{created_at}"`. The version of a UUID is in its values, not in its type.
 pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
     let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
@@ -73,7 +70,6 @@ fn grows(part: &Part<'_>) -> Option<&'static str> {
 }
 
 /// Rows of one partition share one server, whatever their RowKeys are.
-/// Refuses `row = "{bucket}__{id}"` with `component(bucket = shard(id, 16))`.
 pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
     for key in model.rows.iter().chain(&model.guards) {
         if let Some(Part { name, .. }) = key.parts.iter().find(|part| part.is_shard()) {
@@ -84,7 +80,6 @@ pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
-/// Refuses `partition = "{a}__{b}"` where both are shards.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
     if let Some(Part { name, .. }) =
         model.partition.parts.iter().filter(|part| part.is_shard()).nth(1)

@@ -3,13 +3,10 @@
 use crate::ast::{Entity, Field, Role, Row};
 use crate::expand::scope::{doc, lints};
 use crate::expand::types::Types;
-use crate::kind;
 use crate::model::Model;
-use crate::names;
-use proc_macro2::TokenStream;
-use quote::quote;
+use crate::tokens::*;
+use crate::{kind, names};
 
-/// The fields that a row's columns name.
 fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e Field<'e>> {
     entity.fields.iter().filter(|field| field.role == Role::Property && row.has_property(field))
 }

@@ -3,17 +3,10 @@
 use crate::ast::Field;
 use crate::expand::scope::{hygienic, located};
 use crate::model::{Key, Model, Part, Source};
-use proc_macro2::{Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::Path;
-
-/// What happens to text that keys cannot hold.
-pub fn escape(model: &Model<'_>) -> TokenStream {
-    if model.entity.encode { quote!(_orm::Escape::Encode) } else { quote!(_orm::Escape::Reject) }
-}
+use crate::tokens::*;
 
 /// The statements that write a key behind the literal that it starts with.
-fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
+pub fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
         quote_spanned! {located(path)=>
             if !#path(self) {
@@ -25,7 +18,6 @@ fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     quote!(#when #(#parts)*)
 }
 
-/// The statements that write one component.
 fn write_part(part: &Part<'_>) -> TokenStream {
     let Part { name, separator, .. } = part;
     let part_of = part.tokens();
@@ -56,32 +48,17 @@ pub fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
     quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
 }
 
-/// The statements of `encode_partition_key`.
-pub fn write_partition_key(model: &Model<'_>) -> TokenStream {
-    write(None, &model.partition)
-}
-
 /// The statements of `encode_row_key`, by the number of the row. Guard rows come last.
 pub fn write_row_key(model: &Model<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| write(row.when.as_ref(), key));
     let guards = model.guards.iter().map(|key| write(None, key));
-    let bodies: Vec<_> = rows.chain(guards).collect();
-    by_row(&bodies.iter().map(|body| hygienic!({ #body })).collect::<Vec<_>>())
-        .unwrap_or_else(|| bodies.into_iter().collect())
-}
-
-/// A `match` on the number of the row; `None` for fewer than two rows.
-fn by_row(bodies: &[TokenStream]) -> Option<TokenStream> {
-    let [others @ .., last] = bodies else { return None };
-    let index = (0..others.len()).map(Literal::usize_unsuffixed);
-    (!others.is_empty()).then(|| {
-        hygienic! {
-            match row {
-                #(#index => #others)*
-                _ => #last
-            }
-        }
-    })
+    let mut bodies: Vec<_> = rows.chain(guards).collect();
+    let last = bodies.pop();
+    if bodies.is_empty() {
+        return quote!(#last);
+    }
+    let index = (0..bodies.len()).map(Literal::usize_unsuffixed);
+    hygienic!(match row { #(#index => { #bodies })* _ => { #last } })
 }
 
 /// The components of a template as data. The span is the template, where an error is shown.

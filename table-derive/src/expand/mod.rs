@@ -22,8 +22,7 @@ mod sample;
 mod tests;
 
 use crate::model::Model;
-use proc_macro2::TokenStream;
-use quote::quote;
+use crate::tokens::*;
 use scope::anonymous;
 use types::Types;
 

@@ -1,15 +1,14 @@
 //! The partition as a type: made by `E::partition(..)`, with a method for each row.
 
 use crate::ast::{Encoder, Row};
-use crate::expand::key::{escape, shard_of};
+use crate::expand::key::shard_of;
 use crate::expand::row::{query, state};
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::model::{Model, Part};
 use crate::names;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use crate::tokens::*;
 
 pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let docs = doc(format!(
@@ -31,28 +30,21 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
-    let make = [partition_of(model, types)].into_iter().chain(partitions_of(model, types));
-    let keys = keys(model, types);
-    quote! {
-        impl #params #ty #where_clause { #(#make)* }
-        #keys
-    }
+    let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
+    let (make, keys) = (types.items(&types.ty, quote!(#partition #partitions)), keys(model, types));
+    quote!(#make #keys)
 }
 
 /// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (params, where_clause) = (types.params(), &types.where_clause);
-    let (partition, rows) = (types.partition(), rows(model, types));
+    let partition = types.partition();
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
     let body = quote!(_orm::KeyState::keys(self.#method().0));
     let class = quote!(_orm::class::Partition);
     let query = query(types, (types.params(), &partition), (row, class), body);
-    quote! {
-        impl #params #partition #where_clause { #rows }
-        #query
-    }
+    let rows = types.items(partition, rows(model, types));
+    quote!(#rows #query)
 }
 
 /// The variable for a key. No component's name collides with it.
@@ -60,10 +52,10 @@ fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The statement that starts a PartitionKey.
 fn start(model: &Model<'_>, types: &Types<'_>, key: &Ident) -> TokenStream {
-    let (name, escape, start) = (types.name(), escape(model), &model.partition.template.start);
-    quote!(let #key = _orm::PartitionKey::new(#name, #escape, #start);)
+    let (name, start) = (types.name(), &model.partition.template.start);
+    let escape = if model.entity.encode { quote!(Encode) } else { quote!(Reject) };
+    quote!(let #key = _orm::PartitionKey::new(#name, _orm::Escape::#escape, #start);)
 }
 
 /// `E::partition(..)`, which takes every component.
@@ -90,7 +82,6 @@ fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-/// The statement that appends a component to a PartitionKey.
 fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
     let Part { ident, name, separator, .. } = part;
     let value = match part.field().filter(|_| part.is_shard()) {

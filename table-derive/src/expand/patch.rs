@@ -4,11 +4,9 @@ use crate::ast::{Field, Role};
 use crate::expand::property::limit;
 use crate::expand::scope::{doc, hygienic, lints};
 use crate::expand::types::Types;
-use crate::kind;
 use crate::model::Model;
-use crate::names;
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use crate::tokens::*;
+use crate::{kind, names};
 
 pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let cost = if model.patch_is_one_row() {
@@ -40,16 +38,10 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (params, patch, where_clause) = (types.params(), types.patch(), &types.where_clause);
-    let setters = model.settable().filter_map(|field| match field.role {
-        Role::Series => slot_setter(types, field),
-        _ => Some(setter(types, field)),
-    });
+    let setters = model.settable().map(|field| setter(types, field));
+    let setters = types.items(types.patch(), setters.collect::<TokenStream>());
     let traits = traits(types);
-    quote! {
-        impl #params #patch #where_clause { #(#setters)* }
-        #traits
-    }
+    quote!(#setters #traits)
 }
 
 /// `Default` and `EntityPatch`, by which `Repo::merge` takes the patch.
@@ -70,9 +62,22 @@ pub fn traits(types: &Types<'_>) -> TokenStream {
     quote!(#default #entity_patch)
 }
 
-/// The setter of a field of one property.
+/// The setter of a field: of its property, or of one slot of a series that is an array.
 fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
-    let (Field { ident, property, .. }, ty) = (field, field.value_type());
+    let Field { ident, property, .. } = field;
+    let (vis, method, slots) = (&types.input.vis, names::setter(field), kind::slots(field.ty));
+    let series = slots.filter(|_| field.role == Role::Series);
+    let ty = series.map_or(field.value_type(), |(ty, _)| ty);
+    let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
+    if let Some((_, slots)) = series {
+        let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
+        let set = hygienic!(self.0.set_slot::<#ty>(#property, slot, #slots, value));
+        return hygienic! {
+            #docs
+            #vis fn #method(self, slot: _orm::usize, value: #value) -> Self { Self(#set) }
+        };
+    }
+    let docs = doc(format!("Sets `{property}`."));
     let set = match (field.role, limit(field)) {
         (Role::Json, _) => hygienic!(self.0.set_json::<#ty>(#property, #ident)),
         (_, Some(limit)) => {
@@ -80,22 +85,5 @@ fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
         }
         (_, None) => hygienic!(<#ty as _orm::Stored>::set(self.0, #property, #ident)),
     };
-    let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
-    let docs = doc(format!("Sets `{property}`."));
-    let (vis, method) = (&types.input.vis, names::setter(field));
     hygienic!(#docs #vis fn #method(self, #ident: #value) -> Self { Self(#set) })
-}
-
-/// The setter of one slot of a series that is an array.
-fn slot_setter(types: &Types<'_>, field: &Field<'_>) -> Option<TokenStream> {
-    let (ty, slots) = kind::slots(field.ty)?;
-    let property = &field.property;
-    let value = quote_spanned!(field.ident.span()=> impl _orm::Value<#ty>);
-    let set = hygienic!(self.0.set_slot::<#ty>(#property, slot, #slots, value));
-    let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
-    let (vis, method) = (&types.input.vis, names::setter(field));
-    Some(hygienic! {
-        #docs
-        #vis fn #method(self, slot: _orm::usize, value: #value) -> Self { Self(#set) }
-    })
 }

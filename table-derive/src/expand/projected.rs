@@ -6,8 +6,7 @@ use crate::expand::property::read_type;
 use crate::expand::types::Types;
 use crate::model::{Key, Model};
 use crate::names;
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
@@ -24,7 +23,6 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     quote!(#(#fields)* #stores)
 }
 
-/// The fields that a projection may have.
 fn projected<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> {
     entity
         .fields
@@ -32,7 +30,6 @@ fn projected<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> 
         .filter(|field| field.is_column() || field.role == Role::Series || field.key_only.is_some())
 }
 
-/// A field of several numbered properties.
 fn series(field: &Field<'_>, types: &Types<'_>) -> TokenStream {
     let (id, ty, property) = (id(field), field.ty, &field.property);
     let body = quote!(type Series = #ty; const PROPERTY: &'static _orm::str = #property;);

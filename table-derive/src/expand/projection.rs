@@ -2,13 +2,11 @@
 
 use crate::ast::{Field, Role};
 use crate::expand::property::{finish, read_type, slot};
-use crate::expand::read::read_row_impl;
+use crate::expand::read::{other, read_row_impl};
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
 use crate::names::field_id;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{DeriveInput, Path};
+use crate::tokens::*;
 
 pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStream {
     let types = &Types::of(input);
@@ -22,12 +20,10 @@ pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStrea
     quote!(#(#traits)* #(#checks)* #read_row #from_row)
 }
 
-/// The fields that hold a series or slots of one.
 fn series<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
     fields.iter().enumerate().filter(|(_, field)| field.role == Role::Series)
 }
 
-/// The other fields.
 fn columns<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
     fields.iter().enumerate().filter(|(_, field)| field.role != Role::Series)
 }
@@ -62,42 +58,32 @@ fn select(of: &Path, fields: &[Field<'_>]) -> TokenStream {
 
 /// The statements of `read_row`: properties, then what only the keys hold.
 fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
-    let (mut names, mut slots) = (Vec::new(), Vec::new());
-    let (mut properties, mut arms, mut from_keys, mut values) = (vec![], vec![], vec![], vec![]);
+    let (mut slots, mut arms, mut from_keys, mut values) = (vec![], vec![], vec![], vec![]);
     for (index, field) in columns(fields) {
         let (ident, ty) = (field.ident, read_type(field));
         let (name, slot) = (format_ident!("p{index}"), slot(index));
+        let property = entity_item(of, field, "PROPERTY");
         let fill = entity_item(of, field, "fill_from_keys");
         let value = finish(&quote!(#name), &slot, field);
-        properties.push(entity_item(of, field, "PROPERTY"));
+        slots.push(hygienic!(let (#name, mut #slot) = (#property, _orm::None);));
         arms.push(hygienic!(member if member == #name => {
             <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?
         }));
         from_keys.push(hygienic!(#fill(&m, row, &mut #slot)?;));
         values.push(quote!(#ident: #value));
-        names.push(name);
-        slots.push(slot);
     }
-    let (mut series_slots, mut reads) = (vec![], vec![]);
+    let mut reads = vec![];
     for (index, field) in series(fields) {
         let (ident, ty, slot) = (field.ident, field.ty, slot(index));
-        let of_entity = entity_item(of, field, "SERIES");
-        series_slots.push(hygienic!(let mut #slot = <#ty as _orm::Series>::empty();));
-        reads.push(
-            hygienic!(_orm::ProjectedSeries::read::<#ty>(#of_entity, &mut #slot, other, &mut m)?),
-        );
-        values
-            .push(hygienic!(#ident: <#ty as _orm::Series>::finish(#slot, _orm::ProjectedSeries::property(#of_entity))?));
+        let (series, of) = (quote!(_orm::ProjectedSeries), entity_item(of, field, "SERIES"));
+        slots.push(hygienic!(let mut #slot = <#ty as _orm::Series>::empty();));
+        reads.push(hygienic!(#series::read::<#ty>(#of, &mut #slot, other, &mut m)?));
+        let value = hygienic!(<#ty as _orm::Series>::finish(#slot, #series::property(#of))?);
+        values.push(quote!(#ident: #value));
     }
-    let other = if reads.is_empty() {
-        hygienic!(other => _orm::Members::other(&mut m, other)?,)
-    } else {
-        hygienic!(other => if !(#(#reads)||*) { _orm::Members::other(&mut m, other)? },)
-    };
+    let other = other(reads.into_iter());
     hygienic! {
-        #(let #names = #properties;)*
-        #(let mut #slots = _orm::None;)*
-        #(#series_slots)*
+        #(#slots)*
         while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
             match &*member {
                 #(#arms)*
@@ -130,92 +116,39 @@ fn stores(field: &Field<'_>) -> Ident {
 
 /// The traits through which a field finds itself in the entity and its rows.
 fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
-    let id = Literal::u64_unsuffixed(field_id(&field.name));
+    let (has, stores, name, projection) = (has(field), stores(field), &field.name, &input.ident);
+    let id = Literal::u64_unsuffixed(field_id(name));
     let has = match field.role {
-        Role::Series => has_series_trait(field, &id),
-        _ => has_trait(field, &id),
-    };
-    let stores = stores_trait(input, field, &id);
-    quote!(#has #stores)
-}
-
-/// The entity has the field, with its type.
-fn has_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
-    let (has, name) = (has(field), &field.name);
-    let message = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");
-    quote! {
-        #[diagnostic::on_unimplemented(
-            message = #message,
-            label = "not a stored field of `{Self}`",
-            note = "name and type it as the entity does; a series is `#[projection(series)]`, or \
-                    `#[projection(slots(a..b))]` for some of it; skipped fields, ETags, timestamps \
-                    and flattened groups cannot be projected"
-        )]
-        #[allow(non_camel_case_types)]
-        trait #has<T> {
-            const PROPERTY: &'static _orm::str;
-            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read;
+        Role::Series => {
+            let message = format!("`{{Self}}` has no series `{name}` for `{{T}}`");
+            let (bounds, value) = projected_series(field, &id);
+            quote!(_orm::projected!(series #has, #message, [#bounds], #value);)
         }
-        #[diagnostic::do_not_recommend]
-        impl<E: _orm::Field<#id, T>, T> #has<T> for E {
-            const PROPERTY: &'static _orm::str = <E as _orm::Field<#id, T>>::PROPERTY;
-            fn fill_from_keys(m: &_orm::Members<'_, '_>, row: _orm::usize, slot: &mut _orm::Option<T>) -> _orm::Read {
-                m.fill_from_keys(row, slot, <E as _orm::Field<#id, T>>::KEYS)
-            }
-        }
-    }
-}
-
-/// The entity has the series, with its type, or slots of its type.
-fn has_series_trait(field: &Field<'_>, id: &Literal) -> TokenStream {
-    let (has, name, span) = (has(field), &field.name, located(field.ident));
-    let message = format!("`{{Self}}` has no series `{name}` for `{{T}}`");
-    let (bounds, series) = match &field.slots {
-        None => (
-            quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
-            quote_spanned!(span=> whole::<T>(<E as _orm::SeriesOf<#id>>::PROPERTY)),
-        ),
-        Some((from, to)) => {
-            let of_entity = quote!(<E as _orm::SeriesOf<#id>>);
-            (
-                quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of_entity::Series>),
-                quote_spanned!(span=> part::<#of_entity::Series, T>(#of_entity::PROPERTY, #from, #to)),
-            )
+        _ => {
+            let message = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");
+            quote!(_orm::projected!(field #has, #id, #message);)
         }
     };
-    let series = quote_spanned!(span=> _orm::ProjectedSeries::#series);
-    quote! {
-        #[diagnostic::on_unimplemented(
-            message = #message,
-            label = "not such a series of `{Self}`",
-            note = "name it as the entity does; `#[projection(series)]` has the entity's type, and \
-                    `#[projection(slots(a..b))]` is `[Option<T>; N]`"
-        )]
-        #[allow(non_camel_case_types)]
-        trait #has<T> {
-            const SERIES: _orm::ProjectedSeries;
-        }
-        #[diagnostic::do_not_recommend]
-        impl<#bounds> #has<T> for E {
-            const SERIES: _orm::ProjectedSeries = #series;
-        }
-    }
-}
-
-/// The row's properties or keys hold the field.
-fn stores_trait(input: &DeriveInput, field: &Field<'_>, id: &Literal) -> TokenStream {
-    let (stores, name, projection) = (stores(field), &field.name, &input.ident);
     let message = format!("rows `{{Self}}` hold `{name}` neither as a property nor in their keys");
     let label = format!("no `{name}` in these rows");
     let help = format!(
         "project other rows, remove `{name}` from `{projection}`, or add it to the row's `include` \
          or to its key"
     );
-    quote! {
-        #[diagnostic::on_unimplemented(message = #message, label = #label, note = #help)]
-        #[allow(non_camel_case_types)]
-        trait #stores {}
-        #[diagnostic::do_not_recommend]
-        impl<R: _orm::Stores<#id>> #stores for R {}
+    quote!(#has _orm::projected!(rows #stores, #id, #message, #label, #help);)
+}
+
+/// For which entities `E` a field of type `T` is a series or slots of one, and which.
+fn projected_series(field: &Field<'_>, id: &Literal) -> (TokenStream, TokenStream) {
+    let (span, of) = (located(field.ident), quote!(<E as _orm::SeriesOf<#id>>));
+    match &field.slots {
+        None => (
+            quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
+            quote_spanned!(span=> _orm::ProjectedSeries::whole::<T>(#of::PROPERTY)),
+        ),
+        Some((from, to)) => (
+            quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of::Series>),
+            quote_spanned!(span=> _orm::ProjectedSeries::part::<#of::Series, T>(#of::PROPERTY, #from, #to)),
+        ),
     }
 }

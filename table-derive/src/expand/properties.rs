@@ -4,8 +4,7 @@ use crate::ast::{Field, Role};
 use crate::expand::property::{self, declared, group_trait, groups, read_type, slot};
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
-use proc_macro2::TokenStream;
-use syn::DeriveInput;
+use crate::tokens::*;
 
 pub fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     let types = &Types::of(input);

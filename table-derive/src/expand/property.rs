@@ -3,11 +3,8 @@
 use crate::ast::{Field, Role};
 use crate::expand::scope::{hygienic, located, relocated};
 use crate::kind;
-use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::spanned::Spanned;
+use crate::tokens::*;
 
-/// The limit that a field declares.
 pub fn limit(field: &Field<'_>) -> Option<TokenStream> {
     let (limit, (value, _)) = match (&field.max, &field.max_len) {
         (Some(max), _) => (quote!(Max), max),
@@ -44,7 +41,6 @@ pub fn write(field: &Field<'_>) -> Option<TokenStream> {
     })
 }
 
-/// The trait of a field of several properties.
 pub fn group_trait(field: &Field<'_>) -> Ident {
     let name = if field.role == Role::Series { "Series" } else { "Properties" };
     Ident::new(name, field.ty.span())
@@ -73,7 +69,6 @@ pub fn slot(index: usize) -> Ident {
     format_ident!("f{index}", span = Span::mixed_site())
 }
 
-/// The type that one property is read as.
 pub fn read_type(field: &Field<'_>) -> TokenStream {
     let (ty, value) = (field.ty, field.value_type());
     if field.role == Role::Json { quote!(_orm::Json<#value>) } else { quote!(#ty) }
@@ -83,20 +78,14 @@ pub fn read_type(field: &Field<'_>) -> TokenStream {
 pub fn finish(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
     let json = field.role == Role::Json;
     let optional = json && kind::option(field.ty).is_some();
-    let ty = read_type(field);
+    let (ty, inner) = (read_type(field), json.then(|| hygienic!(.0)));
+    let value = if json { hygienic!(#slot.map(|json| json.0)) } else { hygienic!(#slot) };
     match &field.default {
-        None | Some(None) if optional => hygienic!(#slot.map(|json| json.0)),
-        Some(Some(path)) if optional => {
-            hygienic!(#slot.map_or_else(#path, |json| _orm::Some(json.0)))
-        }
-        Some(None) if json => hygienic!(#slot.map_or_else(_orm::Default::default, |json| json.0)),
-        Some(Some(path)) if json => hygienic!(#slot.map_or_else(#path, |json| json.0)),
-        Some(None) => hygienic!(#slot.unwrap_or_default()),
-        Some(Some(path)) => hygienic!(#slot.unwrap_or_else(#path)),
-        None => {
-            let inner = json.then(|| hygienic!(.0));
-            hygienic!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner)
-        }
+        None | Some(None) if optional => value,
+        None => hygienic!(<#ty as _orm::Stored>::finish(#slot, #property)? #inner),
+        Some(Some(path)) if optional => hygienic!(#value.map_or_else(#path, _orm::Some)),
+        Some(None) => hygienic!(#value.unwrap_or_default()),
+        Some(Some(path)) => hygienic!(#value.unwrap_or_else(#path)),
     }
 }
 

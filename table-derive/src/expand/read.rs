@@ -7,8 +7,7 @@ use crate::expand::types::Types;
 use crate::kind;
 use crate::model::Model;
 use crate::names::field_id;
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     read_row_impl(types, metadata(&model.entity.fields), read_row(model))
@@ -45,7 +44,6 @@ fn metadata(fields: &[Field<'_>]) -> Option<TokenStream> {
     })
 }
 
-/// The statements of `read_row`.
 fn read_row(model: &Model<'_>) -> TokenStream {
     let fields = &model.entity.fields;
     let slots = slots(fields);
@@ -54,7 +52,11 @@ fn read_row(model: &Model<'_>) -> TokenStream {
         let (slot, property, ty) = (slot(index), &field.property, read_type(field));
         hygienic!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
     });
-    let other = other(fields);
+    let other = other(groups(fields).into_iter().map(|(index, field)| {
+        let (slot, property) = (slot(index), &field.property);
+        let read = group_call(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
+        hygienic!(#read?)
+    }));
     let values = fields.iter().enumerate().map(|(index, field)| {
         let (ident, value) = (field.ident, finish(model, index, field));
         hygienic!(#ident: #value)
@@ -85,18 +87,13 @@ fn slots(fields: &[Field<'_>]) -> TokenStream {
     statements.collect()
 }
 
-/// The arm for a property that is no column: each group in turn may take it.
-fn other(fields: &[Field<'_>]) -> TokenStream {
-    let groups = groups(fields).into_iter().map(|(index, field)| {
-        let (slot, property) = (slot(index), &field.property);
-        let read = group_call(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
-        hygienic!(#read?)
-    });
+/// The arm for a property that is no column: each of the `groups` in turn may take it.
+pub fn other(groups: impl Iterator<Item = TokenStream>) -> TokenStream {
     let groups: Vec<_> = groups.collect();
-    if groups.is_empty() {
-        hygienic!(other => _orm::Members::other(&mut m, other)?,)
-    } else {
-        hygienic!(other => if !(#(#groups)||*) { _orm::Members::other(&mut m, other)? },)
+    let other = hygienic!(_orm::Members::other(&mut m, other)?);
+    match groups.is_empty() {
+        true => hygienic!(other => #other,),
+        false => hygienic!(other => if !(#(#groups)||*) { #other },),
     }
 }
 

@@ -8,12 +8,9 @@ use crate::expand::types::Types;
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Width};
 use crate::names;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use crate::tokens::*;
 use std::collections::BTreeSet;
-use syn::ext::IdentExt;
 
-/// The type of each row.
 pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().map(|(row, key)| {
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
@@ -82,10 +79,12 @@ pub fn states(model: &Model<'_>) -> TokenStream {
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let rows = model.rows().enumerate().map(|(index, (row, key))| {
-        let components = components(model, types, row, key);
+        let row_type = &names::row(types.input, row);
+        let steps = key.parts.iter().enumerate();
+        let steps = steps.map(|(at, part)| Step { model, types, row_type, key, at, part }.items());
         let below = (index == model.canonical).then(|| and_below(model, types, row, key));
         let traits = traits(model, types, index, row);
-        quote!(#components #below #traits)
+        quote!(#(#steps)* #below #traits)
     });
     rows.collect()
 }
@@ -108,7 +107,6 @@ fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> Toke
     quote!(#query #row)
 }
 
-/// `Query` for the type `this`.
 pub fn query(
     types: &Types<'_>,
     (params, this): (TokenStream, &TokenStream),
@@ -122,21 +120,6 @@ pub fn query(
     };
     let query = types.implement_for(params, quote!(_orm::Query), this, body);
     quote!(#[diagnostic::do_not_recommend] #query)
-}
-
-/// The methods of each component, in the state in which it comes next.
-fn components(model: &Model<'_>, types: &Types<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
-    let (params, where_clause) = (types.params(), &types.where_clause);
-    let name = names::row(types.input, row);
-    let impls = key.parts.iter().enumerate().map(|(given, part)| {
-        let this = types.row_in(&name, state(model, key, given));
-        let next = types.row_in(&name, state(model, key, given + 1));
-        let give = give(types, &name, key, given, next);
-        let range = range(types, key, given, model.entity.encode);
-        let prefix = part.kind().may_be_text().then(|| prefix(types, key, given));
-        quote!(impl #params #this #where_clause { #give #range #prefix })
-    });
-    impls.collect()
 }
 
 /// `and_below()` of a complete canonical key, unless the derive knows that no row lies below it.
@@ -155,89 +138,95 @@ fn and_below(
     let (ty, encoder) = (last.value_type(), last.encoder.tokens());
     // The higher-ranked bound makes it a condition.
     let bound = last.last.then(|| quote!(where for<'__any> #ty: _orm::PrefixFree<#encoder>));
-    let (vis, params, where_clause) = (&types.input.vis, types.params(), &types.where_clause);
-    let this = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
     let docs = doc(format!(
         "This row and all rows of the partition whose keys continue `{}`, for a union: {}.",
         sample::whole(key),
         cost(ROW_RANGE_QUERY)
     ));
-    has_end.then(|| {
+    let vis = &types.input.vis;
+    let this = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
+    let below = quote! {
+        #docs
+        #vis fn and_below(self) -> _orm::Below<Self> #bound { self.0.below() }
+    };
+    has_end.then(|| types.items(this, below))
+}
+
+/// A key that needs the component `part` next, the one with number `at`.
+struct Step<'m> {
+    model: &'m Model<'m>,
+    types: &'m Types<'m>,
+    row_type: &'m Ident,
+    key: &'m Key<'m>,
+    at: usize,
+    part: &'m Part<'m>,
+}
+
+impl Step<'_> {
+    fn items(&self) -> TokenStream {
+        let this = self.types.row_in(self.row_type, state(self.model, self.key, self.at));
+        let (give, range) = (self.give(), self.range());
+        let prefix = self.part.kind().may_be_text().then(|| self.prefix());
+        self.types.items(this, quote!(#give #range #prefix))
+    }
+
+    fn about(&self, gives: &str, sample: String, class: &str) -> TokenStream {
+        let (name, template, cost) = (&self.part.name, &self.key.template.text, cost(class));
+        doc(format!("Gives {gives} `{name}` of `{template}`, as in `{sample}`: {cost}."))
+    }
+
+    /// `component(value)`.
+    fn give(&self) -> TokenStream {
+        let (Self { types, key, part, row_type, .. }, given) = (self, self.at + 1);
+        let Part { ident, name, separator, .. } = part;
+        let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
+        let next = types.row_in(row_type, state(self.model, key, given));
+        let docs = self.about("the", sample::given(key, given), class(key, given));
+        let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
+        let vis = &types.input.vis;
         quote! {
-            impl #params #this #where_clause {
-                #docs
-                #vis fn and_below(self) -> _orm::Below<Self> #bound { self.0.below() }
+            #docs
+            #vis fn #ident(self, #ident: #value) -> #next {
+                #row_type(#part_of::push(self.0, #name, #ident, #separator) #phantom)
             }
         }
-    })
-}
-
-/// The line of documentation about a method of a component.
-fn about(key: &Key<'_>, part: &Part<'_>, gives: &str, sample: String, class: &str) -> TokenStream {
-    let (name, template, cost) = (&part.name, &key.template.text, cost(class));
-    doc(format!("Gives {gives} `{name}` of `{template}`, as in `{sample}`: {cost}."))
-}
-
-/// `component(value)`.
-fn give(
-    types: &Types<'_>,
-    row: &Ident,
-    key: &Key<'_>,
-    given: usize,
-    next: TokenStream,
-) -> TokenStream {
-    let part = &key.parts[given];
-    let Part { ident, name, separator, .. } = part;
-    let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
-    let docs = about(key, part, "the", sample::given(key, given + 1), class(key, given + 1));
-    let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
-    let vis = &types.input.vis;
-    quote! {
-        #docs
-        #vis fn #ident(self, #ident: #value) -> #next {
-            #row(#part_of::push(self.0, #name, #ident, #separator) #phantom)
-        }
     }
-}
 
-/// `component_in(range)`.
-fn range(types: &Types<'_>, key: &Key<'_>, given: usize, encode: bool) -> TokenStream {
-    let part = &key.parts[given];
-    let (name, part_of) = (&part.name, part.tokens());
-    // Text sorts at the end of a key, unless escapes change its order.
-    let sorts_last = part.last && !encode;
-    let bound = if sorts_last { quote!(LastRangeOf) } else { quote!(RangeOf) };
-    let body = quote!(#part_of::range(self.0, #name, range));
-    last(types, key, given, ("in", "range", "a range of"), bound, body)
-}
+    /// `component_in(range)`.
+    fn range(&self) -> TokenStream {
+        let (name, part_of) = (&self.part.name, self.part.tokens());
+        // Text sorts at the end of a key, unless escapes change its order.
+        let sorts_last = self.part.last && !self.model.entity.encode;
+        let bound = if sorts_last { quote!(LastRangeOf) } else { quote!(RangeOf) };
+        let body = quote!(#part_of::range(self.0, #name, range));
+        self.last(("in", "range", "a range of"), bound, body)
+    }
 
-/// `component_starts_with(prefix)`.
-fn prefix(types: &Types<'_>, key: &Key<'_>, given: usize) -> TokenStream {
-    let part = &key.parts[given];
-    let Part { name, separator, .. } = part;
-    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-    let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #separator));
-    last(types, key, given, ("starts_with", "prefix", "the start of"), quote!(PrefixOf), body)
-}
+    /// `component_starts_with(prefix)`.
+    fn prefix(&self) -> TokenStream {
+        let Part { name, separator, encoder, .. } = self.part;
+        let (ty, encoder) = (self.part.value_type(), encoder.tokens());
+        let body = quote!(self.0.starts_with::<#encoder, #ty, _>(#name, prefix, #separator));
+        self.last(("starts_with", "prefix", "the start of"), quote!(PrefixOf), body)
+    }
 
-/// A method that ends a key. Its argument names the component's encoder, if that is not `Plain`.
-fn last(
-    types: &Types<'_>,
-    key: &Key<'_>,
-    given: usize,
-    (ending, parameter, gives): (&str, &str, &str),
-    bound: TokenStream,
-    body: TokenStream,
-) -> TokenStream {
-    let part = &key.parts[given];
-    let (ty, encoder) = (part.value_type(), part.encoder.tokens());
-    let by = (part.encoder != Encoder::Plain).then(|| quote!(, #encoder));
-    let values = quote_spanned!(part.ident.span()=> impl _orm::#bound<#ty #by>);
-    let docs = about(key, part, gives, sample::through(key, given), ROW_RANGE_QUERY);
-    let (vis, parameter) = (&types.input.vis, format_ident!("{parameter}"));
-    let method = format_ident!("{}_{ending}", part.ident.unraw());
-    quote! {
-        #docs
-        #vis fn #method(self, #parameter: #values) -> _orm::Range<Self> { #body }
+    /// A method that ends a key. Its argument names the component's encoder, if that is not `Plain`.
+    fn last(
+        &self,
+        (ending, parameter, gives): (&str, &str, &str),
+        bound: TokenStream,
+        body: TokenStream,
+    ) -> TokenStream {
+        let Part { ident, encoder, .. } = self.part;
+        let (ty, tokens) = (self.part.value_type(), encoder.tokens());
+        let by = (*encoder != Encoder::Plain).then(|| quote!(, #tokens));
+        let values = quote_spanned!(ident.span()=> impl _orm::#bound<#ty #by>);
+        let docs = self.about(gives, sample::through(self.key, self.at), ROW_RANGE_QUERY);
+        let (vis, parameter) = (&self.types.input.vis, format_ident!("{parameter}"));
+        let method = format_ident!("{}_{ending}", ident.unraw());
+        quote! {
+            #docs
+            #vis fn #method(self, #parameter: #values) -> _orm::Range<Self> { #body }
+        }
     }
 }

@@ -19,7 +19,6 @@ pub fn class(key: &Key<'_>, given: usize) -> &'static str {
     }
 }
 
-/// The cost of a query of that class.
 pub fn cost(class: &str) -> String {
     match class {
         POINT_QUERY => format!("a {class}, one request for one row"),
@@ -27,7 +26,6 @@ pub fn cost(class: &str) -> String {
     }
 }
 
-/// A key's template and a sample of it.
 pub fn described(key: &Key<'_>) -> String {
     format!("`{}`, such as `{}`", key.template.text, whole(key))
 }

@@ -5,10 +5,8 @@
 //! Variables next to the user's paths are [`hygienic`]. A variable that the user named keeps its
 //! hygiene, which may be a `macro_rules!`.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
-use syn::spanned::Spanned;
-use syn::{DeriveInput, Meta};
+use crate::tokens::*;
+use syn::Meta;
 
 /// `quote!` for code whose variables cannot collide with a user's function of the same name.
 macro_rules! hygienic {
@@ -70,7 +68,6 @@ fn respanned(tokens: impl ToTokens, span: impl Fn(Span) -> Span) -> TokenStream 
     tokens.map(respan).collect()
 }
 
-/// A line of documentation.
 pub fn doc(text: impl AsRef<str>) -> TokenStream {
     let text = format!(" {}", text.as_ref());
     quote!(#[doc = #text])

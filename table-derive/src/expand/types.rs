@@ -3,18 +3,15 @@
 use crate::ast::Row;
 use crate::expand::scope::{lints, relocated};
 use crate::names;
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::{DeriveInput, GenericParam};
+use crate::tokens::*;
+use syn::GenericParam;
 
 /// A type's generics in every form that generated code needs.
 pub struct Types<'a> {
     pub input: &'a DeriveInput,
     /// Parameters with their bounds, without their defaults.
-    params: Vec<TokenStream>,
+    pub params: Vec<TokenStream>,
     args: Vec<TokenStream>,
-    /// The type itself.
     pub ty: TokenStream,
     pub where_clause: TokenStream,
 }
@@ -65,7 +62,6 @@ impl<'a> Types<'a> {
         list(&self.params, more)
     }
 
-    /// A generated type with the type's arguments.
     pub fn with_args(&self, name: impl ToTokens) -> TokenStream {
         self.row_in(name, TokenStream::new())
     }
@@ -83,7 +79,6 @@ impl<'a> Types<'a> {
         self.with_args(names::row(self.input, row))
     }
 
-    /// A row's type in that state.
     pub fn row_in(&self, name: impl ToTokens, state: TokenStream) -> TokenStream {
         let args = list(&self.args, state);
         quote!(#name #args)
@@ -95,19 +90,21 @@ impl<'a> Types<'a> {
         self.is_generic().then(|| quote!(::core::marker::PhantomData<fn() -> #ty>))
     }
 
-    /// The value of that field.
     pub fn phantom_value(&self) -> Option<TokenStream> {
         self.is_generic().then(|| quote!(, _orm::PhantomData))
     }
 
-    /// The bounds of the `where` clause.
     pub fn predicates(&self) -> TokenStream {
         let predicates = self.input.generics.where_clause.iter();
         let predicates = predicates.flat_map(|clause| &clause.predicates);
         quote!(#(#predicates,)*)
     }
 
-    /// An implementation for the type.
+    pub fn items(&self, this: impl ToTokens, items: impl ToTokens) -> TokenStream {
+        let (params, where_clause) = (self.params(), &self.where_clause);
+        quote!(impl #params #this #where_clause { #items })
+    }
+
     pub fn implement(&self, what: TokenStream, body: TokenStream) -> TokenStream {
         self.implement_for(self.params(), what, &self.ty, body)
     }

@@ -1,15 +1,14 @@
 //! `TableUnion`: an enum that a partition of several entity types is read into.
 
+use crate::tokens::*;
 use crate::variants::UnionMember;
-use proc_macro2::{Literal, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::DeriveInput;
-use syn::ext::IdentExt;
-use syn::spanned::Spanned;
 
 pub fn impls(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
-    let (assertions, union) = (assertions(members), union(input, members));
-    let members = member_of(input, members);
+    let pairs = members.iter().enumerate();
+    let pairs =
+        pairs.flat_map(|(at, member)| members[..at].iter().map(move |other| (other, member)));
+    let assertions = pairs.map(|(left, right)| assertion(left, right));
+    let (union, members) = (union(input, members), member_of(input, members));
     quote!(#(#assertions)* #union #members)
 }
 
@@ -20,7 +19,11 @@ pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
     let table = types.clone().next();
     let table =
         table.map_or_else(|| quote!(""), |first| quote!(<#first as _orm::Variant>::MEMBER.table));
-    let read = read_member(members);
+    let arms = members.iter().enumerate().map(|(at, UnionMember { variant, ty })| {
+        let index = Literal::usize_unsuffixed(at);
+        let pattern = if at + 1 == members.len() { quote!(_) } else { quote!(#index) };
+        quote!(#pattern => <#ty as _orm::Variant>::read(row).map(Self::#variant),)
+    });
     quote! {
         #[automatically_derived]
         impl _orm::TableUnion for #ident {
@@ -31,7 +34,7 @@ pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
                 member: _orm::usize,
                 row: &[_orm::u8],
             ) -> _orm::Result<Self, _orm::PropertyError> {
-                #read
+                match member { #(#arms)* }
             }
         }
     }
@@ -44,27 +47,6 @@ pub fn member_of(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStrea
     quote! {
         #(#[diagnostic::do_not_recommend] impl _orm::MemberOf<#ident> for #types {})*
     }
-}
-
-/// The body of `read_member`, by the number of the variant.
-fn read_member(members: &[UnionMember<'_>]) -> TokenStream {
-    let arms = members.iter().enumerate().map(|(index, UnionMember { variant, ty })| {
-        let pattern = if index + 1 == members.len() {
-            quote!(_)
-        } else {
-            Literal::usize_unsuffixed(index).into_token_stream()
-        };
-        quote!(#pattern => <#ty as _orm::Variant>::read(row).map(Self::#variant),)
-    });
-    quote!(match member { #(#arms)* })
-}
-
-/// What only the members' types know, asserted for each pair of them.
-fn assertions(members: &[UnionMember<'_>]) -> Vec<TokenStream> {
-    let pairs = members.iter().enumerate();
-    let pairs =
-        pairs.flat_map(|(at, member)| members[..at].iter().map(move |other| (other, member)));
-    pairs.map(|(left, right)| assertion(left, right)).collect()
 }
 
 /// The two types are stored in one table, and no row of one can be taken for one of the other.

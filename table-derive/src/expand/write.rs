@@ -1,16 +1,13 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
 use crate::ast::{Field, Role};
-use crate::expand::key::{parts, write_partition_key, write_row_key};
+use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
 use crate::model::{Key, Model, Width};
 use crate::names;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::ext::IdentExt;
-use syn::spanned::Spanned;
+use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let assertions = assertions(model, types);
@@ -32,7 +29,6 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-/// The items of `TableEntity`.
 fn table_entity(
     model: &Model<'_>,
     types: &Types<'_>,
@@ -42,21 +38,21 @@ fn table_entity(
     let (start, encode) = (&model.partition.template.start, model.entity.encode);
     let parts = parts(&model.partition, encode);
     let at = model.partition.template.literal.span();
-    let key = quote_spanned!(at=> _orm::key(#start)#parts);
-    let (escape, kind) = (escape(model), kind(model));
-    let (rows, guards) = (row_templates(model), guards(model));
-    let (flags, canonical) = (flags(model), types.row(&model.entity.rows[model.canonical]));
-    let (partition_key, row_key) = (write_partition_key(model), write_row_key(model));
+    let key_template = quote_spanned!(at=> _orm::key(#start)#parts);
+    let rows = model.rows().map(|(row, key)| {
+        let make = if row.is_full() { "full" } else { "partial" };
+        template(make, &row.name.unraw().to_string(), key, encode)
+    });
+    let options = options(model);
+    let canonical = types.row(&model.entity.rows[model.canonical]);
+    let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
         const PARTITION: &'static _orm::str = #partition;
-        const PARTITION_KEY: _orm::KeyTemplate<'static> = #key;
-        #escape
-        #kind
+        const PARTITION_KEY: _orm::KeyTemplate<'static> = #key_template;
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
-        #guards
-        #flags
+        #options
         type Canonical = #canonical;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             #assertions
@@ -75,54 +71,39 @@ fn table_entity(
     }
 }
 
-/// The constant that lets keys hold all text.
-fn escape(model: &Model<'_>) -> Option<TokenStream> {
-    let encode = quote!(
-        const ESCAPE: _orm::Escape = _orm::Escape::Encode;
-    );
-    model.entity.encode.then_some(encode)
+/// A row or guard row as data. The span is the template, where an error is shown.
+fn template(make: &str, name: &str, key: &Key<'_>, encode: bool) -> TokenStream {
+    let at = key.template.literal.span();
+    let (make, parts) = (Ident::new(make, at), parts(key, encode));
+    let (text, start) = (&key.template.text, &key.template.start);
+    quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
 }
 
-/// The constant with what rows are marked with.
-fn kind(model: &Model<'_>) -> Option<TokenStream> {
-    let kind = model.entity.kind.as_ref()?;
-    Some(quote!(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);))
-}
-
-/// The values of `ROWS`.
-fn row_templates(model: &Model<'_>) -> Vec<TokenStream> {
-    let rows = model.rows().map(|(row, key)| {
-        let at = key.template.literal.span();
-        let make = Ident::new(if row.is_full() { "full" } else { "partial" }, at);
-        let name = row.name.unraw().to_string();
-        let (text, start) = (&key.template.text, &key.template.start);
-        let parts = parts(key, model.entity.encode);
-        quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
+/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, and those that
+/// allow cheaper writes.
+fn options(model: &Model<'_>) -> TokenStream {
+    let Model { entity, guards, .. } = model;
+    let escape = entity.encode.then(|| {
+        quote!(
+            const ESCAPE: _orm::Escape = _orm::Escape::Encode;
+        )
     });
-    rows.collect()
-}
-
-/// The constant with the guard rows.
-fn guards(model: &Model<'_>) -> Option<TokenStream> {
-    let guards = model.entity.uniques.iter().zip(&model.guards).map(|(unique, key)| {
-        let (name, text, start) = (&unique.name, &key.template.text, &key.template.start);
-        let parts = parts(key, model.entity.encode);
-        quote_spanned!(key.template.literal.span()=> _orm::guard(#name, #text, #start)#parts)
-    });
-    (!model.entity.uniques.is_empty())
-        .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];))
-}
-
-/// The constants that allow cheaper writes.
-fn flags(model: &Model<'_>) -> TokenStream {
-    let flags = [
-        (model.keys_follow_canonical(), quote!(KEYS_FOLLOW_CANONICAL)),
-        (model.patch_is_one_row(), quote!(PATCHES_ONE_ROW)),
-    ];
+    let kind = entity.kind.iter();
+    let guards = entity.uniques.iter().zip(guards);
+    let guards = guards.map(|(unique, key)| template("guard", &unique.name, key, entity.encode));
+    let guards = (!entity.uniques.is_empty())
+        .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
     // A row of another kind may have the key: only a read tells.
-    let tells = model.entity.kind.is_none();
-    let flags = flags.iter().filter(|(holds, _)| *holds && tells);
-    flags.map(|(_, flag)| quote!(const #flag: _orm::bool = true;)).collect()
+    let tells = entity.kind.is_none();
+    let follow = (tells && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
+    let one_row = (tells && model.patch_is_one_row()).then(|| quote!(PATCHES_ONE_ROW));
+    let flags = follow.iter().chain(&one_row);
+    quote! {
+        #escape
+        #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
+        #guards
+        #(const #flags: _orm::bool = true;)*
+    }
 }
 
 /// The statements of `encode_properties`. Fields that the same rows store share one `if`.
@@ -145,16 +126,13 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
         let rows = rows.into_iter().map(Literal::usize_unsuffixed);
         hygienic!(if _orm::matches!(row, #(#rows)|*) { #(#writes)* })
     });
-    let check = check_open(&model.entity.fields);
-    quote!(#(#writes)* #check)
-}
-
-/// The statement that finds a property which a map and another field both write.
-fn check_open(fields: &[Field<'_>]) -> Option<TokenStream> {
-    fields.iter().any(|field| field.role == Role::Flatten).then(|| {
+    let fields = &model.entity.fields;
+    // A map and another field may both write a property.
+    let check = fields.iter().any(|field| field.role == Role::Flatten).then(|| {
         let declared = property::declared(fields);
         hygienic!(_orm::Writer::check_open(out, #declared)?;)
-    })
+    });
+    quote!(#(#writes)* #check)
 }
 
 /// `TableEntity::set_version`, where fields hold the version.

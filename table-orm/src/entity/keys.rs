@@ -4,7 +4,7 @@ use super::query::{Query, Row, RowOf, canonical_rows};
 use super::{TableEntity, partition_key, row_key};
 use crate::key::KeyError;
 use crate::query::class::{Partition, Point};
-use crate::query::{KeyRange, Span};
+use crate::query::{Below, KeyRange, Span};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -79,6 +79,69 @@ impl<R> EntityKey<R> {
     fn new(partition_key: Result<String, KeyError>, row_key: Result<String, KeyError>) -> Self {
         let keys = partition_key.and_then(|partition_key| Ok((partition_key, row_key?)));
         Self { keys, row: PhantomData }
+    }
+
+    /// The row and all rows of the partition whose keys continue its key, for a union: a row range query.
+    ///
+    /// Compiles for a canonical row whose key shows where it ends: with a component of fixed width, such as
+    /// `{number:08}`, an enum, or a literal.
+    ///
+    /// ```
+    /// use table_orm::{EntityKeys, TableEntity, TableUnion, Tables};
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{project}", row = "ISS:{number:08}")]
+    /// struct Issue { project: String, number: u32 }
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "issues", partition = "{project}", row = "ISS:{number:08}__C:{comment:04}")]
+    /// struct Comment { project: String, number: u32, comment: u32 }
+    ///
+    /// #[derive(Debug, PartialEq, TableUnion)]
+    /// enum Thread { Issue(Issue), Comment(Comment) }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let tables = Tables::in_memory()?;
+    /// tables.repo::<Issue>().create_table().await?;
+    /// let issue = Issue { project: "tables".into(), number: 42 };
+    /// let comment = Comment { project: "tables".into(), number: 42, comment: 1 };
+    /// tables.transaction(issue.partition()).insert(&issue).insert(&comment).commit().await?;
+    /// let thread = tables.union::<Thread>(issue.key().and_below()).collect().await?;
+    /// assert_eq!(thread, [Thread::Issue(issue), Thread::Comment(comment)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Below `ISS:42` there would be `ISS:421`:
+    ///
+    /// ```compile_fail
+    /// # use table_orm::{EntityKeys, TableEntity};
+    /// #[derive(TableEntity)]
+    /// #[table(name = "issues", partition = "{project}", row = "ISS:{number}")]
+    /// struct Issue { project: String, number: u32 }
+    ///
+    /// # fn main() {
+    /// let below = Issue { project: "tables".into(), number: 42 }.key().and_below();
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn and_below(self) -> Below<R>
+    where
+        R: Row<Entity: TableEntity<Canonical = R>>,
+    {
+        const {
+            assert!(
+                <R::Entity as TableEntity>::ROWS[R::INDEX].has_end(),
+                "`and_below` needs a key that shows where it ends, or keys of other rows can start as it \
+                 does: end the canonical key with a component of fixed width, such as `{{f:0N}}` or an \
+                 enum, or with a literal"
+            );
+        };
+        Below::new(self.keys.map(|(partition_key, row_key)| KeyRange {
+            partition: Span::Exact(partition_key),
+            row: Span::prefix(row_key),
+        }))
     }
 
     /// The PartitionKey and the RowKey, as they are stored.

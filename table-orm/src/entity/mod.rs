@@ -5,6 +5,7 @@ mod key_mismatch;
 mod keys;
 mod loaded;
 mod own_rows;
+mod page_range;
 mod projection;
 mod query;
 mod read;
@@ -33,9 +34,10 @@ pub use union::{MemberOf, TableUnion, UnionMember};
 
 pub(crate) use key_mismatch::{ReadBackError, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
+pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical_rows, keys_of};
 pub(crate) use read::{
-    PageRows, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
+    PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};

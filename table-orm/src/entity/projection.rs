@@ -78,3 +78,63 @@ fn component<E: TableEntity, T: From<C>, C>(
     let mut reader = KeyReader::new(E::NAME, E::ESCAPE, rest);
     read(&mut reader, part.name, part.separator).map(|value| Some(value.into()))
 }
+
+/// A trait of a projection's field: of the entities that have the field, the entities that have the
+/// series, or the rows that hold it. Its name and its messages name the field.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __projected {
+    (field $has:ident, $id:tt, $message:tt) => {
+        #[diagnostic::on_unimplemented(
+            message = $message,
+            label = "not a stored field of `{Self}`",
+            note = "name and type it as the entity does; a series is `#[projection(series)]`, or \
+                    `#[projection(slots(a..b))]` for some of it; skipped fields, ETags, timestamps \
+                    and flattened groups cannot be projected"
+        )]
+        #[allow(non_camel_case_types)]
+        trait $has<T> {
+            const PROPERTY: &'static $crate::__private::str;
+            fn fill_from_keys(
+                m: &$crate::__private::Members<'_, '_>,
+                row: $crate::__private::usize,
+                slot: &mut $crate::__private::Option<T>,
+            ) -> $crate::__private::Read;
+        }
+        #[diagnostic::do_not_recommend]
+        impl<E: $crate::__private::Field<$id, T>, T> $has<T> for E {
+            const PROPERTY: &'static $crate::__private::str =
+                <E as $crate::__private::Field<$id, T>>::PROPERTY;
+            fn fill_from_keys(
+                m: &$crate::__private::Members<'_, '_>,
+                row: $crate::__private::usize,
+                slot: &mut $crate::__private::Option<T>,
+            ) -> $crate::__private::Read {
+                m.fill_from_keys(row, slot, <E as $crate::__private::Field<$id, T>>::KEYS)
+            }
+        }
+    };
+    (series $has:ident, $message:tt, [$($bounds:tt)*], $series:expr) => {
+        #[diagnostic::on_unimplemented(
+            message = $message,
+            label = "not such a series of `{Self}`",
+            note = "name it as the entity does; `#[projection(series)]` has the entity's type, and \
+                    `#[projection(slots(a..b))]` is `[Option<T>; N]`"
+        )]
+        #[allow(non_camel_case_types)]
+        trait $has<T> {
+            const SERIES: $crate::__private::ProjectedSeries;
+        }
+        #[diagnostic::do_not_recommend]
+        impl<$($bounds)*> $has<T> for E {
+            const SERIES: $crate::__private::ProjectedSeries = $series;
+        }
+    };
+    (rows $stores:ident, $id:tt, $message:tt, $label:tt, $help:tt) => {
+        #[diagnostic::on_unimplemented(message = $message, label = $label, note = $help)]
+        #[allow(non_camel_case_types)]
+        trait $stores {}
+        #[diagnostic::do_not_recommend]
+        impl<R: $crate::__private::Stores<$id>> $stores for R {}
+    };
+}

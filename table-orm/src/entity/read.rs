@@ -203,6 +203,20 @@ pub(crate) fn split_page(json: &[u8]) -> Result<Vec<&RawValue>, PropertyError> {
         .map_err(|fault| RowContext::new("page").error(fault))
 }
 
+/// The keys of a page's first row; `None` for a page without rows.
+pub(crate) fn first_head(json: &[u8]) -> Option<RowHead> {
+    let mut head = None;
+    let mut context = RowContext::new(RowHead::NAME);
+    // The error ends the reading after the first row.
+    let _ = read_value(json, |json| {
+        json.array(|json| {
+            head = Some(RowHead::read_row(0, Members::new(json, &mut context, &mut None))?);
+            Err::<(), _>(RowFault::new("", PropertyFault::Missing))
+        })
+    });
+    head
+}
+
 /// Reads the member `value` of a page object.
 fn read_value<'de, T>(
     json: &'de [u8],

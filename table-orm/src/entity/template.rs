@@ -36,6 +36,15 @@ pub struct RowTemplate {
 }
 
 impl RowTemplate {
+    /// Whether a key that starts with a key of the template continues it. `ISS:42` does not show where it
+    /// ends: `ISS:421` is a key of another row.
+    pub(crate) const fn has_end(&self) -> bool {
+        match self.parts {
+            [.., last] => last.has_end(),
+            [] => false,
+        }
+    }
+
     /// A row with every property, whose key has no components.
     #[must_use]
     pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {

@@ -43,8 +43,10 @@ impl fmt::Display for Rejection {
             write!(f, ", operation {index} ({name})")?;
         }
         write!(f, ": {}", Printable(&self.cause.code))?;
-        if !self.cause.message.is_empty() {
-            write!(f, ": {}", Printable(&self.cause.message))?;
+        // The sentence of the error goes on behind the store's.
+        let message = self.cause.message.trim_end().trim_end_matches('.');
+        if !message.is_empty() {
+            write!(f, ": {}", Printable(message))?;
         }
         if let Some(id) = &self.cause.request_id {
             write!(f, " (request {})", Printable(id))?;

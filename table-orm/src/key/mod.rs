@@ -16,6 +16,7 @@ mod argument;
 mod chars;
 #[cfg(any(feature = "chrono", feature = "jiff"))]
 mod civil;
+mod codes;
 mod distinct;
 mod error;
 mod instant;
@@ -35,6 +36,8 @@ pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
 pub use chars::is_forbidden;
+#[doc(hidden)]
+pub use codes::Coded;
 pub use error::{KeyError, KeyFault};
 pub use part::{
     Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, PrefixFree,

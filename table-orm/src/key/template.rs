@@ -33,6 +33,13 @@ impl TemplatePart {
         self
     }
 
+    /// Whether no text of it starts another, or a literal ends it.
+    pub(crate) const fn has_end(&self) -> bool {
+        !self.separator.is_empty()
+            || self.shape.fixed().is_some()
+            || matches!(self.shape, Shape::OneOf(_) | Shape::Char)
+    }
+
     const fn most_units(&self) -> Option<usize> {
         match (self.max, self.shape.most_units()) {
             (Some(max), Some(units)) if units < max => Some(units),

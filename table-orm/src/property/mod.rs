@@ -8,10 +8,12 @@
 //! - A written value reads back as the same value (instants at 100 ns).
 //! - A value that the service would reject is a typed error before anything is sent.
 
+mod codes;
 mod declared;
 mod finite;
 mod group;
 mod json;
+mod newtype;
 mod open;
 mod ordered;
 mod scalar;

@@ -5,9 +5,11 @@
 
 pub mod class;
 mod column;
+mod earlier_pages;
 mod evaluate;
 mod filter;
 mod key_builder;
+mod page_place;
 mod permit;
 mod range;
 mod state;
@@ -25,6 +27,7 @@ pub use token::{PageToken, TokenError};
 pub use typed_key::Part;
 pub use typed_key::{PartitionKey, RowKey};
 
+pub(crate) use page_place::{PagePlace, PageStart};
 pub(crate) use token::fingerprint;
 
 use crate::model::{Continuation, Metadata, TableName};

@@ -1,11 +1,11 @@
-//! Page tokens: where a page ended, as text for a client to send back.
+//! Page tokens: where a page is, as text for a client to send back.
 //!
 //! Invariant: a token resumes only the query it came from. It has a hash of the table, keys, filter
 //! and projection, and a checksum of itself. It hides nothing and grants nothing.
 
 use super::RowQuery;
+use super::page_place::PagePlace;
 use crate::key::fnv;
-use crate::model::Continuation;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -13,9 +13,9 @@ use serde::ser::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
-/// The end of a page: URL-safe text, bound to its query.
+/// Where the next or the previous page is: URL-safe text, bound to its query.
 ///
 /// `Display` writes the text, `FromStr` reads it, and [`Pages::resume`](crate::repo::Pages::resume)
 /// continues there. With `serde` it is that text, too, and what is no token does not deserialize.
@@ -37,13 +37,19 @@ const VERSION: u8 = 1;
 /// let mut pages = readings.list(Reading::partition("roof").row()).pages(3);
 /// let page = pages.next().await?.ok_or("no page")?;
 /// assert_eq!(page.items.len(), 3);
-/// let text = page.token.map(|token| token.to_string()).ok_or("no more pages")?;
+/// let text = page.next.map(|token| token.to_string()).ok_or("no more pages")?;
 ///
 /// // The client asks for the next page, with the text in its request:
 /// let token: PageToken = text.parse()?;
 /// let mut pages = readings.list(Reading::partition("roof").row()).pages(3).resume(token);
 /// let page = pages.next().await?.ok_or("no page")?;
-/// assert_eq!((page.items.len(), page.token), (2, None));
+/// assert_eq!((page.items.len(), page.next), (2, None));
+///
+/// // It goes back the same way.
+/// let back = page.previous.ok_or("no previous page")?;
+/// let mut pages = readings.list(Reading::partition("roof").row()).pages(3).resume(back);
+/// let page = pages.next().await?.ok_or("no page")?;
+/// assert_eq!((page.items.len(), page.previous), (3, None));
 ///
 /// // Another query does not accept it. Nothing is sent.
 /// let mut pages = readings.list(Reading::partition("cellar").row()).pages(3).resume(text.parse()?);
@@ -52,16 +58,16 @@ const VERSION: u8 = 1;
 /// # }
 /// ```
 ///
-/// The text contains the keys at which the next page starts, as the store sent them, in base64 that
-/// everybody can read: encrypt it where keys are secret. The checks are against accidents, such as
-/// a text cut short or a token of another query. The token is not signed: a client that knows the
-/// format can make one that starts at another key. It still reads only rows of the query that it
-/// resumes, because the table, keys and filter come from the query. A token shows a client no more
-/// than the query does.
+/// The text contains keys: those at which its page starts, as the store sent them, and those at which
+/// earlier pages start, in at most 1,366 characters. They are base64 that everybody can read: encrypt
+/// it where keys are secret. The checks are against accidents, such as a text cut short or a token of
+/// another query. The token is not signed: a client that knows the format can make one that starts at
+/// another key. It still reads only rows of the query that it resumes, because the table, keys and
+/// filter come from the query. A token shows a client no more than the query does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     query: u64,
-    continuation: Continuation,
+    place: PagePlace,
 }
 
 /// A page token that cannot be used.
@@ -85,17 +91,14 @@ pub enum TokenError {
 }
 
 impl PageToken {
-    pub(crate) fn new(query: &RowQuery, continuation: Continuation) -> Self {
-        Self { query: fingerprint(query), continuation }
+    /// The page of a query with this [`fingerprint`].
+    pub(crate) const fn new(query: u64, place: PagePlace) -> Self {
+        Self { query, place }
     }
 
-    /// The continuation, if the token came from that query.
-    pub(crate) fn open(self, query: &RowQuery) -> Result<Continuation, TokenError> {
-        if self.query == fingerprint(query) {
-            Ok(self.continuation)
-        } else {
-            Err(TokenError::OtherQuery)
-        }
+    /// The page, if the token came from that query.
+    pub(crate) fn open(self, query: &RowQuery) -> Result<PagePlace, TokenError> {
+        if self.query == fingerprint(query) { Ok(self.place) } else { Err(TokenError::OtherQuery) }
     }
 }
 
@@ -109,15 +112,9 @@ pub(crate) fn fingerprint(query: &RowQuery) -> u64 {
 
 impl fmt::Display for PageToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Continuation { next_partition_key, next_row_key } = &self.continuation;
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.query.to_be_bytes());
-        for part in [next_partition_key, next_row_key] {
-            // A length of 0 is no header; n + 1 is a header of n bytes.
-            let length = part.as_ref().map_or(0, |text| text.len() + 1);
-            bytes.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
-            bytes.extend_from_slice(part.as_deref().unwrap_or_default().as_bytes());
-        }
+        self.place.write(&mut bytes);
         let check = fnv(&bytes) as u32;
         bytes.extend_from_slice(&check.to_be_bytes());
         f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
@@ -170,22 +167,15 @@ fn parse(bytes: &[u8]) -> Option<PageToken> {
     if fnv(body) as u32 != u32::from_be_bytes(*check) {
         return None;
     }
-    let (query, mut rest) = body.get(1..)?.split_first_chunk::<8>()?;
-    let mut part = || {
-        let (length, after) = rest.split_first_chunk::<4>()?;
-        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
-        let (text, after) = after.split_at_checked(length.saturating_sub(1))?;
-        rest = after;
-        let text = str::from_utf8(text).ok()?;
-        Some((length > 0).then(|| text.to_owned()))
-    };
-    let continuation = Continuation { next_partition_key: part()?, next_row_key: part()? };
-    Some(PageToken { query: u64::from_be_bytes(*query), continuation })
+    let (query, place) = body.get(1..)?.split_first_chunk::<8>()?;
+    Some(PageToken { query: u64::from_be_bytes(*query), place: PagePlace::read(place)? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Continuation;
+    use crate::query::page_place::PageStart;
     use crate::query::{KeyRange, Span};
     use proptest::prelude::*;
 
@@ -194,27 +184,34 @@ mod tests {
         RowQuery::new(table, KeyRange { row: Span::prefix(prefix), ..KeyRange::ALL })
     }
 
+    fn token(query: &RowQuery) -> PageToken {
+        PageToken::new(fingerprint(query), PagePlace::default())
+    }
+
     #[test]
     fn a_token_resumes_only_its_own_query() {
-        let token = PageToken::new(&query("A"), Continuation::default());
-        assert_eq!(token.clone().open(&query("A")), Ok(Continuation::default()));
+        let token = token(&query("A"));
+        assert_eq!(token.clone().open(&query("A")), Ok(PagePlace::default()));
         assert_eq!(token.open(&query("B")), Err(TokenError::OtherQuery));
     }
 
     #[test]
     fn an_altered_token_is_rejected() {
-        let text = PageToken::new(&query("A"), Continuation::default()).to_string();
+        let text = token(&query("A")).to_string();
         assert_eq!(text[1..].parse::<PageToken>(), Err(TokenError::Malformed));
         assert_eq!("".parse::<PageToken>(), Err(TokenError::Malformed));
-        assert_eq!(format!("B{}", &text[1..]).parse::<PageToken>(), Err(TokenError::Version(5)));
+        assert_eq!(
+            format!("B{}", &text[1..]).parse::<PageToken>(),
+            Err(TokenError::Version(VERSION + 4))
+        );
     }
 
     #[test]
     fn what_is_no_token_does_not_deserialize() {
-        let text = PageToken::new(&query("A"), Continuation::default()).to_string();
+        let text = token(&query("A")).to_string();
         for (json, error) in [
             (format!("\"{}\"", &text[1..]), TokenError::Malformed.to_string()),
-            (format!("\"B{}\"", &text[1..]), TokenError::Version(5).to_string()),
+            (format!("\"B{}\"", &text[1..]), TokenError::Version(VERSION + 4).to_string()),
             ("7".to_owned(), "expected the text of a page token".to_owned()),
             ("null".to_owned(), "expected the text of a page token".to_owned()),
         ] {
@@ -223,11 +220,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_token_of_the_version_before_says_so() {
+        // The end of the first page of three rows, as format 1 wrote it.
+        let text = "AQAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        assert_eq!(text.parse::<PageToken>(), Err(TokenError::Version(1)));
+    }
+
+    type Texts = (Option<String>, Option<String>, Option<(String, String)>);
+
+    fn start((next_partition_key, next_row_key, key): Texts) -> PageStart {
+        PageStart { continuation: Continuation { next_partition_key, next_row_key }, key }
+    }
+
     proptest! {
         #[test]
-        fn tokens_come_back_whole(partition in any::<Option<String>>(), row in any::<Option<String>>()) {
-            let continuation = Continuation { next_partition_key: partition, next_row_key: row };
-            let token = PageToken::new(&query("A"), continuation);
+        fn tokens_come_back_whole(
+            before in any::<Texts>(),
+            at in any::<Texts>(),
+            after in any::<Texts>(),
+            back in any::<bool>(),
+        ) {
+            let page = PagePlace::default().after(start(before)).after(start(at)).after(start(after));
+            let place = if back { page.before(|| None).unwrap() } else { page };
+            let token = PageToken::new(fingerprint(&query("A")), place);
             let text = token.to_string();
             prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
             prop_assert_eq!(text.parse::<PageToken>(), Ok(token.clone()));

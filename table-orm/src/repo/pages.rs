@@ -1,10 +1,11 @@
 //! The answers of a query, page by page or row by row.
 
-use crate::entity::{OwnRows, ReadRow, SkipUnreadable, read_rows};
+use crate::entity::{OwnRows, ReadRow, RowHead, SkipUnreadable, cut_page, first_head, read_rows};
 use crate::error::{Error, Result};
-use crate::model::MAX_PAGE_ROWS;
+use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::plan::{Plan, Step, TableClient};
-use crate::query::{PageToken, RowQuery};
+use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint};
+use crate::store::Page;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
@@ -16,7 +17,7 @@ use std::task::{Context, Poll};
 ///
 /// A page may hold fewer rows than its size, or no row, and not be the last: the service ends a page at
 /// 1000 rows, after 5 seconds, or at the end of a partition range, and rows of other types are left out.
-/// The last page has no token.
+/// The last page has no token of a next page.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};
@@ -35,9 +36,14 @@ use std::task::{Context, Poll};
 /// let first = pages.next().await?.unwrap();
 /// assert_eq!(first.len(), 3);
 /// // Later, maybe in another process.
-/// let token = first.token.unwrap();
-/// let rest = readings.list(&roof).pages(3).resume(token).collect().await?;
-/// assert_eq!(rest.len(), 2);
+/// let token = first.next.clone().unwrap();
+/// let mut pages = readings.list(&roof).pages(3).resume(token);
+/// let second = pages.next().await?.unwrap();
+/// assert_eq!(second.len(), 2);
+/// // And back again.
+/// let token = second.previous.unwrap();
+/// let back = readings.list(&roof).pages(3).resume(token).next().await?.unwrap();
+/// assert_eq!((back.items, back.previous), (first.items, None));
 /// # Ok(())
 /// # }
 /// ```
@@ -46,8 +52,11 @@ use std::task::{Context, Poll};
 pub struct Pages<T> {
     client: TableClient,
     reader: PageReader<T>,
-    /// The next request; `None` at the end. An error stays here for the next call.
+    /// What to read, without a place; `None` after an error that ends the pages. An invalid query stays
+    /// here for the next call.
     query: Option<Result<RowQuery>>,
+    /// Where the next page is; `None` at the end.
+    place: Option<PagePlace>,
     /// The most rows still to read.
     left: Option<usize>,
     /// Whether rows that cannot be read are left out.
@@ -88,8 +97,11 @@ impl<T: ReadRow> PageReader<T> {
 pub struct RowPage<T> {
     /// The rows, in key order.
     pub items: Vec<T>,
-    /// Where the next page starts; `None` after the last one.
-    pub token: Option<PageToken>,
+    /// The next page; `None` after the last one.
+    pub next: Option<PageToken>,
+    /// The page before, as it was read. `None` for the first page, and where a token has no more room
+    /// for [earlier pages](crate::guide::work::query#backward).
+    pub previous: Option<PageToken>,
 }
 
 impl<T> Deref for RowPage<T> {
@@ -113,8 +125,8 @@ impl<T> Pages<T> {
             query.top = size.map(page_size).transpose()?;
             Ok(query)
         });
-        let query = Some(query).filter(|query| query.is_err() || limit != Some(0));
-        Self { client, reader, query, left: limit, skip: None, left_out: false }
+        let (query, place) = (Some(query), Some(PagePlace::default()));
+        Self { client, reader, query, place, left: limit, skip: None, left_out: false }
     }
 
     /// The same, without rows that cannot be read.
@@ -122,12 +134,13 @@ impl<T> Pages<T> {
         Self { skip, ..self }
     }
 
-    /// Continues after the page that returned `token`. The next call fails with [`Error::Token`] when the
-    /// token belongs to another query.
+    /// Continues with the page of `token`: the [`next`](RowPage::next) or the
+    /// [`previous`](RowPage::previous) one of a page that was read. The next call fails with
+    /// [`Error::Token`] when the token belongs to another query.
     pub fn resume(mut self, token: PageToken) -> Self {
-        if let Some(Ok(query)) = &mut self.query {
+        if let Some(Ok(query)) = &self.query {
             match token.open(query) {
-                Ok(continuation) => query.continuation = Some(continuation),
+                Ok(place) => self.place = Some(place),
                 Err(error) => self.query = Some(Err(error.into())),
             }
         }
@@ -138,11 +151,9 @@ impl<T> Pages<T> {
     /// would fail.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        match &self.query {
-            Some(Ok(query)) => {
-                Step::Read { query: self.request(query), limit: self.left, reason: None }.into()
-            }
-            _ => Plan::default(),
+        match self.request() {
+            Some((query, _)) => Step::Read { query, limit: self.left, reason: None }.into(),
+            None => Plan::default(),
         }
     }
 
@@ -163,15 +174,22 @@ impl<T> Pages<T> {
         Ok(count)
     }
 
-    /// The request for no more rows than are wanted.
-    fn request(&self, query: &RowQuery) -> RowQuery {
+    /// The request for no more rows than are wanted, and where its page is. `None` at the end.
+    fn request(&self) -> Option<(RowQuery, &PagePlace)> {
+        let (Some(Ok(query)), Some(place)) = (&self.query, &self.place) else { return None };
+        if self.left == Some(0) {
+            return None;
+        }
         let mut request = query.clone();
+        let start = &place.start.continuation;
+        request.continuation =
+            Some(start.clone()).filter(|start| *start != Continuation::default());
         if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
             && !self.left_out
         {
             request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
         }
-        request
+        Some((request, place))
     }
 
     /// Reads the next page: one request. Returns `None` after the last one. A page that reaches the limit of
@@ -203,33 +221,40 @@ impl<T> Pages<T> {
     /// When a key or filter cannot hold one of the values, or a row cannot be read; no page follows. When the
     /// store rejects the request; the next call sends the same request again.
     pub async fn next(&mut self) -> Result<Option<RowPage<T>>> {
-        let request = match &self.query {
-            Some(Ok(query)) => self.request(query),
-            _ => return self.query.take().map_or(Ok(None), |failed| failed.map(|_| None)),
-        };
+        if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
+            return Err(error);
+        }
+        let Some((request, place)) = self.request() else { return Ok(None) };
+        let place = place.clone();
         let page = self.client.page(&request).await?;
-        let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
-        let read = (reader.read)(&reader.own, &page.body, self.skip.as_ref(), most);
-        let Ok((items, whole)) = read else {
+        let page = self.read(&request, &place, page);
+        if page.is_err() {
             self.query = None;
-            return read.map(|_| None);
-        };
+        }
+        page.map(Some)
+    }
+
+    /// Reads the rows of a page, and finds the pages beside it.
+    fn read(&mut self, request: &RowQuery, place: &PagePlace, page: Page) -> Result<RowPage<T>> {
+        let end = place.end.as_ref();
+        let (from, before) = (head_of(Some(&place.start)), head_of(end));
+        let cut = cut_page(page.body, from.as_ref(), before.as_ref())?;
+        let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
+        let (items, whole) = (reader.read)(&reader.own, &cut.body, self.skip.as_ref(), most)?;
         self.left_out |= !whole;
         if let Some(left) = &mut self.left {
             *left -= items.len();
         }
-        let next = page.continuation.filter(|_| self.left != Some(0));
-        let token = match (&mut self.query, next) {
-            (Some(Ok(query)), Some(next)) => {
-                query.continuation = Some(next.clone());
-                Some(PageToken::new(query, next))
-            }
-            (ended, _) => {
-                *ended = None;
-                None
-            }
+        let first = || first_head(&cut.body).map(|head| (head.partition_key, head.row_key));
+        let next = match page.continuation {
+            _ if cut.is_cut => end.cloned(),
+            next => next.map(|next| place.start.followed_by(next, first)),
         };
-        Ok(Some(RowPage { items, token }))
+        self.place = next.filter(|_| self.left != Some(0)).map(|next| place.after(next));
+        let query = fingerprint(request);
+        let token = |place| PageToken::new(query, place);
+        let previous = place.before(first);
+        Ok(RowPage { items, next: self.place.clone().map(token), previous: previous.map(token) })
     }
 
     /// Reads the rows of all further pages.
@@ -260,6 +285,12 @@ impl<T> Pages<T> {
         });
         RowStream::new(rows)
     }
+}
+
+/// The keys at which a page starts, if they are known.
+fn head_of(start: Option<&PageStart>) -> Option<RowHead> {
+    let (partition_key, row_key) = start?.key.clone()?;
+    Some(RowHead { partition_key, row_key })
 }
 
 fn page_size(size: usize) -> Result<u16> {

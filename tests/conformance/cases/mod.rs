@@ -46,7 +46,8 @@ cases! {
         of_doubles_are_exact_at_any_size, of_numbers_that_are_not_finite_are_refused,
         of_absent_properties_hold_only_negated, find_out_whether_extremes_are_present,
         of_defaults_see_rows_without_them, of_instants_between_ticks_take_the_earlier_one;
-    pages: hold_every_row_once_in_order, resume_from_a_token, are_never_larger_than_asked;
+    pages: hold_every_row_once_in_order, resume_from_a_token,
+        are_walked_back_by_their_tokens, are_never_larger_than_asked;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,

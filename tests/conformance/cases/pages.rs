@@ -1,6 +1,8 @@
-use crate::subject::{Subject, insert, page_rows};
+use crate::subject::{Subject, delete, insert, page_rows};
 use futures_util::TryStreamExt as _;
+use table_orm::DynamicEntity;
 use table_orm::query::{PageToken, Span};
+use table_orm::repo::RowPage;
 use table_orm::store::ErrorCode;
 
 const ROWS: usize = 2_500;
@@ -36,12 +38,45 @@ pub async fn resume_from_a_token(subject: Subject) {
         let Some(page) = pages.next().await.unwrap() else { break };
         assert!(page.items.len() <= 10);
         keys.extend(page.items.into_iter().map(|row| row.row_key));
-        match page.token {
+        match page.next {
             Some(next) => token = Some(next),
             None => break,
         }
     }
     assert!(keys.into_iter().eq((0..25).map(|row| format!("{row:05}"))));
+}
+
+pub async fn are_walked_back_by_their_tokens(subject: Subject) {
+    fill(&subject, 25).await;
+    let keys = |page: &RowPage<DynamicEntity>| {
+        page.items.iter().map(|row| row.row_key.clone()).collect::<Vec<_>>()
+    };
+    let read = async |token: Option<PageToken>| {
+        let pages = subject.dynamic().list("p", ..).pages(4);
+        let mut pages = match token {
+            Some(token) => pages.resume(token.to_string().parse().unwrap()),
+            None => pages,
+        };
+        pages.next().await.unwrap().unwrap()
+    };
+    let mut pages = vec![read(None).await];
+    while let Some(next) = pages[pages.len() - 1].next.clone() {
+        pages.push(read(Some(next)).await);
+    }
+    assert!(pages.iter().flat_map(keys).eq((0..25).map(|row| format!("{row:05}"))));
+    let mut at = pages[pages.len() - 1].clone();
+    for before in pages.iter().rev().skip(1) {
+        at = read(at.previous).await;
+        assert_eq!(keys(&at), keys(before));
+    }
+    assert_eq!(at.previous, None);
+    // Other rows now: the page shows its keys, and the page after it starts where it did.
+    let second = read(at.next).await;
+    subject.commit("p", vec![delete("00001"), delete("00002")]).await.unwrap();
+    subject.insert("p", "000035", "").await;
+    let first = read(second.previous.clone()).await;
+    assert_eq!(keys(&first), ["00000", "00003", "000035"]);
+    assert_eq!(keys(&read(first.next).await), keys(&second));
 }
 
 pub async fn are_never_larger_than_asked(subject: Subject) {

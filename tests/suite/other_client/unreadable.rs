@@ -130,9 +130,9 @@ async fn a_page_holds_fewer_rows_than_asked_for_and_its_token_goes_on_behind_the
     let mut pages = list().pages(10);
     let first = pages.next().await.unwrap().unwrap();
     assert_eq!((first.len(), skipped.keys()), (9, bad[..1].to_vec()));
-    let mut rest = list().pages(1).resume(first.token.unwrap());
+    let mut rest = list().pages(1).resume(first.next.unwrap());
     let empty = rest.next().await.unwrap().unwrap();
-    assert!(empty.is_empty() && empty.token.is_some());
+    assert!(empty.is_empty() && empty.next.is_some());
     assert_eq!(rest.next().await.unwrap().unwrap()[0].n, 11);
 }
 

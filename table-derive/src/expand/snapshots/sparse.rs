@@ -46,7 +46,6 @@ const _: () = {
         const PARTITION: &'static _orm::str = "{owner}";
         const PARTITION_KEY: _orm::KeyTemplate<'static> =
             _orm::key("").parts(&[_orm::part("owner", <u64 as _orm::Part>::SHAPE, "")]);
-        const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         const ROWS: &'static [_orm::RowTemplate] = &[
             _orm::full("by_path", "P:{path}", "P:").parts(&[_orm::part(
                 "path",
@@ -58,6 +57,7 @@ const _: () = {
                 _orm::part("path", <String as _orm::Part>::SHAPE, ""),
             ]),
         ];
+        const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         type Canonical = FileByPath;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             <u64 as _orm::Part>::write(&self.owner, key, "owner", "")?;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::key::KeyError;
 use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
-use crate::query::{KeyRange, PageToken, RowQuery, ScanPermit, Span};
+use crate::query::{KeyRange, PagePlace, PageToken, RowQuery, ScanPermit, Span, fingerprint};
 use crate::store::Page;
 
 /// A read of canonical rows that can be resumed.
@@ -58,14 +58,16 @@ impl CanonicalPages {
     pub async fn read(&self) -> Result<(Page, Option<PageToken>)> {
         let query = self.next_query()?;
         let page = self.client.page(&query).await?;
-        let next = page.continuation.clone().map(|next| PageToken::new(&query, next));
+        // Nobody reads these pages backward, so the token holds no earlier one.
+        let next = page.continuation.clone().map(PagePlace::from);
+        let next = next.map(|next| PageToken::new(fingerprint(&query), next));
         Ok((page, next))
     }
 
     fn next_query(&self) -> Result<RowQuery> {
         let mut query = self.query.clone()?;
         if let Some(token) = self.token.clone() {
-            query.continuation = Some(token.open(&query)?);
+            query.continuation = Some(token.open(&query)?.start.continuation);
         }
         Ok(query)
     }

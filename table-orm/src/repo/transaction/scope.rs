@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What is read through it is still so when the transaction takes effect; otherwise the function is called
 /// again. An entity that is read and not written costs one operation, as
 /// [`require`](super::Transaction::require), which gives it a new version. That an entity was absent is
-/// checked only when the transaction inserts it: by `insert`, or by `upsert` or `insert_or_merge`, which are
-/// then sent as an insert. Read through a [`Repo`](crate::Repo) what may change meanwhile.
+/// checked only when the transaction writes it: by `insert`, or by `upsert` or `insert_or_merge`, which are
+/// then sent as an insert. A `merge` into it fails with `Error::NotFound`, and nothing is sent. Read through a [`Repo`](crate::Repo) what may change meanwhile.
 #[derive(Debug)]
 pub struct TransactionScope(Arc<Mutex<State>>);
 
@@ -175,19 +175,26 @@ impl TransactionScope {
     #[must_use]
     pub fn room(&self) -> Room {
         let State { writes, reads, .. } = &*self.state();
-        let mut all = writes.emptied();
-        all.batch.clone_from(&writes.batch);
+        let mut all = writes.copy();
         // An operation that fails takes its room, too.
         let _ = require_reads(&mut all, reads);
         all.room()
     }
 
-    /// Returns the writes so far, without the conditions for entities that were only read.
+    /// Returns the request for the writes so far, with the conditions for entities that were only read, in
+    /// the order in which it would be sent. Empty without writes.
     ///
     /// # Errors
-    /// As [`Transaction::plan`](super::Transaction::plan).
+    /// As [`Transaction::plan`](super::Transaction::plan), and the error of a write that cannot take effect
+    /// after what was read.
     pub fn plan(&self) -> Result<Plan> {
-        self.state().writes.plan()
+        let State { writes, reads, .. } = &*self.state();
+        let mut all = writes.copy();
+        if all.len() > 0 && !all.is_faulty() {
+            require_reads(&mut all, reads).map_err(|unmet| unmet.into_error(&all).0)?;
+            send_conditions_first(&mut all, reads);
+        }
+        all.plan()
     }
 
     /// Sends the writes under the versions that were read; nothing without writes. Returns with an error the
@@ -209,12 +216,7 @@ impl TransactionScope {
         {
             return Err(unmet.into_error(&writes));
         }
-        let was_absent =
-            |row_key: &str| reads.iter().any(|read| read.etag.is_none() && read.row_key == row_key);
-        // A lost race is noticed here before it makes another operation fail.
-        writes.move_first(|Operation { row_key, action }| {
-            action.etag().is_some() || matches!(action, Action::Insert(_)) && was_absent(row_key)
-        });
+        send_conditions_first(&mut writes, &reads);
         let operations = writes.batch.operations.iter();
         let conditions: Vec<_> = operations
             .map(|operation| FailedCondition {
@@ -230,7 +232,7 @@ impl TransactionScope {
         let failed = index.and_then(|(index, _)| conditions.into_iter().nth(index));
         let failed = failed.filter(|failed| match &error {
             Error::Conflict(_) | Error::NotFound(_) => failed.etag.is_some(),
-            Error::AlreadyExists(_) => was_absent(&failed.row_key),
+            Error::AlreadyExists(_) => was_absent(&reads, &failed.row_key),
             _ => false,
         });
         Err((error, failed))
@@ -241,6 +243,8 @@ impl TransactionScope {
 struct Unmet {
     context: EntityContext,
     condition: FailedCondition,
+    /// Whether another attempt would fail as well.
+    is_final: bool,
     /// Its error, of a PartitionKey and a RowKey.
     error: fn(&TableClient, &str, &str) -> Error,
 }
@@ -249,14 +253,17 @@ impl Unmet {
     /// Two versions of a row were read.
     fn changed(read: &RowRead) -> Self {
         let condition = FailedCondition { row_key: read.row_key.clone(), etag: read.etag.clone() };
-        Self { context: read.context, condition, error: TableClient::changed }
+        let (context, error) = (read.context, TableClient::changed as _);
+        Self { context, condition, is_final: false, error }
     }
 
     /// The operation on a row cannot take effect under the version that was read.
     fn operation(read: &RowRead, operation: Operation) -> Self {
         let changed = Self::changed(read);
         match operation.action.etag().cloned() {
-            None => Self { error: TableClient::already_exists, ..changed },
+            None if read.etag.is_some() => Self { error: TableClient::already_exists, ..changed },
+            // It was absent when it was read, and nothing of the transaction inserts it.
+            None => Self { error: TableClient::not_found, is_final: true, ..changed },
             etag => {
                 let condition = FailedCondition { row_key: operation.row_key, etag };
                 let error =
@@ -266,12 +273,24 @@ impl Unmet {
         }
     }
 
-    /// The error and the condition.
+    /// The error, and the condition if another attempt may succeed.
     fn into_error(self, writes: &Writes<'_>) -> (Error, Option<FailedCondition>) {
-        let Self { context, condition, error } = self;
+        let Self { context, condition, is_final, error } = self;
         let client = TableClient { context, ..writes.client.clone() };
-        (error(&client, &writes.batch.partition_key, &condition.row_key), Some(condition))
+        let error = error(&client, &writes.batch.partition_key, &condition.row_key);
+        (error, Some(condition).filter(|_| !is_final))
     }
+}
+
+fn was_absent(reads: &[RowRead], row_key: &str) -> bool {
+    reads.iter().any(|read| read.etag.is_none() && read.row_key == row_key)
+}
+
+/// A lost race is noticed here before it makes another operation fail.
+fn send_conditions_first(writes: &mut Writes<'_>, reads: &[RowRead]) {
+    writes.move_first(|Operation { row_key, action }| {
+        action.etag().is_some() || matches!(action, Action::Insert(_)) && was_absent(reads, row_key)
+    });
 }
 
 /// Makes the writes fail unless each row is still as it was read.

@@ -180,10 +180,11 @@ impl<'a, T, X> TransactionWith<'a, T, X> {
         let (connection, table) = (&*self.client.connection, &self.client.table);
         // Calls of this process take turns only where they have conflicts: they may write other entities.
         let mut permit = None;
-        if connection.is_locked(table, &lock) {
-            permit = connection.write_lock(table, &lock).await;
-        }
         let mut attempts = Attempts::begin(connection, self.limits);
+        if connection.is_locked(table, &lock) {
+            permit = attempts.in_time(connection.write_lock(table, &lock)).await.flatten();
+            attempts.resume();
+        }
         let mut before = None;
         loop {
             let partition_key = Ok(partition_key.clone());

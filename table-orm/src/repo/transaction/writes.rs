@@ -45,6 +45,7 @@ pub(super) struct Writes<'a> {
 }
 
 /// What an operation belongs to.
+#[derive(Clone, Copy)]
 struct Entry {
     context: EntityContext,
     /// Whether it only requires a version.
@@ -105,6 +106,20 @@ impl<'a> Writes<'a> {
     pub fn emptied(&self) -> Self {
         let partition_key = Ok(self.batch.partition_key.clone());
         Self::in_partition(self.client.clone(), self.table, partition_key)
+    }
+
+    /// The same operations, which return no version.
+    pub fn copy(&self) -> Writes<'static> {
+        let Self { client, table, batch, entries, fault, .. } = self;
+        Writes {
+            client: client.clone(),
+            table,
+            batch: batch.clone(),
+            entries: entries.clone(),
+            members: Vec::new(),
+            ascends: self.ascends,
+            fault: fault.clone(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -259,15 +274,17 @@ impl<'a> Writes<'a> {
     }
 
     /// Requires that a row is still absent if an operation would insert it. Returns the operation that
-    /// requires a version of it.
+    /// needs the row.
     pub fn require_absent(&mut self, row_key: &str) -> Result<(), Operation> {
         let Some(operation) = self.operation_on(row_key) else { return Ok(()) };
         match &operation.action {
             Action::InsertOrReplace(body) | Action::InsertOrMerge(body) => {
                 operation.action = Action::Insert(body.clone());
             }
-            action if action.etag().is_some() => return Err(operation.clone()),
-            _ => {}
+            Action::Insert(_) => {}
+            Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => {
+                return Err(operation.clone());
+            }
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ fn pages_resume_behind_rows_left_out() {
         };
         let page = run(next.next()).unwrap().unwrap();
         rows.extend(found(page.items));
-        token = page.token;
+        token = page.next;
         if token.is_none() {
             break;
         }

@@ -1,0 +1,46 @@
+//! The guide's page of rules and the rules of the derive are the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The functions of `check` that report a mistake, with their code: `keys::literals`.
+fn rules() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../table-derive/src/check");
+    let mut rules = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = entry.unwrap().path();
+        let text = fs::read_to_string(&file).unwrap();
+        let subject = file.file_stem().unwrap().to_str().unwrap();
+        for function in text.split("\nfn ").flat_map(|part| part.split("\npub fn ")).skip(1) {
+            let name = function.split(['(', '<']).next().unwrap();
+            if function.contains("mistake!(") {
+                rules.insert(format!("{subject}::{name}"), function.to_owned());
+            }
+        }
+    }
+    rules
+}
+
+/// The rows of the page: a rule, and a part of its message.
+fn page() -> BTreeMap<String, String> {
+    let text = include_str!("../../table-orm/guide/reference/rules.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| {
+        let (message, rest) = row.split_once(" | `").unwrap();
+        let (rule, _) = rest.split_once('`').unwrap();
+        (rule.to_owned(), message.trim_matches([' ', '`']).to_owned())
+    })
+    .collect()
+}
+
+#[test]
+fn the_page_of_rules_names_each_rule_of_the_derive() {
+    let (rules, page) = (rules(), page());
+    assert!(rules.len() > 40, "only {} rules are found", rules.len());
+    assert_eq!(rules.keys().collect::<Vec<_>>(), page.keys().collect::<Vec<_>>());
+    for (rule, message) in page {
+        let words = message.split('`').map(str::trim).max_by_key(|part| part.len()).unwrap();
+        assert!(rules[&rule].contains(words), "`{rule}` does not say {words:?}");
+    }
+}
