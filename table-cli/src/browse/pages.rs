@@ -33,7 +33,13 @@ pub(super) enum PageError {
     #[error(transparent)]
     Store(#[from] Error),
     #[error(transparent)]
-    Failure(#[from] Failure),
+    Failure(Box<Failure>),
+}
+
+impl From<Failure> for PageError {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(Box::new(failure))
+    }
 }
 
 /// The parameters of an address.
