@@ -36,8 +36,9 @@ struct Checkpoint {
     columns: Option<String>,
     /// The length of the file.
     length: u64,
-    /// The text in it.
+    /// The text in it, and its hash.
     bytes: u64,
+    sha256: String,
     rows: u64,
     partitions: u64,
     /// The key of the last row.
@@ -75,7 +76,10 @@ impl Output {
         }
         let part = part_path(path);
         let mut options = OpenOptions::new();
-        let target = options.read(true).write(true).open(&part).map_err(failed(&part))?;
+        let target = match options.read(true).write(true).open(&part) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(other()),
+            target => target.map_err(failed(&part))?,
+        };
         let length = target.metadata().map_err(failed(&part))?.len();
         if length < checkpoint.length {
             return Err(other());
@@ -83,7 +87,7 @@ impl Output {
         target.set_len(checkpoint.length).map_err(failed(&part))?;
         let text = File::open(&part).and_then(|part| file.read(part)).map_err(failed(&part))?;
         let (bytes, hash) = digest(text).map_err(failed(&part))?;
-        if bytes != checkpoint.bytes {
+        if (bytes, hex(hash.clone())) != (checkpoint.bytes, checkpoint.sha256.clone()) {
             return Err(other());
         }
         drop(target);
@@ -100,11 +104,14 @@ impl Output {
         job: Job,
         columns: Option<String>,
     ) -> Result<Self, ExportFailure> {
-        let part = part_path(path);
+        let (part, saved) = (part_path(path), checkpoint_path(path));
+        // It would take what the new file has for the text of the old one.
+        remove(&saved)?;
         let target = File::create(&part).map_err(failed(&part))?;
         let encoder = Some(file.write(target).map_err(failed(&part))?);
         let (length, bytes, rows, partitions, last) = (0, 0, 0, 0, None);
-        let checkpoint = Checkpoint { job, columns, length, bytes, rows, partitions, last };
+        let sha256 = String::new();
+        let checkpoint = Checkpoint { job, columns, length, bytes, sha256, rows, partitions, last };
         let saved = (0, Instant::now());
         Ok(Self { path: path.to_owned(), file, checkpoint, encoder, hash: Sha256::new(), saved })
     }
@@ -153,6 +160,7 @@ impl Output {
         let target = encoder.finish().map_err(failed(&part))?;
         self.checkpoint.length = target.metadata().map_err(failed(&part))?.len();
         self.encoder = Some(self.file.write(target).map_err(failed(&part))?);
+        self.checkpoint.sha256 = hex(self.hash.clone());
         let path = checkpoint_path(&self.path);
         replace(&path, &self.checkpoint).map_err(failed(&path))?;
         self.saved = (self.checkpoint.bytes, Instant::now());
@@ -174,13 +182,16 @@ impl Output {
         let path = Manifest::path(&self.path);
         replace(&path, &manifest).map_err(failed(&path))?;
         fs::rename(&part, &self.path).map_err(failed(&self.path))?;
-        let checkpoint = checkpoint_path(&self.path);
-        match fs::remove_file(&checkpoint) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(failed(&checkpoint)(error))
-            }
-            _ => Ok(manifest),
-        }
+        remove(&checkpoint_path(&self.path))?;
+        Ok(manifest)
+    }
+}
+
+/// Removes a file that may not exist.
+fn remove(path: &Path) -> Result<(), ExportFailure> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(path)(error)),
+        _ => Ok(()),
     }
 }
 

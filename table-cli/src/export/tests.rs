@@ -168,22 +168,61 @@ fn an_export_killed_behind_any_page_goes_on_behind_what_it_has_saved() {
     });
 }
 
+/// Leaves an export that ended behind some rows.
+fn leave(text: &[&str]) -> PathBuf {
+    let arguments: Arguments = read(text);
+    let form = TextFile::of(&arguments.to).unwrap();
+    wait(async {
+        let tables = arguments.store.open_to_read(&arguments.table).await.unwrap();
+        let job = arguments.job(form).unwrap();
+        let mut output = Output::create(&arguments.to, form, job, None).unwrap();
+        let small = arguments.export(&tables).scan(|scan| scan.page_size(9));
+        output.write(small.pages().next().await.unwrap().unwrap()).unwrap();
+        output.save().unwrap();
+    });
+    arguments.to
+}
+
 #[test]
 fn an_export_goes_on_only_with_its_own_options_and_file() {
     let (folder, source) = database(100);
     let to = file(folder.path(), "a.jsonl");
-    let stopped = wait(run(read(&[&source, "results", "--to", &to]), std::future::ready(())));
-    let Err(Failure::Export(ExportFailure::Stopped { .. })) = stopped else {
-        return assert!(stopped.is_ok(), "the rows were quicker");
+    let text = [&*source, "results", "--to", &to];
+    let refused = |more: &[&str]| {
+        let failure = export(&[&text[..], more].concat()).unwrap_err();
+        assert!(matches!(failure, Failure::Export(ExportFailure::Checkpoint(_))), "{failure}");
     };
-    let other = export(&[&source, "results", "--to", &to, "--prefix", "p0"]).unwrap_err();
-    assert!(matches!(other, Failure::Export(ExportFailure::Checkpoint(_))), "{other}");
-    std::fs::write(output::checkpoint_path(to.as_ref()), "{}").unwrap();
-    let broken = export(&[&source, "results", "--to", &to]).unwrap_err();
-    assert!(matches!(broken, Failure::Export(ExportFailure::Checkpoint(_))), "{broken}");
-    export(&[&source, "results", "--to", &to, "--over"]).unwrap();
-    let exists = export(&[&source, "results", "--to", &to]).unwrap_err();
+    let path = leave(&text);
+    refused(&["--prefix", "p0"]);
+    refused(&["--select", "Text"]);
+    let (part, checkpoint) = (output::part_path(&path), output::checkpoint_path(&path));
+    let written = std::fs::read(&part).unwrap();
+    let other = [b"x".as_slice(), &written[1..]].concat();
+    for changed in [&written[..40], &*other, b""] {
+        std::fs::write(&part, changed).unwrap();
+        refused(&[]);
+    }
+    std::fs::remove_file(&part).unwrap();
+    refused(&[]);
+    std::fs::write(&checkpoint, "{}").unwrap();
+    refused(&[]);
+    export(&[&text[..], &["--over"]].concat()).unwrap();
+    assert!(!checkpoint.exists());
+    let exists = export(&text).unwrap_err();
     assert!(matches!(exists, Failure::Export(ExportFailure::Exists(_))), "{exists}");
+}
+
+#[test]
+fn an_export_that_starts_anew_forgets_the_one_before() {
+    let (folder, source) = database(100);
+    let to = file(folder.path(), "a.jsonl");
+    let path = leave(&[&source, "results", "--to", &to]);
+    let arguments: Arguments = read(&[&source, "results", "--to", &to, "--over"]);
+    let form = TextFile::of(&path).unwrap();
+    drop(Output::create(&path, form, arguments.job(form).unwrap(), None).unwrap());
+    assert!(!output::checkpoint_path(&path).exists());
+    export(&[&source, "results", "--to", &to]).unwrap();
+    assert_eq!(Manifest::of(&path).unwrap().rows, 100);
 }
 
 #[test]
