@@ -18,7 +18,7 @@ const ROWS: usize = 50;
 /// Partitions on a page.
 const PARTITIONS: usize = 200;
 /// The characters of a value that are shown before it is opened.
-const SHORT: usize = 160;
+const SHORT: usize = 100;
 
 /// The fields of the form that selects rows.
 pub(super) const FIELDS: [&str; 5] = ["partition", "prefix", "from", "to", "filter"];
