@@ -77,6 +77,7 @@
 //! | `testing` | a service on virtual time, and keys of typical applications |
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
+//! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
@@ -134,6 +135,8 @@ pub mod testing;
 mod error;
 
 pub mod plan;
+
+pub mod eventual;
 
 pub mod repo;
 

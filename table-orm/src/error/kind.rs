@@ -59,6 +59,7 @@ impl Error {
             | Self::Token(_)
             | Self::TableName(_)
             | Self::TooLarge(_)
+            | Self::TooManyElements(_)
             | Self::PartitionChanged { .. }
             | Self::IncompleteEntity(_)
             | Self::OtherKey { .. }

@@ -23,7 +23,9 @@ pub use scan::ScanError;
 pub use transaction::TransactionError;
 pub use transfer::TransferError;
 
-use crate::entity::{GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError};
+use crate::entity::{
+    GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
+};
 use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::model::TableNameError;
@@ -183,6 +185,9 @@ pub enum Error {
     /// "Querying tables and entities"). Nothing was sent.
     #[error("the filter has {0} comparisons, key comparisons included; the service allows 15")]
     FilterTooLong(usize),
+    /// A field has more elements than one transaction can write rows for. Nothing was sent.
+    #[error(transparent)]
+    TooManyElements(TooManyElements),
     /// A page size is zero or over 1000. Nothing was sent.
     #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
@@ -220,6 +225,7 @@ impl From<Invalid> for Error {
         match invalid {
             Invalid::Key(error) => Self::Key(error),
             Invalid::Property(error) => Self::Property(error),
+            Invalid::TooManyElements(error) => Self::TooManyElements(error),
         }
     }
 }
@@ -332,6 +338,7 @@ impl Error {
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
             | Self::OtherKey { .. }
+            | Self::TooManyElements(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_) => true,
