@@ -63,7 +63,8 @@ impl<E: TableEntity + 'static> Destination for Repo<E> {
     type Value = E;
 
     fn read(row: DynamicEntity) -> Result<E> {
-        let read = read_entity::<E::Canonical, E>(&row.body()?, None);
+        let body = row.body()?;
+        let read = read_entity::<E::Canonical, E>(&body, None);
         match read.map_err(|error: ReadBackError| Error::from(error))? {
             Some((entity, _)) => Ok(entity),
             None => Err(TransferError::Foreign(E::NAME).into()),
