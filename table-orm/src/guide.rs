@@ -140,6 +140,9 @@ pub mod run {
     #[cfg_attr(any(test, feature = "testing"), doc = "[faults]: crate::layer::Faults")]
     #[cfg_attr(not(any(test, feature = "testing")), doc = "[faults]: crate::layer")]
     pub mod emulator {}
+
+    #[doc = include_str!("../guide/run/tools.md")]
+    pub mod tools {}
 }
 
 /// Look up an attribute, a type or a message.

@@ -23,6 +23,7 @@ mod sums;
 mod template_pairs;
 mod transaction;
 mod transaction_with;
+mod transfer;
 mod typed_scan;
 mod union;
 mod unique;

@@ -4,8 +4,9 @@
 //! same from what is stored.
 
 use super::own_rows::{OwnRowError, OwnRows};
+use super::query::canonical;
 use super::read::read_own;
-use super::template::{canonical, template_at};
+use super::template::template_at;
 use super::{ReadRow, TableEntity};
 use crate::codec::Members;
 use crate::key::{Escape, KeyError, KeyText};

@@ -88,6 +88,7 @@ impl Error {
             Self::Scan(_)
             | Self::Sequence(_)
             | Self::Sum(_)
+            | Self::Transfer(_)
             | Self::TableNotFound(_)
             | Self::Unauthorized(_)
             | Self::Ambiguous(_)

@@ -14,6 +14,7 @@ mod scan;
 mod sequence;
 mod sum;
 mod transaction;
+mod transfer;
 
 pub use deadline::DeadlineExceeded;
 #[cfg(feature = "distributed")]
@@ -26,6 +27,7 @@ pub use scan::ScanError;
 pub use sequence::SequenceError;
 pub use sum::SumError;
 pub use transaction::TransactionError;
+pub use transfer::TransferError;
 
 use crate::entity::{
     GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
@@ -60,6 +62,9 @@ pub enum Error {
     /// A scan cannot run as configured.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// Rows cannot be exported or imported.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// A distributed scan cannot run as configured.
     #[cfg(feature = "distributed")]
     #[error(transparent)]

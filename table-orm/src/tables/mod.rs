@@ -17,6 +17,7 @@ use crate::repo::{
 };
 use crate::scan::Scan;
 use crate::store::Store;
+use crate::transfer::{Export, Import};
 use std::sync::Arc;
 
 /// The tables of one store. Cheap to clone.
@@ -408,6 +409,39 @@ impl Tables {
     /// ```
     pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
         Scan::untyped(Arc::clone(&self.connection.store), name, &permit)
+    }
+
+    /// Exports every row of a table, of whatever type, as text with exact types. The service bills
+    /// every row. [`Repo::export`] does the same for the entities of one type.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.create(&"readings".parse()?).await?;
+    /// let row = DynamicEntity::new("roof", "00001").with("Celsius", 20.5);
+    /// tables.table("readings".parse()?).insert(&row).await?;
+    /// let export = tables.export("readings".parse()?, ScanPermit::because("backup"));
+    /// let mut text = Vec::new();
+    /// export.write_to(&mut text).await?;
+    ///
+    /// tables.create(&"copy".parse()?).await?;
+    /// tables.import("copy".parse()?).read_from(&*text).await?;
+    /// let copy = tables.table("copy".parse()?).get("roof", "00001").await?;
+    /// assert_eq!(copy.map(|row| row.properties), Some(row.properties));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn export(&self, table: TableName, permit: ScanPermit) -> Export {
+        Export::new(self.scan(table, permit))
+    }
+
+    /// Imports the rows of a text that [`export`](Self::export) wrote.
+    ///
+    /// These rows are written as they are. [`Repo::import`] keeps the index rows of entities in step.
+    pub fn import<'a>(&self, table: TableName) -> Import<'a, Table> {
+        Import::new(self.table(table))
     }
 
     /// Lists the names of all tables, in order.

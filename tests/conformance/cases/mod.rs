@@ -14,6 +14,7 @@ mod sequences;
 mod sums;
 mod tables;
 mod transactions;
+mod transfer;
 pub mod types;
 mod writes;
 
@@ -65,6 +66,7 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    transfer: out_and_back_changes_no_bit;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
         the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
