@@ -1,7 +1,7 @@
 //! What settling needs to know of an entity type.
 
 use super::foreign_rows::ForeignRows;
-use super::unique::{UniqueValue, unique_values};
+use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{GuardTemplate, Loaded, TableEntity};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};

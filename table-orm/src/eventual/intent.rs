@@ -9,7 +9,7 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
-use super::unique::UniqueValue;
+use super::unique_value::UniqueValue;
 use crate::entity::DynamicEntity;
 use crate::error::Result;
 use crate::model::{

@@ -35,6 +35,7 @@ mod sweep;
 mod tests;
 mod ticket;
 mod unique;
+mod unique_value;
 mod without_intent;
 mod write;
 
@@ -48,7 +49,8 @@ pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
-pub(crate) use unique::{GUARD_ROW, Guard, Guards, UniqueValue, unique_values};
+pub(crate) use unique::{GUARD_ROW, Guard, Guards};
+pub(crate) use unique_value::{UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::run_and_settle;
 

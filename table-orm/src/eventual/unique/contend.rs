@@ -5,8 +5,9 @@
 //! The guard is replaced in the version that was read first, so nobody else has decided meanwhile.
 
 use super::guard::{Guard, Guards, Home};
-use super::{UniqueValue, is_unanswered};
+use super::is_unanswered;
 use crate::error::{Error, Result};
+use crate::eventual::unique_value::UniqueValue;
 use crate::sync::Backoff;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The guard row of a value, and the entity it names.
 
-use super::UniqueValue;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Holder, Rejection, Result};
-use crate::eventual::ForeignType;
+use crate::eventual::foreign_type::ForeignType;
+use crate::eventual::unique_value::UniqueValue;
 use crate::model::{ACROSS_GUARD, ETag, Edm, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;

@@ -28,11 +28,9 @@ mod reservation;
 mod secure;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
-mod value;
 
 pub(crate) use guard::{GUARD_ROW, Guard, Guards};
 pub(crate) use reservation::{Reservation, TICKET};
-pub(crate) use value::{UniqueValue, unique_values};
 
 use crate::error::Error;
 

@@ -1,8 +1,8 @@
 //! Values that an entity does not have any more.
 
-use super::UniqueValue;
 use super::guard::{Guards, Home};
 use crate::error::{Error, Result};
+use crate::eventual::unique_value::UniqueValue;
 
 /// How often a guard that changes in between is read.
 const MAX_ROUNDS: u32 = 8;

@@ -1,11 +1,11 @@
 //! Guards of values that entities have without one: those of a `unique(.., across)` that was added to stored
 //! data, and those that another program deleted.
 
-use super::UniqueValue;
 use super::guard::{Guards, Home};
 use super::reservation::Reservation;
 use crate::error::Result;
 use crate::eventual::intent::DueEntry;
+use crate::eventual::unique_value::UniqueValue;
 
 impl Guards {
     /// Makes the guards of the values of an entity name it, or that of the `only` value if it has that. Returns

@@ -3,8 +3,9 @@
 use super::Person;
 use crate::TableEntity as _;
 use crate::entity::{DynamicEntity, Loaded, read_row, split_page};
+use crate::eventual::unique::GUARD_ROW;
 use crate::eventual::unique::guard::Guard;
-use crate::eventual::unique::{GUARD_ROW, UniqueValue, unique_values};
+use crate::eventual::unique_value::{UniqueValue, unique_values};
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, Middleware, Operation, Store, StoreError};

@@ -9,7 +9,8 @@ use super::{Person, client, memory, person};
 use crate::dose::dose;
 use crate::entity::EntityKey;
 use crate::eventual::UniqueValue;
-use crate::layer::{FaultStore, Faults};
+use crate::layer::{FaultStore, Faults, Layer as _, Retry};
+use crate::store::Store;
 use crate::sync::Random;
 use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};
 use futures_util::future::{join, join_all};
@@ -103,9 +104,16 @@ impl Actor {
         left_out: Option<LeftOut>,
         setting: Setting,
     ) -> Self {
-        let store = Tampering::new(Arc::new(network.clone()), left_out);
+        let store: Arc<dyn Store> = Arc::new(Tampering::new(Arc::new(network.clone()), left_out));
         let random = Random::seeded(seed.wrapping_mul(1000) + number);
-        Self { people: client(Arc::new(store), random.next()), random, setting }
+        // Half of the clients send again by themselves what was not answered.
+        let store = if left_out.is_none() && random.below(2) == 0 {
+            let retry = Retry::interactive().write_id("WriteId").seed(random.next());
+            retry.around(store).unwrap()
+        } else {
+            store
+        };
+        Self { people: client(store, random.next()), random, setting }
     }
 
     fn happens(&self, probability: f64) -> bool {

@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use crate::eventual::UniqueValue;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped};
-use crate::repo::maintenance::verify::{Elsewhere, Finding, Problem, rows_elsewhere};
+use crate::repo::maintenance::verify::{
+    Elsewhere, Finding, Problem, guard_finding, rows_elsewhere,
+};
 use crate::repo::maintenance::{RowElsewhere, guards, settle};
 use std::collections::BTreeMap;
 
@@ -74,7 +76,7 @@ pub(super) async fn secure<E: TableEntity>(
                 let (partition_key, row_key) =
                     holder.map(|holder| (holder.partition_key, holder.row_key)).unwrap_or_default();
                 let problem = Problem::Taken { partition_key, row_key };
-                let finding = guards::finding::<E>(client, home, &value, None, problem);
+                let finding = guard_finding::<E>(client, home, &value, None, problem);
                 taken.push(Skipped { finding, reason: SkipReason::Taken });
             }
             Err(error) => return Err(error),

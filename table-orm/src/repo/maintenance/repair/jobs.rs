@@ -10,7 +10,7 @@ use crate::eventual::UniqueValue;
 use crate::plan::CanonicalKey;
 use crate::plan::TableClient;
 use crate::repo::bulk::Remainder;
-use crate::repo::maintenance::verify::{Finding, Problem};
+use crate::repo::maintenance::verify::{Finding, Problem, guarded};
 use crate::repo::maintenance::{RowElsewhere, guards, settle};
 use crate::store::Batch;
 use std::collections::{BTreeMap, VecDeque};
@@ -130,7 +130,7 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         let mut elsewhere = BTreeMap::<String, Vec<_>>::new();
         for finding in batch {
             if finding.entity == E::NAME
-                && let Some((value, home)) = guards::guarded::<E>(&finding)
+                && let Some((value, home)) = guarded::<E>(&finding)
             {
                 let finding = Box::new(finding);
                 self.ready.push_back(Job::Guard { finding, value, home });

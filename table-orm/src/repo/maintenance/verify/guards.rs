@@ -2,6 +2,7 @@
 //! guards of values that nobody has.
 
 use super::finding::Problem;
+use super::guard_findings::guard_finding;
 use super::report::VerifyReport;
 use crate::entity::{DynamicEntity, GuardTemplate, TableEntity, read_row, split_page};
 use crate::error::Result;
@@ -10,7 +11,7 @@ use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
-use crate::repo::maintenance::guards::{finding, guards_of};
+use crate::repo::maintenance::guards::guards_of;
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -119,7 +120,8 @@ impl<E: TableEntity> VerifyGuards<E> {
             report.undecided += 1;
         } else {
             let key = &guard.home.key;
-            let found = finding::<E>(&self.client, key, &value, Some(&guard), Problem::Orphan);
+            let found =
+                guard_finding::<E>(&self.client, key, &value, Some(&guard), Problem::Orphan);
             report.findings.push(found);
         }
         Ok(())

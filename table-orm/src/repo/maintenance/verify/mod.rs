@@ -7,6 +7,7 @@ mod elsewhere;
 mod eventual;
 mod expected;
 mod finding;
+mod guard_findings;
 mod guards;
 mod partition;
 mod report;
@@ -21,4 +22,5 @@ pub use report::VerifyReport;
 
 pub(crate) use differences::{differences, has_form_of};
 pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical, rows_elsewhere};
+pub(crate) use guard_findings::{guard_finding, guarded};
 pub(crate) use versioned_row::VersionedRow;

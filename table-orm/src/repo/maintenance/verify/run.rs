@@ -3,6 +3,7 @@
 use super::builder::Verify;
 use super::elsewhere;
 use super::finding::Finding;
+use super::guard_findings;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
@@ -10,7 +11,6 @@ use crate::entity::{TableEntity, reaches_across, split_page};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
-use crate::repo::maintenance::guards;
 use crate::repo::pages::RowStream;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
@@ -106,7 +106,7 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             }
             let canonical = std::mem::take(&mut self.canonical);
             for (home, body) in &canonical {
-                findings.extend(guards::findings::<E>(&self.client, home, body).await?);
+                findings.extend(guard_findings::findings::<E>(&self.client, home, body).await?);
             }
             findings.extend(elsewhere::findings::<E>(self.client.clone(), canonical).await?);
             self.ready.extend(findings);

@@ -1,6 +1,6 @@
 //! A value that is unique over all partitions.
 
-use crate::entity::{TableEntity, across_keys};
+use crate::entity::{GuardTemplate, TableEntity, across_keys};
 use crate::key::KeyError;
 
 /// A value that is unique over all partitions.
@@ -21,7 +21,7 @@ impl UniqueValue {
 
 /// The values of an entity that are unique over all partitions.
 pub(crate) fn unique_values<E: TableEntity>(entity: &E) -> Result<Vec<UniqueValue>, KeyError> {
-    let value = |(guard, key): (&crate::entity::GuardTemplate, String)| UniqueValue {
+    let value = |(guard, key): (&GuardTemplate, String)| UniqueValue {
         name: guard.name.to_owned(),
         value: key.strip_prefix(guard.start).unwrap_or_default().to_owned(),
     };
