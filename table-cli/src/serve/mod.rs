@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use table_orm::embedded::{EmbeddedStore, OpenError};
-use table_orm::layer::{Layer as _, LayerError};
+use table_orm::layer::{Layer as _, LayerError, Throttle};
 use table_orm::store::Store;
 use table_server::{Server, StartError};
 
@@ -22,6 +22,8 @@ pub(crate) enum ServeError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot create `{path}`")]
     Create { path: PathBuf, source: io::Error },
+    #[error("the faults in `{path}` are invalid: {reason}")]
+    Faults { path: PathBuf, reason: String },
     #[error("the faults or rates are invalid")]
     Layer(#[source] LayerError),
     #[error(transparent)]
@@ -32,19 +34,28 @@ pub(crate) enum ServeError {
 
 /// Serves until the process is asked to end.
 pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
+    let plan = arguments.fault_plan()?;
     let database = arguments.database()?;
     let store = match &database {
         Some(path) => EmbeddedStore::open(path),
         None => EmbeddedStore::in_memory(),
     };
     let mut store: Arc<dyn Store> = Arc::new(store.map_err(ServeError::Open)?);
-    if let Some(throttle) = arguments.throttle() {
-        store = throttle.around(store).map_err(ServeError::Layer)?;
+    if plan.throttle != Throttle::new() {
+        store = plan.throttle.around(store).map_err(ServeError::Layer)?;
     }
-    if let Some(faults) = arguments.faults() {
-        store = Arc::new(faults.store(store).map_err(ServeError::Layer)?);
+    let faults = plan.faults.map(|faults| faults.store(Arc::clone(&store)));
+    let faults = faults.transpose().map_err(ServeError::Layer)?;
+    if let Some(faults) = &faults {
+        // The server reads its settings when it starts.
+        faults.disable();
+        store = Arc::new(faults.clone());
     }
-    let server = arguments.server()?.start(store).await?;
+    let server = arguments.server()?.cut_replies(plan.seed, plan.cut_replies);
+    let server = server.start(store).await?;
+    if let Some(faults) = &faults {
+        faults.enable();
+    }
     announce(&arguments, &server, database.as_deref());
     end_signal().await.map_err(ServeError::Signals)?;
     server.stop().await;

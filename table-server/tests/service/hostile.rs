@@ -12,7 +12,7 @@ async fn start() -> Server {
 }
 
 /// Sends bytes, and returns what comes back until the server closes or has answered once.
-async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
+pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     // The server may close before it has read everything.
     let _ = stream.write_all(bytes).await;
