@@ -70,7 +70,7 @@ impl Body for ReplyBody {
             Self::Whole(body) => {
                 let frame: Option<Result<_, Infallible>> =
                     ready!(Pin::new(body).poll_frame(context));
-                Poll::Ready(frame.map(|Ok(frame)| Ok(frame)))
+                Poll::Ready(frame.map(|Ok(frame)| frame).map(Ok))
             }
             Self::Cut { half, sent, .. } => match half.take() {
                 Some(half) => Poll::Ready(Some(Ok(Frame::data(half)))),
