@@ -1,6 +1,6 @@
 //! What the user wrote on an entity and its fields, each attribute correct by itself.
 
-use crate::attr::{Item, Items, Value, method, named, parts};
+use crate::attr::{Each, Item, Items, Value, method, named, parts};
 use crate::case::{CASES, Case, pascal};
 use crate::errors::{Errors, mistake};
 use crate::kind;
@@ -38,6 +38,18 @@ pub struct Row {
     pub copy: Copy,
     pub when: Option<Path>,
     pub canonical: Option<Span>,
+    /// The elements that it is written for, if not for the entity.
+    pub each: Option<Each>,
+    /// Where it is, if not in the entity's own partition.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A place outside the entity's own partition.
+pub struct Elsewhere {
+    /// `None` for the entity's own table.
+    pub table: Option<LitStr>,
+    /// `None` for the PartitionKey of the entity's own partition.
+    pub partition: Option<Template>,
 }
 
 /// A `unique(..)`: values that no two entities of a partition share.
@@ -181,6 +193,12 @@ impl<'a> Entity<'a> {
         fields.chain(components).collect()
     }
 
+    /// What a row is written for each of, by the name of the elements.
+    pub fn each(&self, name: &str) -> Option<&Each> {
+        let mut each = self.rows.iter().filter_map(|row| row.each.as_ref());
+        each.find(|each| each.name.unraw() == name)
+    }
+
     pub fn field(&self, name: &str) -> Option<&Field<'a>> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -222,7 +240,7 @@ pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
     pascal
 }
 
-/// The rows. After a malformed attribute the entity is not `complete`, and may seem to have none.
+/// The rows, those of other partitions last. After a malformed attribute the entity is not `complete`, and may seem to have none.
 fn rows(
     input: &DeriveInput,
     short: Option<LitStr>,
@@ -243,12 +261,14 @@ fn rows(
         let row = errors.keep(named(attr));
         rows.extend(row.map(|(name, items)| Row::parse(name, items, errors)));
     }
+    rows.sort_by_key(|row| row.elsewhere.is_some());
     rows
 }
 
 impl Row {
     fn full(name: Ident, template: Template) -> Self {
-        Self { name, template, copy: Copy::Full, when: None, canonical: None }
+        let (when, canonical, each, elsewhere) = (None, None, None, None);
+        Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -256,13 +276,7 @@ impl Row {
         Self::full(Ident::new("row", Span::call_site()), Template::missing())
     }
 
-    fn parse(name: Ident, mut given: Vec<Item>, errors: &mut Errors) -> Self {
-        let elsewhere = given.iter().position(|item| item.name == "partition");
-        if let Some(at) = elsewhere {
-            mistake!(errors, given[at].name => "a row cannot be in another partition: one transaction writes all rows of an entity",
-                help: "remove `partition` here, or store the rows of the other partition as another entity");
-            given.retain(|item| item.name != "partition");
-        }
+    fn parse(name: Ident, given: Vec<Item>, errors: &mut Errors) -> Self {
         let mut items = Items::new(given, ON_ROW, errors);
         let include = items.names("include", errors);
         let exclude = items.names("exclude", errors);
@@ -273,6 +287,8 @@ impl Row {
         let copy = include.map(Copy::Include).or(exclude.map(Copy::Exclude)).unwrap_or(Copy::Full);
         let when = items.path("when", errors);
         let canonical = items.flag("canonical", errors);
+        let each = items.each(errors);
+        let elsewhere = Elsewhere::parse(&name, &mut items, errors);
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {
@@ -280,7 +296,27 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical }
+        Self { name, template, copy, when, canonical, each, elsewhere }
+    }
+}
+
+impl Elsewhere {
+    fn parse(row: &Ident, items: &mut Items, errors: &mut Errors) -> Option<Self> {
+        let eventual = items.flag("eventual", errors);
+        let (table, partition) = (items.text("table", errors), items.text("partition", errors));
+        match (eventual, partition.as_ref().or(table.as_ref())) {
+            (None, Some(at)) => {
+                mistake!(errors, at => "row `{row}` is in another partition or table, so no transaction can write it together with the entity",
+                    help: "add `eventual`: the row then follows each write of the entity in a transaction of its own");
+            }
+            (Some(at), None) => {
+                mistake!(errors, Ident::new("eventual", at) => "row `{row}` is `eventual`, but in the entity's own partition",
+                    help: "remove `eventual`: one transaction writes all rows of the partition; or add the row's place: `partition = \"..\"` or `table = \"..\"`");
+            }
+            _ => {}
+        }
+        let partition = partition.map(|literal| Template::parse_or_guess(literal, errors));
+        (table.is_some() || partition.is_some()).then_some(Self { table, partition })
     }
 }
 
@@ -318,7 +354,10 @@ impl Unique {
         let unknown: Vec<_> = self.components.iter().filter(|own| !known(own)).collect();
         for name in &unknown {
             let unraw = name.unraw().to_string();
-            if !entity.broken.contains(&unraw) {
+            if let Some(Each { field, .. }) = entity.each(&unraw) {
+                mistake!(errors, name => "`unique` guards one value of an entity, and `{unraw}` is any of those in `{field}`",
+                    help: "remove it here, or store each element of `{field}` as an entity with a value of its own");
+            } else if !entity.broken.contains(&unraw) {
                 mistake!(errors, name => "no field or component is called `{unraw}`",
                     help = suggestion(&unraw, names.iter().map(String::as_str)));
             }

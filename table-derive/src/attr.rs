@@ -23,6 +23,20 @@ pub enum Value {
     List(TokenStream),
 }
 
+/// `each(name in field)`: each element of a field, and its name.
+pub struct Each {
+    pub name: Ident,
+    pub field: Ident,
+}
+
+impl Parse for Each {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let name = input.parse()?;
+        input.parse::<Token![in]>()?;
+        Ok(Self { name, field: input.parse()? })
+    }
+}
+
 impl Parse for Item {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let name = ident(input, "`name`, `name = value` or `name(..)`, without quotes")?;
@@ -195,6 +209,16 @@ impl Items {
     pub fn names(&mut self, name: &str, errors: &mut Errors) -> Option<Vec<Ident>> {
         let (_, tokens) = self.list(name, errors)?;
         errors.keep(idents(tokens))
+    }
+
+    /// `each(name in field)`.
+    pub fn each(&mut self, errors: &mut Errors) -> Option<Each> {
+        let Item { name, value } = self.take("each")?;
+        let each = if let Value::List(tokens) = value { syn::parse2(tokens).ok() } else { None };
+        if each.is_none() {
+            mistake!(errors, name => "`each` names one field, and its elements", help: "write `each(element in field)`");
+        }
+        each
     }
 
     /// `name(a..b)`.

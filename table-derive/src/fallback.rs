@@ -75,6 +75,7 @@ fn simplify(entity: &mut Entity<'_>) {
     for row in &mut entity.rows {
         row.template.broken = true;
         row.copy = Copy::Full;
+        row.elsewhere = None;
     }
     entity.uniques.clear();
     entity.components.clear();
@@ -96,7 +97,13 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
         || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
     );
     let partition = quote!(#vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {});
-    types.items(&types.ty, quote!(#partition #partitions))
+    let elsewhere = entity.rows.iter().filter_map(|row| {
+        let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
+        let template = row.elsewhere.as_ref()?.partition.as_ref().unwrap_or(&entity.partition);
+        let (method, given) = (&row.name, idents(slots(template)));
+        Some(quote!(#vis fn #method(#(#given: impl _orm::Sized),*) -> #ty {}))
+    });
+    types.items(&types.ty, quote!(#partition #partitions #(#elsewhere)*))
 }
 
 /// The methods of components: the names in a row's template, and every name that could be the right

@@ -75,6 +75,15 @@ pub fn vec(ty: &Type) -> Option<&Type> {
     argument_of("Vec", ty)
 }
 
+/// The type of the elements of a collection, which may be optional.
+pub fn element(ty: &Type) -> Option<&Type> {
+    let ty = option(ty).unwrap_or(ty);
+    match ungrouped(ty) {
+        Type::Array(array) => Some(&array.elem),
+        _ => vec(ty).or_else(|| argument_of("BTreeSet", ty)),
+    }
+}
+
 /// The slots of a series `[Option<T>; N]` with a literal `N`.
 pub fn array(ty: &Type) -> Option<usize> {
     let Type::Array(array) = ungrouped(ty) else { return None };

@@ -1,6 +1,7 @@
 //! An entity whose key templates are resolved: each placeholder is a field or a component.
 
 use crate::ast::{Argument, Copy, Encoder, Entity, Field, Role, Row};
+use crate::attr::Each;
 use crate::errors::{Errors, mistake};
 use crate::kind::{self, Kind, kind};
 use crate::nearest::{nearest, suggestion};
@@ -15,6 +16,8 @@ pub struct Model<'a> {
     pub rows: Vec<Key<'a>>,
     /// In the order of `entity.uniques`.
     pub guards: Vec<Key<'a>>,
+    /// The PartitionKeys of the rows in other partitions, which are the last of `rows`.
+    pub elsewhere: Vec<Key<'a>>,
     pub canonical: usize,
 }
 
@@ -39,6 +42,8 @@ pub struct Part<'a> {
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     Field(&'a Field<'a>),
+    /// Each element of a collection, with its type.
+    Element(&'a Field<'a>, &'a Type),
     With(&'a Path),
 }
 
@@ -87,6 +92,7 @@ impl<'a> Part<'a> {
     pub fn value_type(&self) -> TokenStream {
         match self.source {
             Source::Field(field) => field.value_type().to_token_stream(),
+            Source::Element(_, ty) => ty.to_token_stream(),
             Source::With(_) => quote!(_orm::String),
         }
     }
@@ -94,6 +100,7 @@ impl<'a> Part<'a> {
     pub fn kind(&self) -> Kind {
         match self.source {
             Source::Field(field) => kind(field.value_type()),
+            Source::Element(_, ty) => kind(ty),
             Source::With(_) => Kind::Text,
         }
     }
@@ -116,9 +123,19 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// The field that it is the value of.
     pub fn field(&self) -> Option<&'a Field<'a>> {
         match self.source {
             Source::Field(field) => Some(field),
+            Source::Element(..) | Source::With(_) => None,
+        }
+    }
+
+    /// The field that its value comes from, with the value's type.
+    pub fn origin(&self) -> Option<(&'a Field<'a>, &'a Type)> {
+        match self.source {
+            Source::Field(field) => Some((field, field.value_type())),
+            Source::Element(field, ty) => Some((field, ty)),
             Source::With(_) => None,
         }
     }
@@ -189,13 +206,43 @@ pub fn digits_of(number: u64) -> usize {
 impl<'a> Model<'a> {
     /// Resolves every template. A placeholder of unknown name is an error, and is left out.
     pub fn resolve(entity: &'a Entity<'a>, errors: &mut Errors) -> Self {
-        let mut key = |template, sortable| Key::resolve(template, entity, sortable, errors);
-        let partition = key(&entity.partition, false);
-        let rows = entity.rows.iter().map(|row| key(&row.template, false)).collect();
+        let mut key =
+            |template, each, sortable| Key::resolve(template, entity, each, sortable, errors);
+        let partition = key(&entity.partition, None, false);
+        let rows = entity.rows.iter();
+        let rows = rows.map(|row| key(&row.template, row.each.as_ref(), false)).collect();
         let guards = entity.uniques.iter();
-        let guards = guards.map(|unique| key(&unique.template, !unique.given)).collect();
+        let guards = guards.map(|unique| key(&unique.template, None, !unique.given)).collect();
+        let elsewhere = entity.rows.iter().filter_map(|row| Some((row, row.elsewhere.as_ref()?)));
+        let elsewhere = elsewhere.map(|(row, place)| match &place.partition {
+            Some(template) => Key::resolve(template, entity, row.each.as_ref(), false, errors),
+            // Its mistakes are reported already.
+            None => Key::resolve(&entity.partition, entity, None, false, &mut Errors::default()),
+        });
+        let elsewhere = elsewhere.collect();
         let canonical = entity.rows.iter().position(|row| row.canonical.is_some()).unwrap_or(0);
-        Self { entity, partition, rows, guards, canonical }
+        Self { entity, partition, rows, guards, elsewhere, canonical }
+    }
+
+    /// The number of rows in the entity's own partition, which are the first of `rows`.
+    pub fn own_rows(&self) -> usize {
+        self.rows.len().saturating_sub(self.elsewhere.len())
+    }
+
+    /// The number by which the runtime knows a row: guards come before the rows of other partitions.
+    pub fn index(&self, row: usize) -> usize {
+        if row < self.own_rows() { row } else { row + self.guards.len() }
+    }
+
+    pub fn partition_of(&self, row: usize) -> &Key<'a> {
+        let elsewhere = row.checked_sub(self.own_rows()).and_then(|at| self.elsewhere.get(at));
+        elsewhere.unwrap_or(&self.partition)
+    }
+
+    /// The rows in other partitions, each with its PartitionKey and its RowKey.
+    pub fn foreign(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>, &Key<'a>)> {
+        let rows = self.rows().skip(self.own_rows());
+        rows.zip(&self.elsewhere).map(|((row, key), partition)| (row, partition, key))
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>)> {
@@ -203,7 +250,9 @@ impl<'a> Model<'a> {
     }
 
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
-        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards)
+        let own = |key: &&Key<'a>| !std::ptr::eq(key.template, self.partition.template);
+        let elsewhere = self.elsewhere.iter().filter(own);
+        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards).chain(elsewhere)
     }
 
     pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
@@ -215,12 +264,14 @@ impl<'a> Model<'a> {
     /// replaces no other entity's. But two entities may want the same guard row.
     pub fn keys_follow_canonical(&self) -> bool {
         let Some(canonical) = self.rows.get(self.canonical) else { return false };
-        let known = self.fields_from(canonical);
+        let known = self.fields_from(self.canonical);
         let follows = |(index, (row, key)): (usize, (&Row, &Key<'_>))| {
-            let follows = determines(&known, key) && determines(&self.fields_from(key), canonical);
+            let follows =
+                determines(&known, key) && determines(&self.fields_from(index), canonical);
             index == self.canonical || row.when.is_none() && follows
         };
-        self.guards.is_empty() && self.rows().enumerate().all(follows)
+        let in_partition = self.guards.is_empty() && self.elsewhere.is_empty();
+        in_partition && self.rows().enumerate().all(follows)
     }
 
     /// Whether a patch, which sets no field of a key, can change only the canonical row.
@@ -243,8 +294,9 @@ impl<'a> Model<'a> {
     }
 
     /// The fields whose values a row's two keys hold.
-    fn fields_from(&self, key: &Key<'_>) -> BTreeSet<String> {
-        let parts = key.parts.iter().chain(&self.partition.parts);
+    pub fn fields_from(&self, row: usize) -> BTreeSet<String> {
+        let key = self.rows.get(row).map_or(&[][..], |key| &key.parts);
+        let parts = key.iter().chain(&self.partition_of(row).parts);
         let fields = parts.filter(|part| part.is_recoverable()).filter_map(Part::field);
         fields.map(|field| field.name.clone()).collect()
     }
@@ -276,12 +328,14 @@ impl Row {
 }
 
 /// Reports the placeholders that name no field or component.
-fn unknown(template: &Template, entity: &Entity<'_>, errors: &mut Errors) {
-    let names = entity.names();
+fn unknown(template: &Template, entity: &Entity<'_>, each: Option<&Each>, errors: &mut Errors) {
+    let mut names = entity.names();
+    names.extend(each.map(|each| each.name.unraw().to_string()));
     let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
     let given = template.slots.iter().map(|slot| slot.name.as_str());
     let unknown = given.filter(|name| {
-        !template.broken && !known.contains(name) && !entity.broken.iter().any(|own| own == name)
+        let is_known = known.contains(name) || entity.each(name).is_some();
+        !template.broken && !is_known && !entity.broken.iter().any(|own| own == name)
     });
     let unknown: Vec<_> = unknown.collect();
     let is_near = |name: &&str| nearest(name, known.iter().copied()).is_some();
@@ -326,15 +380,16 @@ impl<'a> Key<'a> {
     fn resolve(
         template: &'a Template,
         entity: &'a Entity<'a>,
+        each: Option<&'a Each>,
         sortable: bool,
         errors: &mut Errors,
     ) -> Self {
-        unknown(template, entity, errors);
+        unknown(template, entity, each, errors);
         // The placeholders of a malformed template are a guess.
         let slots = if template.broken { &[] } else { &template.slots[..] };
         let parts = slots.iter().enumerate().filter_map(|(at, slot)| {
             let last = at + 1 == slots.len() && slot.separator.is_empty();
-            let part = Part::resolve(template, slot, last, entity, errors)?;
+            let part = Part::resolve(template, (slot, last), entity, each, errors)?;
             Some(if sortable { part.sortable() } else { part })
         });
         Self { template, parts: parts.collect() }
@@ -344,32 +399,44 @@ impl<'a> Key<'a> {
 impl<'a> Part<'a> {
     fn resolve(
         template: &'a Template,
-        slot: &'a Slot,
-        last: bool,
+        (slot, last): (&'a Slot, bool),
         entity: &'a Entity<'a>,
+        each: Option<&'a Each>,
         errors: &mut Errors,
     ) -> Option<Self> {
         let name = slot.name.clone();
         let component = entity.components.iter().find(|other| other.name.unraw() == name);
         let encoder = component.map_or(Encoder::Plain, |component| component.encoder);
-        let field = |name: &str| entity.field(name).map(Source::Field);
+        let mut value = |name: &str| {
+            if let Some(each) = each.filter(|each| each.name.unraw() == name) {
+                let field = entity.field(&each.field.unraw().to_string())?;
+                return Some(Source::Element(field, kind::element(field.ty)?));
+            }
+            let field = entity.field(name);
+            if let (None, Some(Each { field, .. })) = (field, entity.each(name)) {
+                mistake!(errors, template.literal => "`{name}` is any element of `{field}`, and this key is not written for each of them",
+                    help: "write it in the key of a row with `each({name} in {field})`");
+            }
+            field.map(Source::Field)
+        };
         let source = match component.map(|component| &component.argument) {
             Some(Argument::With(path)) => Source::With(path),
-            Some(Argument::Field(own)) => field(&own.unraw().to_string())?,
-            None => field(&name)?,
+            Some(Argument::Field(own)) => value(&own.unraw().to_string())?,
+            None => value(&name)?,
         };
         let padded = match (slot.digits, source) {
             (None, _) => Some(encoder),
-            (Some(digits), Source::Field(_)) => encoder.padded(digits),
             (Some(_), Source::With(_)) => None,
+            (Some(digits), _) => encoder.padded(digits),
         };
         let Some(encoder) = padded else {
             mistake!(errors, template.literal => "component `{name}` takes no width", help: "write `{{{name}}}`");
             return None;
         };
         let ident = match (component, source) {
+            (Some(component), _) => component.name.clone(),
             (None, Source::Field(field)) => field.ident.clone(),
-            (component, _) => component?.name.clone(),
+            (None, _) => each?.name.clone(),
         };
         Some(Self { ident, name, source, encoder, separator: &slot.separator, last })
     }

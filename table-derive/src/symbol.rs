@@ -6,7 +6,8 @@ pub type Attribute = (&'static str, &'static str);
 pub const ON_ENTITY: Attribute =
     ("table", "name partition row unique kind crate escape rename_all allow_append_only");
 /// After the name of a row.
-pub const ON_ROW: Attribute = ("row", "key include exclude when canonical");
+pub const ON_ROW: Attribute =
+    ("row", "key include exclude when canonical each partition table eventual");
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = ("unique", "key");
 /// On a field of an entity or of a group of properties.

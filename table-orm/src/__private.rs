@@ -1,11 +1,11 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
-pub use crate::entity::{Field, FromKeys, Query, Row, SeriesOf, Stores};
-pub use crate::entity::{FromRow, ReadRow};
+pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
-    GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
+    ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, TableEntity, TableUnion, UnionMember,
 };
+pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
@@ -210,6 +210,16 @@ pub const fn partial(name: &'static str, key: &'static str, start: &'static str)
 #[must_use]
 pub const fn guard(name: &'static str, key: &'static str, start: &'static str) -> GuardTemplate {
     GuardTemplate::new(name, key, start)
+}
+
+/// A row in another partition.
+#[must_use]
+pub const fn foreign(
+    row: RowTemplate,
+    partition: &'static str,
+    partition_key: KeyTemplate<'static>,
+) -> ForeignTemplate {
+    ForeignTemplate::new(row, partition, partition_key)
 }
 
 /// Evaluates templates: that does not compile where the types of components show that one is wrong.

@@ -31,6 +31,9 @@ pub mod work {
     #[doc = include_str!("../guide/work/transactions.md")]
     pub mod transactions {}
 
+    #[doc = include_str!("../guide/work/across_partitions.md")]
+    pub mod across_partitions {}
+
     #[doc = include_str!("../guide/work/unions.md")]
     pub mod unions {}
 

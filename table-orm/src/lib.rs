@@ -77,9 +77,10 @@
 //! | `testing` | a service on virtual time, and keys of typical applications |
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
+//! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
-//! | `tables` | [`Tables`] |
+//! | `tables` | [`Tables`], [`TablesBuilder`] |
 //!
 //! # Features
 //!
@@ -134,6 +135,8 @@ mod error;
 
 pub mod plan;
 
+pub mod eventual;
+
 pub mod repo;
 
 pub mod scan;
@@ -159,11 +162,12 @@ pub use entity::{
 pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;
 pub use model::{ETag, TableName};
+pub use plan::Within;
 pub use property::Properties;
 pub use query::ScanPermit;
 pub use repo::Repo;
 pub use table_derive::{KeyPart, Projection, Properties, TableEntity, TableUnion};
-pub use tables::Tables;
+pub use tables::{Tables, TablesBuilder};
 
 #[cfg(all(doctest, feature = "embedded"))]
 #[doc = include_str!("../README.md")]

@@ -8,6 +8,7 @@ mod corrupt;
 mod entities;
 mod histories;
 mod reader;
+mod readme;
 mod typed_faults;
 
 use calls::Ledger;

@@ -4,7 +4,7 @@
 //! and a case without its line are errors that print the line.
 
 use support::reference::{self, Distance, Registration, Sex};
-use table_orm::entity::EntityRows;
+use table_orm::entity::{EntityRows, foreign_rows};
 use table_orm::{KeyPart, TableEntity};
 use time::{Date, Duration, Month, OffsetDateTime, Time, UtcOffset};
 use uuid::Uuid;
@@ -122,6 +122,27 @@ struct Civil {
     jiff_clock: jiff::civil::Time,
 }
 
+/// Rows in other partitions and tables.
+#[derive(Debug, TableEntity)]
+#[table(name = "parcels", partition = "{sender}__{part}", row = "PAR:{number:08}", escape = encode)]
+#[row(by_day, partition = "{day}__{part}", key = "DAY:{newest}__{sender}", eventual)]
+#[row(
+    by_place,
+    table = "places",
+    partition = "AT:{place}",
+    key = "PAR:{number}__{sender}",
+    include(),
+    eventual
+)]
+#[row(copy, table = "copies", key = "PAR:{number:08}", eventual)]
+#[component(part = shard(number, 16), newest = desc(number))]
+struct Parcel {
+    sender: String,
+    number: u32,
+    day: Date,
+    place: Option<String>,
+}
+
 struct Written(Vec<String>);
 
 impl Written {
@@ -130,6 +151,11 @@ impl Written {
         for row in &rows.rows {
             let name = E::ROWS[row.index].name;
             self.0.push(format!("{case}/{name}\t{}\t{}", rows.partition_key, row.row_key));
+        }
+        for row in foreign_rows(entity).unwrap() {
+            let template = E::FOREIGN[row.index - E::ROWS.len() - E::GUARDS.len()];
+            let place = format!("{}@{}", template.row.name, row.table.unwrap_or_default());
+            self.0.push(format!("{case}/{place}\t{}\t{}", row.partition_key, row.row_key));
         }
     }
 }
@@ -247,6 +273,11 @@ fn cases() -> Vec<String> {
         let growing = Growing { guid: Uuid::from_u128(bits), ulid: ulid::Ulid(bits) };
         written.add(&format!("growing{bits:x}"), &growing);
     }
+    let day = Date::from_calendar_date(2026, Month::November, 23).unwrap();
+    let parcel =
+        Parcel { sender: "a/b".to_owned(), number: 7, day, place: Some("Łódź #1".to_owned()) };
+    written.add("parcel", &parcel);
+    written.add("parcel-nowhere", &Parcel { place: None, number: 99_999_999, ..parcel });
     written.0
 }
 

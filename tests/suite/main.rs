@@ -8,6 +8,8 @@ mod cancel;
 mod contention;
 mod derive;
 pub mod derive_lints;
+mod each;
+mod eventual;
 mod golden;
 mod isolation;
 mod load;

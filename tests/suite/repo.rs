@@ -5,7 +5,10 @@
 #![allow(clippy::duplicated_attributes)]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use support::recorder::recorded;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Fault, Faults, Retry};
 use table_orm::plan::Step;
 use table_orm::query::QueryClass;
 use table_orm::{
@@ -780,4 +783,14 @@ mod moved {
         assert!(index.contains("another entity has the same key in row `by_guest`"), "{index}");
         assert!(index.contains("an old row of this entity, which `verify` finds"), "{index}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_whose_creation_lost_its_answer_exists() {
+    let faults = Faults::seeded(1).on("create_table", 1, Fault::LostReply);
+    let store = faults.store(Arc::new(EmbeddedStore::in_memory().unwrap())).unwrap();
+    let tables = Tables::new(store).layer(Retry::interactive()).unwrap();
+    let runners = tables.repo::<Runner>();
+    assert!(!runners.create_table_if_not_exists().await.unwrap());
+    assert!(matches!(runners.create_table().await, Err(Error::AlreadyExists(_))));
 }

@@ -122,12 +122,10 @@ async fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A storage account, with retries, and no more requests at once than it can take.
+/// A storage account.
 #[cfg(feature = "azure")]
 fn azure(connection_string: &str) -> Result<Tables, Failure> {
-    use table_orm::layer::{Limit, Retry};
-    let tables = Tables::from_connection_string(connection_string)?;
-    Ok(tables.layer(Limit::default())?.layer(Retry::interactive())?)
+    Ok(Tables::from_connection_string(connection_string)?)
 }
 
 #[cfg(not(feature = "azure"))]

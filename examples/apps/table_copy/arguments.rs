@@ -4,7 +4,6 @@ use crate::Failure;
 use crate::hash::hash;
 use crate::location::{Location, create};
 use std::path::PathBuf;
-use table_orm::layer::Retry;
 use table_orm::repo::Table;
 use table_orm::{TableName, Tables};
 
@@ -151,9 +150,6 @@ impl Arguments {
         let from = self.from.open(&self.table, true).await?;
         let to = if shared { from.clone() } else { self.to.open(&self.to_table, false).await? };
         create(&to, &self.to_table).await?;
-        // The scan handles the source's 503s itself.
-        let from = from.layer(Retry::interactive().leave_throttling())?;
-        let to: Tables = to.layer(Retry::interactive())?;
         Ok((from.table(self.table.clone()), to.table(self.to_table.clone())))
     }
 }

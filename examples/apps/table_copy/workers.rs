@@ -14,7 +14,6 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use table_orm::azure::AzureQueues;
 use table_orm::azure::ConnectError;
-use table_orm::layer::Retry;
 use table_orm::queue::{QueueError, QueueErrorKind, Queues as _};
 use table_orm::repo::Table;
 use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
@@ -70,7 +69,7 @@ impl Job {
     async fn open(arguments: &Arguments, source: &Table, target: &Table) -> Result<Self, Failure> {
         let to = arguments.to.account().unwrap_or_default();
         let queues = AzureQueues::from_connection_string(to).map_err(WorkersError::from)?;
-        let tables = Tables::from_connection_string(to)?.layer(Retry::interactive())?;
+        let tables = Tables::from_connection_string(to)?;
         let control = TableName::new(CONTROL)?;
         create(&tables, &control).await?;
         let [table, copy] = [&arguments.table, &arguments.to_table].map(TableName::as_str);

@@ -26,7 +26,7 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
     let known: Vec<_> = entity.fields.iter().map(|field| field.name.as_str()).collect();
     for field in entity.components.iter().filter_map(|component| component.field()) {
         let name = field.unraw().to_string();
-        if entity.field(&name).is_none() {
+        if entity.field(&name).is_none() && entity.each(&name).is_none() {
             mistake!(errors, field => "no field is called `{name}`", help = suggestion(&name, known.clone()));
         }
     }
@@ -80,7 +80,7 @@ pub fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     }
 }
 
-/// The components of a key that encode a field.
+/// The components of a key that encode a field's value.
 fn fields<'k, 'a>(key: &'k Key<'a>) -> impl Iterator<Item = (&'k Part<'a>, &'a Field<'a>)> {
     key.parts.iter().filter_map(|part| Some((part, part.field()?)))
 }
@@ -116,12 +116,15 @@ pub fn widths(model: &Model<'_>, errors: &mut Errors) {
 /// reported once.
 pub fn components(model: &Model<'_>, errors: &mut Errors) {
     let mut seen = Vec::new();
-    for (part, field) in model.keys().flat_map(fields) {
+    for part in model.parts() {
+        let Some((field, ty)) = part.origin() else { continue };
         if !seen.contains(&(field.name.as_str(), part.encoder)) {
             seen.push((&field.name, part.encoder));
             stored(field, errors);
-            one_value(field, errors);
-            encoded(part, field, errors);
+            if part.field().is_some() {
+                one_value(field, errors);
+            }
+            encoded(part, (&field.name, ty), errors);
         }
     }
 }
@@ -143,8 +146,8 @@ fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
 }
 
 /// The encoder writes values of this type, so that they sort where the encoder promises it.
-fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
-    let (name, own) = (&field.name, &part.name);
+fn encoded(part: &Part<'_>, (name, ty): (&str, &Type), errors: &mut Errors) {
+    let own = &part.name;
     let plain = |name: &str| format!("write `{{{name}}}`");
     let (wrong, help) = match (part.encoder, part.kind()) {
         (_, Kind::Float) => (
@@ -173,7 +176,7 @@ fn encoded(part: &Part<'_>, field: &Field<'_>, errors: &mut Errors) {
         (Encoder::Lower, kind) if kind.is_sure() => ("is not text", plain(name)),
         _ => return,
     };
-    mistake!(errors, field.ty => "key component `{name}` {wrong}", help = help);
+    mistake!(errors, ty => "key component `{name}` {wrong}", help = help);
 }
 
 /// A row is found again by the keys of the entity that was read, so reading changes no component.
@@ -194,10 +197,12 @@ pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
         return;
     }
     for field in &model.entity.fields {
-        let Some(at) = field.key_only.filter(|_| !model.partition.recovers(field)) else {
-            continue;
+        let Some(at) = field.key_only else { continue };
+        let mut rows = model.rows().enumerate();
+        let lacks = |index: usize, key: &Key<'_>| {
+            !key.recovers(field) && !model.partition_of(index).recovers(field)
         };
-        if let Some((row, _)) = model.rows().find(|(_, key)| !key.recovers(field)) {
+        if let Some((_, (row, _))) = rows.find(|(index, (_, key))| lacks(*index, key)) {
             let (row, name) = (&row.name, &field.name);
             mistake!(errors, Ident::new("key_only", at) => "field `{name}` cannot be read back from the keys of row `{row}`",
                 help: "write it in every row's template or in `partition`, or remove `key_only`");

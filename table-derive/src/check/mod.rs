@@ -2,7 +2,9 @@
 //! guide's page of rules has an example of what each refuses.
 
 mod codes;
+mod each;
 mod fields;
+mod foreign;
 mod generated;
 mod keys;
 mod rows;
@@ -17,7 +19,8 @@ use crate::model::Model;
 
 /// Rules that need no template to be correct.
 pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
-    if let Some(table) = &entity.table {
+    let elsewhere = entity.rows.iter().filter_map(|row| row.elsewhere.as_ref()?.table.as_ref());
+    for table in entity.table.iter().chain(elsewhere) {
         table::name(table, errors);
     }
     fields::fields(&entity.fields, errors);
@@ -28,6 +31,8 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     rows::reserved(entity, errors);
     rows::kind(entity, errors);
     rows::copies(entity, errors);
+    each::fields(entity, errors);
+    each::names(entity, errors);
     keys::component_names(entity, errors);
     keys::component_fields(entity, errors);
 }
@@ -37,6 +42,9 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     rows::one_canonical(model, errors);
     rows::canonical(model, errors);
     rows::starts(model, errors);
+    each::used(model, errors);
+    foreign::determines_entity(model, errors);
+    foreign::helper_rows(model, errors);
     for key in model.keys() {
         keys::literals(key, errors);
         keys::escaped_separators(key, model.entity.encode, errors);

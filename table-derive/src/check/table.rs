@@ -24,7 +24,10 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 
 /// One transaction writes all rows of an entity.
 pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
-    let rows = entity.rows.len() + entity.uniques.len();
+    let elsewhere = entity.rows.iter().filter(|row| row.elsewhere.is_some()).count();
+    // The transaction of an entity with rows elsewhere also writes a helper row, and so does theirs.
+    let own = entity.rows.len() - elsewhere + entity.uniques.len() + usize::from(elsewhere > 0);
+    let rows = own.max(elsewhere + 1);
     if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
         mistake!(errors, row.name => "the entity has {rows} rows, but one transaction writes at most {MAX_ROWS}",
             help: "remove some of the rows");
@@ -81,10 +84,10 @@ pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
-    if let Some(Part { name, .. }) =
-        model.partition.parts.iter().filter(|part| part.is_shard()).nth(1)
-    {
-        mistake!(errors, model.partition.template.literal => "`{name}` is a second shard in one PartitionKey",
+    for key in std::iter::once(&model.partition).chain(&model.elsewhere) {
+        let mut shards = key.parts.iter().filter(|part| part.is_shard());
+        let Some(Part { name, .. }) = shards.nth(1) else { continue };
+        mistake!(errors, key.template.literal => "`{name}` is a second shard in one PartitionKey",
             help: "remove one of them, and give the other more shards");
     }
 }

@@ -33,6 +33,16 @@ fn write_part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
+        Source::Element(Field { ident, .. }, _) => {
+            let write = write(hygienic!(value));
+            hygienic! {
+                let element = _orm::KeyText::element(key);
+                let _orm::Some(value) = _orm::Elements::element(&self.#ident, element) else {
+                    return _orm::Ok(false);
+                };
+                #write
+            }
+        }
         Source::Field(field) if part.is_shard() => {
             let Field { ident, .. } = field;
             let shard = shard_of(field, &hygienic!(&self.#ident));
@@ -48,16 +58,97 @@ pub fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
     quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
 }
 
-/// The statements of `encode_row_key`, by the number of the row. Guard rows come last.
+/// The statements of `encode_row_key`, by the number of the row.
 pub fn write_row_key(model: &Model<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| write(row.when.as_ref(), key));
+    let mut rows = model.rows().map(|(row, key)| write(row.when.as_ref(), key));
+    let own: Vec<_> = rows.by_ref().take(model.own_rows()).collect();
     let guards = model.guards.iter().map(|key| write(None, key));
-    let mut bodies: Vec<_> = rows.chain(guards).collect();
+    by_row(0, own.into_iter().chain(guards).chain(rows).collect())
+}
+
+/// `encode_foreign_partition_key`, where rows are in other partitions.
+pub fn write_foreign_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
+    let bodies = model.elsewhere.iter().map(|key| write(None, key));
+    let keys = by_row(model.index(model.own_rows()), bodies.collect());
+    (!model.elsewhere.is_empty()).then(|| {
+        hygienic! {
+            fn encode_foreign_partition_key(
+                &self,
+                row: _orm::usize,
+                key: &mut _orm::KeyText,
+            ) -> _orm::RowWritten {
+                #keys
+                _orm::Ok(true)
+            }
+        }
+    })
+}
+
+/// The expression that reads a field from the keys of a row, as `StoredKeys` called `keys`.
+pub fn read_from_keys(model: &Model<'_>, row: usize, field: &Field<'_>) -> Option<TokenStream> {
+    let component = |key: &Key<'_>| {
+        let at = key.position(field)?;
+        Some((Literal::usize_unsuffixed(at), key.parts[at].tokens()))
+    };
+    let index = Literal::usize_unsuffixed(model.index(row));
+    match component(model.partition_of(row)) {
+        Some((at, of)) if row < model.own_rows() => Some(hygienic!(keys.partition(#at, #of::read))),
+        Some((at, of)) => Some(hygienic!(keys.foreign(#index, #at, #of::read))),
+        None => {
+            let (at, of) = component(&model.rows[row])?;
+            Some(hygienic!(keys.row(#index, #at, #of::read)))
+        }
+    }
+}
+
+/// `encode_home_key`, where rows are in other partitions.
+pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
+    let bodies = (model.own_rows()..model.rows.len()).map(|row| {
+        let home = [
+            (&model.partition, hygienic!(partition)),
+            (&model.rows[model.canonical], hygienic!(key)),
+        ];
+        let parts = home.iter().flat_map(|(key, to)| key.parts.iter().map(move |part| (part, to)));
+        let parts = parts.filter_map(|(part, to)| {
+            let (field, part_of) = (part.field()?, part.tokens());
+            let Part { name, separator, .. } = part;
+            let (ty, read) = (field.value_type(), read_from_keys(model, row, field)?);
+            let value = if part.is_shard() {
+                shard_of(field, &hygienic!(&value))
+            } else {
+                hygienic!(value)
+            };
+            Some(hygienic! {
+                let value: _orm::Option<#ty> = #read?;
+                let _orm::Some(value) = value else { return _orm::Ok(false) };
+                #part_of::write(&#value, #to, #name, #separator)?;
+            })
+        });
+        hygienic!(#(#parts)*)
+    });
+    let keys = by_row(model.index(model.own_rows()), bodies.collect());
+    (!model.elsewhere.is_empty()).then(|| {
+        hygienic! {
+            fn encode_home_key(
+                row: _orm::usize,
+                keys: &_orm::StoredKeys<'_, Self>,
+                partition: &mut _orm::KeyText,
+                key: &mut _orm::KeyText,
+            ) -> _orm::RowWritten {
+                #keys
+                _orm::Ok(true)
+            }
+        }
+    })
+}
+
+/// A `match` on the number of the row, from `first` on.
+fn by_row(first: usize, mut bodies: Vec<TokenStream>) -> TokenStream {
     let last = bodies.pop();
     if bodies.is_empty() {
         return quote!(#last);
     }
-    let index = (0..bodies.len()).map(Literal::usize_unsuffixed);
+    let index = (first..first + bodies.len()).map(Literal::usize_unsuffixed);
     hygienic!(match row { #(#index => { #bodies })* _ => { #last } })
 }
 

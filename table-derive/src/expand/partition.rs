@@ -6,7 +6,7 @@ use crate::expand::row::{query, state};
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
-use crate::model::{Model, Part};
+use crate::model::{Key, Model, Part};
 use crate::names;
 use crate::tokens::*;
 
@@ -25,13 +25,16 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// The span of the rows: an error about a method that a partition lacks lists them so.
 fn rows_span(model: &Model<'_>) -> (Span, Span) {
     let span = |row: &Row| (row.name.span(), row.template.literal.span());
-    let ends = model.entity.rows.first().map(span).zip(model.entity.rows.last().map(span));
+    let own = &model.entity.rows[..model.own_rows()];
+    let ends = own.first().map(span).zip(own.last().map(span));
     ends.map_or_else(|| (Span::call_site(), Span::call_site()), |((at, _), (_, end))| (at, end))
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
-    let (make, keys) = (types.items(&types.ty, quote!(#partition #partitions)), keys(model, types));
+    let foreign = foreign(model, types);
+    let make = types.items(&types.ty, quote!(#partition #partitions #(#foreign)*));
+    let keys = keys(model, types);
     quote!(#make #keys)
 }
 
@@ -52,33 +55,67 @@ fn variable(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-fn start(model: &Model<'_>, types: &Types<'_>, key: &Ident) -> TokenStream {
-    let (name, start) = (types.name(), &model.partition.template.start);
+fn start(model: &Model<'_>, types: &Types<'_>, partition: &Key<'_>, key: &Ident) -> TokenStream {
+    let (name, start) = (types.name(), &partition.template.start);
     let escape = if model.entity.encode { quote!(Encode) } else { quote!(Reject) };
     quote!(let #key = _orm::PartitionKey::new(#name, _orm::Escape::#escape, #start);)
 }
 
 /// `E::partition(..)`, which takes every component.
 fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let (key, at) = (&variable("key"), model.partition.template.literal.span());
-    let parameters = model.partition.parts.iter().map(|part| {
+    let (key, partition) = (variable("key"), &model.partition);
+    let docs = doc(format!(
+        "The partition {}, whose rows can be asked for by key. Sends nothing.",
+        described(partition)
+    ));
+    // Errors about its arguments show the template.
+    let method = Ident::new("partition", partition.template.literal.span());
+    let (name, phantom) = (names::partition(types.input), types.phantom_value());
+    let made = (types.partition(), quote!(#name(#key #phantom)));
+    from_partition(model, types, partition, (docs, &method), made)
+}
+
+/// `E::by_x(..)` for each row in another partition: its keys in the partition of these components. Where that
+/// has a shard, `E::by_x_partitions(..)` too.
+fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
+    let rows = model.foreign().map(|(row, partition, key)| {
+        let (name, start) = (names::row(types.input, row), &key.template.start);
+        let docs = doc(format!(
+            "The rows {} of the partition {}: {}.",
+            described(key),
+            described(partition),
+            cost(class(key, 0))
+        ));
+        let (at, phantom) = (variable("key"), types.phantom_value());
+        let value = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
+        let made = (types.row_in(&name, state(model, key, 0)), value);
+        let shards = format_ident!("{}_partitions", row.name.unraw());
+        let shards = for_each_shard(model, types, partition, &shards, made.clone());
+        let one = from_partition(model, types, partition, (docs, &row.name), made);
+        quote!(#one #shards)
+    });
+    rows.collect()
+}
+
+/// A function from the components of a PartitionKey, which makes a `value` of the variable `key`.
+fn from_partition(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    partition: &Key<'_>,
+    (docs, method): (TokenStream, &Ident),
+    (returned, value): (TokenStream, TokenStream),
+) -> TokenStream {
+    let (key, at) = (&variable("key"), partition.template.literal.span());
+    let parameters = partition.parts.iter().map(|part| {
         let (mut ident, ty) = (part.ident.clone(), part.value_type());
         ident.set_span(ident.span().located_at(at));
         quote_spanned!(at=> #ident: impl _orm::Value<#ty>)
     });
-    let start = start(model, types, key);
-    let parts = model.partition.parts.iter().map(|part| give(part, key));
-    let (name, phantom) = (names::partition(types.input), types.phantom_value());
-    let docs = doc(format!(
-        "The partition {}, whose rows can be asked for by key. Sends nothing.",
-        described(&model.partition)
-    ));
-    // Errors about its arguments show the template.
-    let (vis, method, partition) =
-        (&types.input.vis, Ident::new("partition", at), types.partition());
+    let (vis, start) = (&types.input.vis, start(model, types, partition, key));
+    let parts = partition.parts.iter().map(|part| give(part, key));
     quote! {
         #docs
-        #vis fn #method(#(#parameters),*) -> #partition { #start #(#parts)* #name(#key #phantom) }
+        #vis fn #method(#(#parameters),*) -> #returned { #start #(#parts)* #value }
     }
 }
 
@@ -97,50 +134,59 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
 
 /// `E::partitions(..)`, where the partition has a shard: one partition for each shard.
 fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
-    let parts = &model.partition.parts;
-    let Encoder::Shard(shards) = parts.iter().find(|part| part.is_shard())?.encoder else {
+    let (name, key) = (names::partition(types.input), variable("key"));
+    let phantom = types.phantom_value();
+    let made = (types.partition(), quote!(#name(#key #phantom)));
+    for_each_shard(model, types, &model.partition, &format_ident!("partitions"), made)
+}
+
+/// A function from the other components of a PartitionKey, which makes a `value` of the variable `key` for
+/// each shard, if the key has one.
+fn for_each_shard(
+    model: &Model<'_>,
+    types: &Types<'_>,
+    partition: &Key<'_>,
+    method: &Ident,
+    (returned, value): (TokenStream, TokenStream),
+) -> Option<TokenStream> {
+    let Encoder::Shard(shards) = partition.parts.iter().find(|part| part.is_shard())?.encoder
+    else {
         return None;
     };
-    let others = parts.iter().filter(|part| !part.is_shard()).map(|part| {
+    let others = partition.parts.iter().filter(|part| !part.is_shard()).map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
         let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
         (quote!(#ident: impl _orm::Value<#ty>), value)
     });
     let (parameters, values): (Vec<_>, Vec<_>) = others.unzip();
-    let (all, vis, partition) = (all_shards(model, types), &types.input.vis, types.partition());
-    let docs = doc(format!(
-        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
-        model.partition.template.text
-    ));
-    Some(quote! {
-        #docs
-        #vis fn partitions(#(#parameters),*) -> _orm::Vec<#partition> { #(#values)* #all }
-    })
-}
-
-/// The partitions of all shards, from the values of the other components.
-fn all_shards(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (key, shard) = (&variable("key"), &variable("shard"));
-    let start = start(model, types, key);
-    let parts = model.partition.parts.iter().map(|part| {
+    let (vis, start) = (&types.input.vis, start(model, types, partition, key));
+    let parts = partition.parts.iter().map(|part| {
         let Part { ident, name, separator, .. } = part;
         let value = if part.is_shard() { shard } else { ident };
         let part = part.tokens();
         quote!(let #key = #part::push_ref(&#value, #key, #name, #separator);)
     });
-    let (partition, phantom) = (names::partition(types.input), types.phantom_value());
-    quote! {
-        _orm::Shard::map_all(|#shard| {
-            #start
-            #(#parts)*
-            #partition(#key #phantom)
-        })
-    }
+    let docs = doc(format!(
+        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
+        partition.template.text
+    ));
+    Some(quote! {
+        #docs
+        #vis fn #method(#(#parameters),*) -> _orm::Vec<#returned> {
+            #(#values)*
+            _orm::Shard::map_all(|#shard| {
+                #start
+                #(#parts)*
+                #value
+            })
+        }
+    })
 }
 
 /// `EPartition::by_x()` for each row.
 fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| {
+    let rows = model.rows().take(model.own_rows()).map(|(row, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
         let first = types.row_in(&name, state(model, key, 0));
         let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());

@@ -2,9 +2,11 @@
 //! each.
 
 use crate::ast::{Entity, Field, Role};
+use crate::expand::key::read_from_keys;
 use crate::expand::property::read_type;
+use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
-use crate::model::{Key, Model};
+use crate::model::Model;
 use crate::names;
 use crate::tokens::*;
 
@@ -42,7 +44,7 @@ fn id(field: &Field<'_>) -> Literal {
 
 /// `Stores` of each row: every field for a full row, some for a partial one.
 pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| {
+    let rows = model.rows().enumerate().map(|(index, (row, key))| {
         let this = types.row_in(names::row(types.input, row), quote!(__S));
         let implement = |params, what| {
             types.implement_for(types.params_and(params), what, &this, TokenStream::new())
@@ -51,7 +53,9 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
             return implement(quote!(__S, const _ID: _orm::u64), quote!(_orm::Stores<_ID>));
         }
         let holds = |field: &&Field<'_>| {
-            row.has_property(field) || model.partition.recovers(field) || key.recovers(field)
+            row.has_property(field)
+                || model.partition_of(index).recovers(field)
+                || key.recovers(field)
         };
         let fields = projected(model.entity).filter(holds);
         let stores = fields.map(|field| {
@@ -67,24 +71,18 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// RowKeys of those rows.
 fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
-    let readers: Vec<_> = match component(&model.partition, field) {
-        Some((at, of)) => {
-            let needed = without.count() > 0;
-            needed.then(|| quote!(keys.partition(#at, #of::read))).into_iter().collect()
+    let mut readers: Vec<TokenStream> = Vec::new();
+    for reader in without.filter_map(|(row, _)| read_from_keys(model, row, field)) {
+        // One reader serves all rows of the entity's own partition.
+        if readers.iter().all(|other| other.to_string() != reader.to_string()) {
+            readers.push(reader);
         }
-        None => without
-            .filter_map(|(row, (_, key))| {
-                let (at, of) = component(key, field)?;
-                let row = Literal::usize_unsuffixed(row);
-                Some(quote!(keys.row(#row, #at, #of::read)))
-            })
-            .collect(),
-    };
+    }
     let ty = read_type(field);
     let value = match &readers[..] {
         [] => return None,
-        [reader] => quote!(|keys| #reader),
-        [others @ .., last] => quote!(|keys| {
+        [reader] => hygienic!(|keys| #reader),
+        [others @ .., last] => hygienic!(|keys| {
             #(if let value @ _orm::Some(_) = #others? {
                 return _orm::Ok(value);
             })*
@@ -92,10 +90,4 @@ fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
         }),
     };
     Some(quote!(const KEYS: _orm::FromKeys<Self, #ty> = #value;))
-}
-
-/// The component of a key that holds a field: its index, and its type and encoder.
-fn component(key: &Key<'_>, field: &Field<'_>) -> Option<(Literal, TokenStream)> {
-    let at = key.position(field)?;
-    Some((Literal::usize_unsuffixed(at), key.parts[at].tokens()))
 }

@@ -83,7 +83,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let steps = key.parts.iter().enumerate();
         let steps = steps.map(|(at, part)| Step { model, types, row_type, key, at, part }.items());
         let below = (index == model.canonical).then(|| and_below(model, types, row, key));
-        let traits = traits(model, types, index, row);
+        let traits = traits(model, types, model.index(index), row);
         quote!(#(#steps)* #below #traits)
     });
     rows.collect()

@@ -53,7 +53,7 @@ fn component(part: &Part<'_>) -> String {
         if descends { descending.to_owned() } else { ascending.to_owned() }
     };
     match part.kind() {
-        _ if part.field().is_none() || part.is_shard() => unknown,
+        _ if part.origin().is_none() || part.is_shard() => unknown,
         Kind::Unsigned(digits) => unsigned(part, digits),
         Kind::Signed(digits) => signed(part, digits),
         Kind::Text => text(part),

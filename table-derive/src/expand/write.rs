@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Field, Role};
+use crate::ast::{Field, Role, Row};
 use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
@@ -39,13 +39,12 @@ fn table_entity(
     let parts = parts(&model.partition, encode);
     let at = model.partition.template.literal.span();
     let key_template = quote_spanned!(at=> _orm::key(#start)#parts);
-    let rows = model.rows().map(|(row, key)| {
-        let make = if row.is_full() { "full" } else { "partial" };
-        template(make, &row.name.unraw().to_string(), key, encode)
-    });
+    let rows = model.rows().take(model.own_rows());
+    let rows = rows.map(|(row, key)| row_template(row, key, encode));
     let options = options(model);
     let canonical = types.row(&model.entity.rows[model.canonical]);
     let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
+    let elsewhere = [key::write_foreign_partition_keys(model), key::write_home_key(model)];
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
@@ -63,12 +62,20 @@ fn table_entity(
             #row_key
             _orm::Ok(true)
         }
+        #(#elsewhere)*
         fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())
         }
         #set_version
     }
+}
+
+fn row_template(row: &Row, key: &Key<'_>, encode: bool) -> TokenStream {
+    let make = if row.is_full() { "full" } else { "partial" };
+    let template = template(make, &row.name.unraw().to_string(), key, encode);
+    let each = row.each.iter().map(|each| each.field.unraw().to_string());
+    quote_spanned!(key.template.literal.span()=> #template #(.each(#each))*)
 }
 
 /// A row or guard row as data. The span is the template, where an error is shown.
@@ -79,8 +86,8 @@ fn template(make: &str, name: &str, key: &Key<'_>, encode: bool) -> TokenStream 
     quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
 }
 
-/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, and those that
-/// allow cheaper writes.
+/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, and those
+/// that allow cheaper writes.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
     let escape = entity.encode.then(|| {
@@ -93,6 +100,17 @@ fn options(model: &Model<'_>) -> TokenStream {
     let guards = guards.map(|(unique, key)| template("guard", &unique.name, key, entity.encode));
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
+    let foreign = model.foreign().map(|(row, partition, key)| {
+        let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
+        let table = table.map(|table| quote!(.table(#table)));
+        let row = row_template(row, key, entity.encode);
+        let (text, start) = (&partition.template.text, &partition.template.start);
+        let parts = parts(partition, entity.encode);
+        quote_spanned!(partition.template.literal.span()=>
+            _orm::foreign(#row, #text, _orm::key(#start)#parts)#table)
+    });
+    let foreign = (!model.elsewhere.is_empty())
+        .then(|| quote!(const FOREIGN: &'static [_orm::ForeignTemplate] = &[#(#foreign),*];));
     // A row of another kind may have the key: only a read tells.
     let tells = entity.kind.is_none();
     let follow = (tells && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
@@ -102,6 +120,7 @@ fn options(model: &Model<'_>) -> TokenStream {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
         #guards
+        #foreign
         #(const #flags: _orm::bool = true;)*
     }
 }
@@ -113,7 +132,7 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
         let Some(write) = property::write(field) else { continue };
         let rows = model.rows().enumerate();
         let rows = rows.filter(|(_, (row, _))| row.stores(field) || field.key_only.is_some());
-        let rows: Vec<usize> = rows.map(|(index, _)| index).collect();
+        let rows: Vec<usize> = rows.map(|(index, _)| model.index(index)).collect();
         match groups.last_mut() {
             Some((same, writes)) if *same == rows => writes.push(write),
             _ => groups.push((rows, vec![write])),
@@ -164,10 +183,12 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let unknown = |key: &Key<'_>| {
         key.parts.iter().any(|part| part.width(model.entity.encode) == Width::Unknown)
     };
+    let (own, foreign) = model.rows.split_at(model.own_rows());
     let templates = [
         (unknown(&model.partition), quote!(PARTITION_KEY)),
-        (model.rows.iter().any(unknown), quote!(ROWS)),
+        (own.iter().any(unknown), quote!(ROWS)),
         (model.guards.iter().any(unknown), quote!(GUARDS)),
+        (foreign.iter().chain(&model.elsewhere).any(unknown), quote!(FOREIGN)),
     ];
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));

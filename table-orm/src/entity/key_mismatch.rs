@@ -3,9 +3,11 @@
 //! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to
 //! be written back never comes from such a row, so that no write goes to a row that was not read.
 
+use super::foreign::keys_of_rows;
 use super::own_rows::{Moved, OwnRowError, OwnRows};
 use super::read::read_own;
-use super::rows::{partition_key, row_key};
+use super::rows::partition_key;
+use super::template::template_at;
 use crate::codec::RowContext;
 use crate::entity::{Row, TableEntity};
 use crate::key::KeyError;
@@ -36,7 +38,8 @@ pub struct KeyMismatch {
     pub row_key: String,
     /// The PartitionKey that the properties make.
     pub made_partition_key: String,
-    /// The RowKey that the properties make; `None` where they make no such row.
+    /// The RowKey that the properties make, the first one if they make several; `None` where they make
+    /// no such row.
     pub made_row_key: Option<String>,
 }
 
@@ -77,23 +80,26 @@ impl From<OwnRowError> for ReadBackError {
     }
 }
 
-/// Reads an entity, and its version, from a row of kind `R`; `None` for a row of another type.
-pub(crate) fn read_entity<R: Row<Entity = E>, E: TableEntity>(
-    json: &[u8],
+/// Reads an entity from a row of kind `R`, with the row's keys and version; `None` for a row of another
+/// type.
+pub(crate) fn read_entity<'a, R: Row<Entity = E>, E: TableEntity>(
+    json: &'a [u8],
     stated: Option<&ETag>,
-) -> Result<Option<(E, ETag)>, ReadBackError> {
+) -> Result<Option<(E, RowContext<'a>)>, ReadBackError> {
     let (own, row) = (const { OwnRows::of::<R>() }, R::INDEX);
     let Some((entity, stored)) = read_own::<E>(&own, json, stated)? else { return Ok(None) };
     let no_key = |error| ReadBackError::Property(makes_no_key(&stored, &error));
-    let made_partition_key = partition_key(&entity).map_err(no_key)?;
-    let made_row_key = row_key(&entity, row).map_err(no_key)?;
-    if made_partition_key == stored.partition_key
-        && made_row_key.as_deref() == Some(&*stored.row_key)
-    {
-        return Ok(Some((entity, stored.etag())));
+    let key = (&*stored.partition_key, &*stored.row_key);
+    if has_row(&entity, row, key).map_err(no_key)? {
+        return Ok(Some((entity, stored)));
     }
+    let (made_partition_key, made_row_key) =
+        match keys_of_rows(&entity, row).next().transpose().map_err(no_key)? {
+            Some((partition_key, row_key)) => (partition_key, Some(row_key)),
+            None => (partition_key(&entity).map_err(no_key)?, None),
+        };
     let is_canonical = row == <E::Canonical as Row>::INDEX;
-    let template = E::ROWS.get(row).filter(|_| !is_canonical);
+    let template = template_at::<E>(row).filter(|_| !is_canonical);
     Err(ReadBackError::KeyMismatch(Box::new(KeyMismatch {
         entity: E::NAME,
         index_row: template.map(|template| template.name),
@@ -102,6 +108,21 @@ pub(crate) fn read_entity<R: Row<Entity = E>, E: TableEntity>(
         made_partition_key,
         made_row_key,
     })))
+}
+
+/// Whether an entity has a row of that kind under these keys.
+pub(crate) fn has_row<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    (partition_key, row_key): (&str, &str),
+) -> Result<bool, KeyError> {
+    for keys in keys_of_rows(entity, index) {
+        let (made_partition_key, made_row_key) = keys?;
+        if made_row_key == row_key && made_partition_key == partition_key {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The error of a stored value that a key cannot hold.

@@ -1,7 +1,7 @@
 //! The keys of an entity, as the queries that name them.
 
 use super::query::{Query, Row, RowOf, canonical_rows};
-use super::{TableEntity, partition_key, row_key};
+use super::{TableEntity, keys_of_rows, partition_key, row_key};
 use crate::key::KeyError;
 use crate::query::class::{Partition, Point};
 use crate::query::{Below, KeyRange, Span};
@@ -58,10 +58,16 @@ pub trait EntityKeys: TableEntity {
     }
 
     /// The key of the entity's row of the kind `R`, such as `RunnerByAge`; `None` when the entity does not
-    /// have this sparse row.
+    /// have this sparse row. Of a row for each element, the key for the first one.
     fn key_in<R: RowOf<Self>>(&self) -> Option<EntityKey<R>> {
-        let row_key = row_key(self, R::INDEX).transpose()?;
-        Some(EntityKey::new(partition_key(self), row_key))
+        self.keys_in::<R>().into_iter().next()
+    }
+
+    /// The keys of the entity's rows of the kind `R`: several for a row for each element, in the order of
+    /// the elements.
+    fn keys_in<R: RowOf<Self>>(&self) -> Vec<EntityKey<R>> {
+        let keys = keys_of_rows(self, R::INDEX);
+        keys.map(|keys| EntityKey { keys, row: PhantomData }).collect()
     }
 }
 

@@ -25,7 +25,9 @@ impl<E: TableEntity> Loaded<E> {
     /// another type.
     pub(crate) fn read(stored: Bytes, etag: Option<ETag>) -> Result<Option<Self>, ReadBackError> {
         let read = read_entity::<E::Canonical, E>(&stored, etag.as_ref())?;
-        Ok(read.map(|(entity, etag)| Self { entity, stored, etag }))
+        let Some((entity, row)) = read else { return Ok(None) };
+        let etag = row.etag();
+        Ok(Some(Self { entity, etag, stored }))
     }
 
     /// An entity as it will be read from these rows, before they are written: without a version.
@@ -43,7 +45,7 @@ impl<E: TableEntity> Loaded<E> {
     /// The rows that were stored when it was loaded.
     pub(crate) fn stored_rows(&self) -> Result<EntityRows, Invalid> {
         let stored = read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)?;
-        EntityRows::of(&stored)
+        EntityRows::of_stored(&stored)
     }
 
     /// Sets the stored row and the version after a write. A write that changed nothing was not

@@ -1,6 +1,8 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod dynamic;
+mod elements;
+mod foreign;
 mod key_mismatch;
 mod keys;
 mod loaded;
@@ -19,6 +21,10 @@ mod union;
 
 pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
+#[doc(hidden)]
+pub use elements::Elements;
+pub use elements::{Excess, TooManyElements};
+pub use foreign::{ForeignRow, foreign_rows};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
@@ -29,10 +35,12 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, Whol
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
-pub use template::{CopyKind, GuardTemplate, RowTemplate};
+pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
-pub(crate) use key_mismatch::{ReadBackError, read_entity};
+pub(crate) use elements::too_many_elements;
+pub(crate) use foreign::{home_key, keys_of_rows};
+pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical_rows, keys_of};
@@ -41,9 +49,9 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-pub(crate) use template::{canonical, name_of, rows_of};
+pub(crate) use template::{canonical, first_foreign, foreign_at, name_of, rows_of};
 
-use crate::key::{Escape, KeyError, KeyTemplate, KeyText};
+use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
 
@@ -71,10 +79,12 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const ROWS: &'static [RowTemplate];
     /// The guard rows of its `unique(..)`s.
     const GUARDS: &'static [GuardTemplate] = &[];
+    /// The rows in other partitions and tables, which follow a write of the entity.
+    const FOREIGN: &'static [ForeignTemplate] = &[];
     /// Whether the canonical row's key and every other row key determine each other. Then a blind
     /// write (`upsert`, `force_replace`, `force_delete`) is one request: it touches no other
     /// entity's rows and leaves no old row behind. Else it reads first. Always `false` with a
-    /// `unique(..)`.
+    /// `unique(..)`, and with a row in another partition.
     const KEYS_FOLLOW_CANONICAL: bool = false;
 
     /// Whether a patch writes one row without reading it: the entity has no other row, and a patch
@@ -91,11 +101,43 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
     /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`.
-    /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of rows.
+    /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of
+    /// rows, and those of rows in other partitions follow them.
+    /// A row for each element is written for that of [`KeyText::element`]; `false` says that there is no
+    /// such element.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_row_key(&self, row: usize, key: &mut KeyText) -> Result<bool, KeyError>;
+
+    /// Appends the PartitionKey of that row, which is in another partition or table, behind the literal
+    /// that it starts with, and returns `true`. Returns `false` when the entity does not have this sparse
+    /// row.
+    ///
+    /// # Errors
+    /// When a key cannot hold a component's value: [`KeyError`].
+    fn encode_foreign_partition_key(
+        &self,
+        _row: usize,
+        _key: &mut KeyText,
+    ) -> Result<bool, KeyError> {
+        Ok(false)
+    }
+
+    /// Appends the keys of the canonical row, made from those of its row in another partition, behind the
+    /// literals that they start with, and returns `true`. Returns `false` for the keys of another row.
+    ///
+    /// # Errors
+    /// When the keys were not written from the row's templates: [`KeyError`].
+    #[doc(hidden)]
+    fn encode_home_key(
+        _row: usize,
+        _keys: &StoredKeys<'_, Self>,
+        _partition: &mut KeyText,
+        _key: &mut KeyText,
+    ) -> Result<bool, KeyError> {
+        Ok(false)
+    }
 
     /// Writes the properties that the row stores.
     ///

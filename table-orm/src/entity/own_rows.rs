@@ -4,7 +4,7 @@
 //! type is never taken for one's own. Such a row is left out and costs no error, even if it could
 //! not be read.
 
-use super::template::templates;
+use super::template::{template_at, templates};
 use super::{Row, RowTemplate, TableEntity};
 use crate::codec::RowContext;
 use crate::key::Escape;
@@ -71,9 +71,8 @@ impl OwnRows {
 
     /// The rows of kind `R`.
     pub const fn of<R: Row>() -> Self {
-        let rows = <R::Entity as TableEntity>::ROWS;
         // The fallback of an entity with a compile error has no rows.
-        let template = if R::INDEX < rows.len() { Some(rows[R::INDEX]) } else { None };
+        let template = template_at::<R::Entity>(R::INDEX);
         let (escape, kind) = (<R::Entity>::ESCAPE, <R::Entity>::KIND);
         Self { index: R::INDEX, template, escape, kind }
     }

@@ -1,6 +1,7 @@
 //! The fields that a projection reads: from a row's properties, or else from its keys.
 
 use super::TableEntity;
+use super::template::{foreign_at, template_at};
 use crate::key::{KeyError, KeyFault, KeyReader, KeyTemplate, StoredKeys};
 use crate::property::Series;
 
@@ -36,7 +37,7 @@ pub trait Stores<const ID: u64> {}
 type ReadPart<C> = fn(&mut KeyReader<'_>, &'static str, &'static str) -> Result<C, KeyError>;
 
 impl<E: TableEntity> StoredKeys<'_, E> {
-    /// Reads the component `at` of the PartitionKey.
+    /// Reads the component `at` of the PartitionKey; `None` for a row in another partition.
     ///
     /// # Errors
     /// When the key was not written from the template.
@@ -45,7 +46,10 @@ impl<E: TableEntity> StoredKeys<'_, E> {
         at: usize,
         read: ReadPart<C>,
     ) -> Result<Option<T>, KeyError> {
-        component::<E, T, C>(&E::PARTITION_KEY, at, self.partition_key, read)
+        match foreign_at::<E>(self.row) {
+            Some(_) => Ok(None),
+            None => component::<E, T, C>(&E::PARTITION_KEY, at, self.partition_key, read),
+        }
     }
 
     /// Reads the component `at` of the RowKey; `None` for a row of another template than `row`.
@@ -58,8 +62,25 @@ impl<E: TableEntity> StoredKeys<'_, E> {
         at: usize,
         read: ReadPart<C>,
     ) -> Result<Option<T>, KeyError> {
-        match E::ROWS.get(row).filter(|_| self.row == row) {
+        match template_at::<E>(row).filter(|_| self.row == row) {
             Some(row) => component::<E, T, C>(&row.template(), at, self.row_key, read),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the component `at` of the PartitionKey of a row in another partition; `None` for a row of
+    /// another template than `row`.
+    ///
+    /// # Errors
+    /// When the key was not written from the template.
+    pub fn foreign<T: From<C>, C>(
+        &self,
+        row: usize,
+        at: usize,
+        read: ReadPart<C>,
+    ) -> Result<Option<T>, KeyError> {
+        match foreign_at::<E>(row).filter(|_| self.row == row) {
+            Some(row) => component::<E, T, C>(&row.partition_key, at, self.partition_key, read),
             None => Ok(None),
         }
     }

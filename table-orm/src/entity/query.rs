@@ -1,6 +1,7 @@
 //! Queries as types: which entity and row they read, and their class.
 
 use super::TableEntity;
+use super::template::template_at;
 use crate::key::KeyError;
 use crate::query::class::{self, Class};
 use crate::query::{Below, KeyRange, RowRange, Span};
@@ -134,7 +135,7 @@ pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
 
 /// The rows of kind `R`, in any partition.
 fn row_span<R: Row>() -> Span {
-    R::Entity::ROWS.get(R::INDEX).map_or(Span::All, |template| template.span())
+    template_at::<R::Entity>(R::INDEX).map_or(Span::All, |template| template.span())
 }
 
 /// The keys of a query. For a row whose keys start with digits, they leave out keys that start with

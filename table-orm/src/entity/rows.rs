@@ -1,12 +1,15 @@
 //! An entity as the rows that store it.
 
+use super::elements::{Excess, TooManyElements, most_elements, too_many_elements};
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
 use crate::key::{KeyError, KeyFault, KeyText};
-use crate::model::{KIND, order, reserved_start};
+use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
+use std::collections::HashSet;
+use std::ops::Range;
 
 /// A value that the service would reject. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +21,9 @@ pub enum Invalid {
     /// No property can store a value.
     #[error(transparent)]
     Property(#[from] PropertyError),
+    /// No transaction can write a row for each element of a field.
+    #[error(transparent)]
+    TooManyElements(#[from] TooManyElements),
 }
 
 /// One row of an entity.
@@ -38,7 +44,7 @@ pub struct EntityRows {
     /// The PartitionKey of all of them.
     pub partition_key: String,
     /// The rows: the canonical row, guard rows, then index rows in the order of their templates;
-    /// sparse rows may be absent. A transaction fails at its first rejected operation, so this is
+    /// sparse rows may be absent, and a row for each element may be there several times. A transaction fails at its first rejected operation, so this is
     /// also the order in which an insert reports rejections.
     pub rows: Vec<EntityRow>,
 }
@@ -47,27 +53,57 @@ impl EntityRows {
     /// The rows that store the entity.
     ///
     /// # Errors
-    /// When the service would reject a key or a property: [`Invalid`].
+    /// When the service would reject a key or a property, or one transaction cannot write a row for each
+    /// element of a field: [`Invalid`].
     pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
+        let rows = Self::with_elements(entity)?;
+        if rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
+            let indices = rows.rows.iter().map(|row| row.index);
+            too_many_elements::<E>(indices, Excess::Rows).map_or(Ok(()), Err)?;
+        }
+        Ok(rows)
+    }
+
+    /// The rows of an entity that was read. Where there are more than a transaction can have written,
+    /// another program stored the elements, or the type got a row for them later: the rows for the most
+    /// elements are left out.
+    pub(crate) fn of_stored<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
+        let mut rows = Self::with_elements(entity)?;
+        while rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
+            let indices = rows.rows.iter().map(|row| row.index);
+            let Some(index) = most_elements::<E>(indices) else { break };
+            rows.rows.retain(|row| row.index != index);
+        }
+        Ok(rows)
+    }
+
+    /// The rows of the entity. Of those for the elements of a field, at most one more than a transaction
+    /// can write.
+    fn with_elements<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
         let partition_key = partition_key(entity)?;
         let mut full = None;
-        let mut rows = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
+        let mut rows: Vec<EntityRow> = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
         for (index, template) in E::ROWS.iter().enumerate() {
-            let Some(row_key) = row_key(entity, index)? else { continue };
-            let body = match (template.copy, &full) {
-                (CopyKind::Full, Some(properties)) => body(&partition_key, &row_key, properties)?,
-                (copy, _) => {
-                    let mut out = PropertiesWriter::new(E::NAME);
-                    entity.encode_properties(index, &mut out)?;
-                    mark::<E>(&mut out)?;
-                    let body = body(&partition_key, &row_key, &out)?;
-                    if copy == CopyKind::Full {
-                        full = Some(out);
-                    }
-                    body
+            let (mut partial, mut taken) = (None, HashSet::new());
+            for row_key in row_keys(entity, index) {
+                let row_key = row_key?;
+                if template.each.is_some() && !taken.insert(row_key.clone()) {
+                    continue;
                 }
-            };
-            rows.push(EntityRow { index, row_key, body });
+                let properties = match template.copy {
+                    CopyKind::Full => &mut full,
+                    CopyKind::Partial => &mut partial,
+                };
+                let properties = match properties {
+                    Some(properties) => properties,
+                    None => properties.insert(encode(entity, index)?),
+                };
+                let body = body(&partition_key, &row_key, properties)?;
+                rows.push(EntityRow { index, row_key, body });
+                if taken.len() > MAX_TRANSACTION_OPERATIONS {
+                    break;
+                }
+            }
         }
         let mut rows = Self { partition_key, rows };
         rows.add_guards(entity)?;
@@ -80,7 +116,8 @@ impl EntityRows {
     fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), Invalid> {
         for index in E::ROWS.len()..E::ROWS.len() + E::GUARDS.len() {
             let Some(row_key) = row_key(entity, index)? else { continue };
-            let canonical = self.row(<E::Canonical as Row>::INDEX);
+            let mut rows = self.rows.iter();
+            let canonical = rows.find(|row| row.index == <E::Canonical as Row>::INDEX);
             let canonical = canonical.map(|row| row.row_key.clone()).unwrap_or_default();
             let mut reference = PropertiesWriter::new(E::NAME);
             reference.property(GuardTemplate::REFERENCE, &canonical)?;
@@ -97,17 +134,28 @@ impl EntityRows {
         self.rows.first()
     }
 
-    /// Whether the row written from the template `index` has that key.
+    /// Whether a row written from the template `index` has that key.
     pub(crate) fn stands_at(&self, index: usize, partition_key: &str, row_key: &str) -> bool {
         self.partition_key == partition_key
-            && self.row(index).is_some_and(|row| row.row_key == row_key)
+            && self.row(row_key).is_some_and(|row| row.index == index)
     }
 
-    /// The row written from the template `index`.
+    /// The row under that RowKey. No two rows of an entity have the same.
     #[must_use]
-    pub fn row(&self, index: usize) -> Option<&EntityRow> {
-        self.rows.iter().find(|row| row.index == index)
+    pub fn row(&self, row_key: &str) -> Option<&EntityRow> {
+        self.rows.iter().find(|row| row.row_key == row_key)
     }
+}
+
+/// The properties of that row.
+pub(super) fn encode<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> Result<PropertiesWriter, PropertyError> {
+    let mut out = PropertiesWriter::new(E::NAME);
+    entity.encode_properties(index, &mut out)?;
+    mark::<E>(&mut out)?;
+    Ok(out)
 }
 
 /// The PartitionKey of an entity.
@@ -118,12 +166,36 @@ pub(crate) fn partition_key<E: TableEntity>(entity: &E) -> Result<String, KeyErr
     key.finish()
 }
 
-/// The RowKey of that row; `None` where the entity does not have it.
+/// The RowKey of that row, the first one if the entity has several; `None` where it has none.
 pub(crate) fn row_key<E: TableEntity>(
     entity: &E,
     index: usize,
 ) -> Result<Option<String>, KeyError> {
-    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    element_key(entity, index, 0)
+}
+
+/// The RowKeys of the rows of that kind, in the order of their elements. Equal elements have equal keys.
+fn row_keys<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> impl Iterator<Item = Result<String, KeyError>> {
+    elements::<E>(index).map_while(move |element| element_key(entity, index, element).transpose())
+}
+
+/// The indices of elements that may have a row of that kind: of each, or one for a row of the entity.
+pub(super) fn elements<E: TableEntity>(index: usize) -> Range<usize> {
+    let each = template_at::<E>(index).is_some_and(|template| template.each.is_some());
+    0..if each { usize::MAX } else { 1 }
+}
+
+/// The RowKey of that row for the element with that index. A row that is not written for each element has
+/// the same for all.
+pub(super) fn element_key<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    element: usize,
+) -> Result<Option<String>, KeyError> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE).for_element(element);
     let template = template_at::<E>(index);
     let start = template.map_or("", |template| template.start);
     key.literal(start);

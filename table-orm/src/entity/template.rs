@@ -5,7 +5,7 @@
 
 use super::{Row, TableEntity};
 use crate::key::{Escape, KeyTemplate, TemplatePart};
-use crate::model::reserved_start;
+use crate::model::{TableName, reserved_start};
 use crate::query::Span;
 use std::ops::Bound;
 
@@ -33,6 +33,8 @@ pub struct RowTemplate {
     pub copy: CopyKind,
     /// The components of the RowKey.
     pub parts: &'static [TemplatePart],
+    /// The field with one row for each of its elements, where the attribute says `each(.. in field)`.
+    pub each: Option<&'static str>,
 }
 
 impl RowTemplate {
@@ -48,7 +50,7 @@ impl RowTemplate {
     /// A row with every property, whose key has no components.
     #[must_use]
     pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Full, parts: &[] }
+        Self { name, key, start, copy: CopyKind::Full, parts: &[], each: None }
     }
 
     /// A row with some of the properties, whose key has no components.
@@ -63,6 +65,13 @@ impl RowTemplate {
     #[track_caller]
     pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
         self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
+        self
+    }
+
+    /// The same row, written for each element of that field.
+    #[must_use]
+    pub const fn each(mut self, field: &'static str) -> Self {
+        self.each = Some(field);
         self
     }
 
@@ -152,20 +161,83 @@ impl GuardTemplate {
     }
 }
 
+/// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ForeignTemplate {
+    /// The row itself.
+    pub row: RowTemplate,
+    /// The table that holds it; `None` for the table of the entity.
+    pub table: Option<&'static str>,
+    /// The PartitionKey's template, such as `{day}`.
+    pub partition: &'static str,
+    /// The PartitionKey's template as data.
+    pub partition_key: KeyTemplate<'static>,
+}
+
+impl ForeignTemplate {
+    /// That row in the partition of another key, in the table of the entity.
+    #[must_use]
+    pub const fn new(
+        row: RowTemplate,
+        partition: &'static str,
+        partition_key: KeyTemplate<'static>,
+    ) -> Self {
+        Self { row, table: None, partition, partition_key }
+    }
+
+    /// The same row in another table.
+    #[must_use]
+    pub const fn table(mut self, table: &'static str) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// The table that holds the row of an entity in the table `home`.
+    #[must_use]
+    pub fn table_of(&self, home: &TableName) -> TableName {
+        // The derive checks the name.
+        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
+    }
+}
+
 /// The index of the canonical row among the rows of an entity type.
 pub(crate) const fn canonical<E: TableEntity>() -> usize {
     <E::Canonical as Row>::INDEX
 }
 
-/// The templates of an entity type, in the order of
+/// The templates of an entity type in its own partition, in the order of
 /// [`EntityRow::index`](crate::entity::EntityRow::index).
 pub(super) fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
     E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
 }
 
 /// The template at an index.
-pub(super) fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
-    templates::<E>().nth(index)
+pub(super) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
+    let (rows, guards) = (E::ROWS, E::GUARDS);
+    if index < rows.len() {
+        Some(rows[index])
+    } else if index < rows.len() + guards.len() {
+        Some(guards[index - rows.len()].row())
+    } else if let Some(foreign) = foreign_at::<E>(index) {
+        Some(foreign.row)
+    } else {
+        None
+    }
+}
+
+/// The index of the first template of a row in another partition.
+pub(crate) const fn first_foreign<E: TableEntity>() -> usize {
+    E::ROWS.len() + E::GUARDS.len()
+}
+
+/// The template at an index, of a row in another partition or table.
+pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static ForeignTemplate> {
+    let first = first_foreign::<E>();
+    if index < first || index - first >= E::FOREIGN.len() {
+        return None;
+    }
+    Some(&E::FOREIGN[index - first])
 }
 
 /// The name of the template at an index.
@@ -173,7 +245,7 @@ pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
     template_at::<E>(index).map_or("", |template| template.name)
 }
 
-/// The smallest range of RowKeys that holds every row of the entity type.
+/// The smallest range of RowKeys that holds every row of the entity type in its own partition.
 pub(crate) fn rows_of<E: TableEntity>() -> Span {
     templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }

@@ -1,7 +1,7 @@
 //! Entities of several types in one partition, read into one enum.
 
 use super::own_rows::OwnRows;
-use super::{GuardTemplate, RowTemplate, TableEntity};
+use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
 use crate::model::{Metadata, reserved_start};
@@ -50,6 +50,8 @@ pub struct UnionMember {
     pub rows: &'static [RowTemplate],
     /// Its guard rows.
     pub guards: &'static [GuardTemplate],
+    /// Its rows in other partitions and tables.
+    pub foreign: &'static [ForeignTemplate],
     /// The canonical one among its rows.
     pub canonical: usize,
     /// The metadata that its properties need.
@@ -66,17 +68,33 @@ impl UnionMember {
     pub const fn of<E: TableEntity>() -> Self {
         let canonical = <E::Canonical as Row>::INDEX;
         let (entity, table, own) = (E::NAME, E::TABLE, OwnRows::canonical::<E>());
-        let (rows, guards, metadata, kind) = (E::ROWS, E::GUARDS, E::METADATA, E::KIND);
-        Self { entity, table, rows, guards, canonical, metadata, kind, own }
+        let (rows, guards, foreign) = (E::ROWS, E::GUARDS, E::FOREIGN);
+        let (metadata, kind) = (E::METADATA, E::KIND);
+        Self { entity, table, rows, guards, foreign, canonical, metadata, kind, own }
     }
 
     /// Whether both are stored in one table. The fallback for an entity with a compile error has no
     /// table, so that it causes no second error.
     #[must_use]
     pub const fn shares_table(&self, other: &Self) -> bool {
-        self.table.is_empty()
-            || other.table.is_empty()
-            || self.table.eq_ignore_ascii_case(other.table)
+        is_one_table(self.table, other.table)
+    }
+
+    /// Whether some rows of both are stored in one table.
+    #[must_use]
+    pub const fn shares_any_table(&self, other: &Self) -> bool {
+        let mut left = 0;
+        while left < self.templates() {
+            let mut right = 0;
+            while right < other.templates() {
+                if is_one_table(self.table_of(left), other.table_of(right)) {
+                    return true;
+                }
+                right += 1;
+            }
+            left += 1;
+        }
+        self.shares_table(other)
     }
 
     /// Whether no row of one type can be taken for one of the other: no RowKey reads as a template of
@@ -88,11 +106,15 @@ impl UnionMember {
             (Some(kind), Some(other)) => !is_same(kind, other),
             _ => false,
         };
-        let mut left = if by_kind { self.rows.len() } else { 0 };
-        while left < self.rows.len() + self.guards.len() {
-            let mut right = if by_kind { other.rows.len() } else { 0 };
-            while right < other.rows.len() + other.guards.len() {
-                if may_meet(&self.template(left), &other.template(right)) {
+        let mut left = 0;
+        while left < self.templates() {
+            let mut right = 0;
+            while right < other.templates() {
+                let compared = !by_kind || self.is_guard(left) && other.is_guard(right);
+                if compared
+                    && is_one_table(self.table_of(left), other.table_of(right))
+                    && may_meet(&self.template(left), &other.template(right))
+                {
                     return false;
                 }
                 right += 1;
@@ -102,17 +124,39 @@ impl UnionMember {
         true
     }
 
-    /// The key template at an index: rows, then guards.
+    /// The number of key templates: rows, then guards, then rows in other partitions.
+    const fn templates(&self) -> usize {
+        self.rows.len() + self.guards.len() + self.foreign.len()
+    }
+
+    const fn is_guard(&self, index: usize) -> bool {
+        index >= self.rows.len() && index < self.rows.len() + self.guards.len()
+    }
+
     const fn template(&self, index: usize) -> KeyTemplate<'static> {
         if index < self.rows.len() {
             self.rows[index].template()
-        } else {
+        } else if self.is_guard(index) {
             self.guards[index - self.rows.len()].row().template()
+        } else {
+            self.foreign[index - self.rows.len() - self.guards.len()].row.template()
         }
+    }
+
+    /// The table of the rows of a template.
+    const fn table_of(&self, index: usize) -> &'static str {
+        let own = self.rows.len() + self.guards.len();
+        if index >= own
+            && let Some(table) = self.foreign[index - own].table
+        {
+            return table;
+        }
+        self.table
     }
 }
 
-/// Checks as the app compiles that these entity types share a table, and that no row can be taken for one
+/// Checks as the app compiles that these entity types share a table, if only for rows in other
+/// partitions, and that no row can be taken for one
 /// of two of them.
 ///
 /// A row belongs to a type when its RowKey reads to its end as one of the type's templates. Two types whose
@@ -155,7 +199,7 @@ macro_rules! shares_table {
         $(
             const _: () = $crate::__private::assert_union(
                 <$first as $crate::__private::Variant>::MEMBER
-                    .shares_table(&<$other as $crate::__private::Variant>::MEMBER),
+                    .shares_any_table(&<$other as $crate::__private::Variant>::MEMBER),
                 ::core::concat!(
                     "`", ::core::stringify!($first), "` and `", ::core::stringify!($other),
                     "` are stored in different tables: give both the same \
@@ -188,6 +232,11 @@ macro_rules! shares_table {
 const fn may_meet(left: &KeyTemplate<'_>, right: &KeyTemplate<'_>) -> bool {
     reserved_start(left.start).is_some() == reserved_start(right.start).is_some()
         && left.meets(right)
+}
+
+/// Whether both name one table. The fallback for an entity with a compile error has no table.
+const fn is_one_table(left: &str, right: &str) -> bool {
+    left.is_empty() || right.is_empty() || left.eq_ignore_ascii_case(right)
 }
 
 const fn is_same(left: &str, right: &str) -> bool {

@@ -35,7 +35,7 @@ pub enum ErrorKind {
     /// what is stored, then decide.
     Conflict,
     /// The store is overloaded, does not answer, or is deleting the table. The same call may succeed
-    /// later. After [`Error::Unavailable`], a write may have taken effect.
+    /// later. After [`Error::Unavailable`] or [`Error::Deadline`], a write may have taken effect.
     Unavailable,
     /// The program, its settings, its credential or a stored row is wrong, or it is unknown whether a
     /// write took effect ([`Error::Ambiguous`]). Somebody has to look.
@@ -59,6 +59,7 @@ impl Error {
             | Self::Token(_)
             | Self::TableName(_)
             | Self::TooLarge(_)
+            | Self::TooManyElements(_)
             | Self::PartitionChanged { .. }
             | Self::IncompleteEntity(_)
             | Self::OtherKey { .. }
@@ -74,9 +75,10 @@ impl Error {
             Self::Queue(error) if matches!(error.kind, QueueErrorKind::Unavailable) => {
                 ErrorKind::Unavailable
             }
-            Self::Throttled(_) | Self::TableBeingDeleted(_) | Self::Unavailable(_) => {
-                ErrorKind::Unavailable
-            }
+            Self::Throttled(_)
+            | Self::TableBeingDeleted(_)
+            | Self::Unavailable(_)
+            | Self::Deadline(_) => ErrorKind::Unavailable,
             #[cfg(feature = "distributed")]
             Self::DistributedScan(_) | Self::Queue(_) => ErrorKind::ServerError,
             #[cfg(feature = "embedded")]

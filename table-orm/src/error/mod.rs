@@ -3,6 +3,7 @@
 //! Invariant: what a store answered becomes an [`Error`] in one place, [`Error::rejected`], sorted
 //! by what a caller can do about it.
 
+mod deadline;
 #[cfg(feature = "distributed")]
 mod distributed_scan;
 mod incomplete_entity;
@@ -12,6 +13,7 @@ mod row_count;
 mod scan;
 mod transaction;
 
+pub use deadline::DeadlineExceeded;
 #[cfg(feature = "distributed")]
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
@@ -21,7 +23,9 @@ pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use transaction::TransactionError;
 
-use crate::entity::{GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError};
+use crate::entity::{
+    GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
+};
 use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::model::TableNameError;
@@ -34,8 +38,8 @@ use rejection::{no_table_help, same_key_help, too_large_help};
 
 /// The error of a call.
 ///
-/// A write that fails has written nothing. Only after [`Unavailable`](Self::Unavailable) and
-/// [`Ambiguous`](Self::Ambiguous) it may have taken effect. [`kind`](Self::kind) sorts the variants by
+/// A write that fails has written nothing. Only after [`Unavailable`](Self::Unavailable),
+/// [`Ambiguous`](Self::Ambiguous) and [`Deadline`](Self::Deadline) it may have taken effect. [`kind`](Self::kind) sorts the variants by
 /// what a caller can do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -178,9 +182,16 @@ pub enum Error {
     /// "Querying tables and entities"). Nothing was sent.
     #[error("the filter has {0} comparisons, key comparisons included; the service allows 15")]
     FilterTooLong(usize),
+    /// A field has more elements than one transaction can write rows for. Nothing was sent.
+    #[error(transparent)]
+    TooManyElements(TooManyElements),
     /// A page size is zero or over 1000. Nothing was sent.
     #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
+    /// The call did not end [`within`](crate::Within::within) its time. It says whether it may have
+    /// written.
+    #[error(transparent)]
+    Deadline(DeadlineExceeded),
     /// A layer has limits that make no sense.
     #[error(transparent)]
     Layer(#[from] LayerError),
@@ -215,6 +226,7 @@ impl From<Invalid> for Error {
         match invalid {
             Invalid::Key(error) => Self::Key(error),
             Invalid::Property(error) => Self::Property(error),
+            Invalid::TooManyElements(error) => Self::TooManyElements(error),
         }
     }
 }
@@ -327,6 +339,7 @@ impl Error {
             | Self::TooLarge(_)
             | Self::PartitionChanged { .. }
             | Self::OtherKey { .. }
+            | Self::TooManyElements(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_) => true,
@@ -335,6 +348,30 @@ impl Error {
             }
             _ => false,
         }
+    }
+
+    /// Whether the answer to a write was lost, and each row that it inserts or replaces is stored as it
+    /// was sent: by this write, or by another one that stores the same. A loader goes on then. A lock
+    /// or a counter must not: [`Ambiguity::identical`](crate::store::Ambiguity::identical).
+    ///
+    /// ```
+    /// use table_orm::{DynamicEntity, Result, repo::Table};
+    ///
+    /// /// Loads a row that no other program makes.
+    /// async fn load(readings: &Table, reading: &DynamicEntity) -> Result<()> {
+    ///     match readings.insert(reading).await {
+    ///         Err(error) if error.is_stored_as_sent() => Ok(()),
+    ///         inserted => inserted.map(drop),
+    ///     }
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_stored_as_sent(&self) -> bool {
+        let ambiguity = match self {
+            Self::Ambiguous(rejection) => rejection.cause.ambiguity(),
+            _ => None,
+        };
+        ambiguity.is_some_and(|ambiguity| ambiguity.identical)
     }
 
     const fn rejection_mut(&mut self) -> Option<&mut Rejection> {

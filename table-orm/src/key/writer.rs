@@ -26,6 +26,8 @@ pub struct KeyText {
     escape: Escape,
     /// The literal behind the component being written; empty when the component's end is known.
     until: &'static str,
+    /// The index of the element that the key is written for, where a row is written for each.
+    element: usize,
 }
 
 impl KeyText {
@@ -33,12 +35,25 @@ impl KeyText {
     #[must_use]
     pub fn new(entity: &'static str, escape: Escape) -> Self {
         // Long enough for most keys; one allocation for the whole key.
-        Self { text: String::with_capacity(64), entity, escape, until: "" }
+        Self { text: String::with_capacity(64), entity, escape, until: "", element: 0 }
     }
 
     /// An empty key without an allocation.
     pub(super) const fn empty(entity: &'static str, escape: Escape) -> Self {
-        Self { text: String::new(), entity, escape, until: "" }
+        Self { text: String::new(), entity, escape, until: "", element: 0 }
+    }
+
+    /// The same key, of the row for the element with that index: `each(label in labels)`.
+    pub(crate) const fn for_element(mut self, element: usize) -> Self {
+        self.element = element;
+        self
+    }
+
+    /// The index of the element that the key is written for, in the collection of `each(label in
+    /// labels)`.
+    #[must_use]
+    pub const fn element(&self) -> usize {
+        self.element
     }
 
     pub(super) fn clear(&mut self) {

@@ -3,12 +3,13 @@
 //! | Layer | What it adds |
 //! |---|---|
 //! | `Faults` | fails on purpose, by a seed or a script (feature `testing`) |
-//! | [`Limit`] | limits how many requests run at once |
+//! | [`Limit`] | limits how many requests run at once, to a number or by how long they take |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
-//! | [`Rate`] | limits how many entities a second are read and written; slows down when throttled |
+//! | [`Rate`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
 //! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
 //! | `Throttle` | rejects what exceeds a rate, as the service does (feature `testing`) |
 //!
+//! The tables of an account have `Limit`, `Rate`, `Retry` and `Observe`: [`TablesBuilder`](crate::TablesBuilder).
 //! [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
 //! added last first. A layer that must see every single request, such as [`Rate`], is added before
 //! `Retry`. A layer of your own implements [`Middleware`](crate::store::Middleware).
@@ -38,7 +39,7 @@ pub use faults::{Fault, FaultStore, Faults};
 pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
-pub use rate::Rate;
+pub use rate::{HotPartition, Rate};
 pub use retry::{Retry, Strategy};
 #[cfg(any(test, feature = "testing"))]
 pub use throttle::Throttle;

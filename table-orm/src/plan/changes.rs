@@ -84,7 +84,8 @@ impl UpdateMode {
 }
 
 /// The operations from the stored rows to the new ones, which are in the same partition. Empty when
-/// nothing differs.
+/// nothing differs. A row is what is stored under its key: of the rows for the elements of a field, those
+/// of elements that stay are replaced, and only if they differ.
 pub(crate) fn changes(
     stored: &EntityRows,
     new: &EntityRows,
@@ -92,44 +93,45 @@ pub(crate) fn changes(
     etag: &ETag,
     mode: UpdateMode,
 ) -> Batch {
+    let partition_key = new.partition_key.clone();
     let mut operations = Vec::new();
-    if stored != new {
-        let gone = stored.rows.iter().filter(|row| new.row(row.index).is_none());
-        for EntityRow { index, .. } in new.rows.iter().chain(gone) {
-            let index = *index;
-            let guard = (index == canonical).then(|| IfMatch::ETag(etag.clone()));
-            row_changes(stored.row(index), new.row(index), guard, mode, &mut operations);
-        }
+    if stored == new {
+        return Batch { partition_key, operations };
     }
-    Batch { partition_key: new.partition_key.clone(), operations }
+    let guard = |row: &EntityRow| (row.index == canonical).then(|| IfMatch::ETag(etag.clone()));
+    let delete = |row: &EntityRow| Operation {
+        row_key: row.row_key.clone(),
+        action: Action::Delete(guard(row).unwrap_or(IfMatch::Any)),
+    };
+    let (mut gone, gone_altogether): (Vec<_>, Vec<_>) = stored
+        .rows
+        .iter()
+        .filter(|row| new.row(&row.row_key).is_none())
+        .partition(|row| new.rows.iter().any(|other| other.index == row.index));
+    for row in &new.rows {
+        // Of one kind of row, those that go come before those that come.
+        operations.extend(gone.extract_if(.., |old| old.index == row.index).map(delete));
+        let action = action(stored.row(&row.row_key), row, guard(row), mode);
+        let row_key = row.row_key.clone();
+        operations.extend(action.map(|action| Operation { row_key, action }));
+    }
+    operations.extend(gone_altogether.into_iter().map(delete));
+    Batch { partition_key, operations }
 }
 
-/// The operations for one row. `guard` is the condition of the canonical row, which is written even
-/// when it stays the same, so that its version is checked.
-fn row_changes(
+/// What is done with one row. `guard` is the condition of the canonical row, which is written even when it
+/// stays the same, so that its version is checked.
+fn action(
     stored: Option<&EntityRow>,
-    new: Option<&EntityRow>,
+    new: &EntityRow,
     guard: Option<IfMatch>,
     mode: UpdateMode,
-    operations: &mut Vec<Operation>,
-) {
-    let mut push = |row: &EntityRow, action| {
-        operations.push(Operation { row_key: row.row_key.clone(), action });
-    };
-    match (stored, new) {
-        (Some(stored), Some(new)) if stored.row_key == new.row_key => match guard {
-            Some(guard) => push(new, mode.over(new.body.clone(), guard)),
-            None if stored.body == new.body => {}
-            None => push(new, mode.over_any(new.body.clone())),
-        },
-        (stored, new) => {
-            if let Some(stored) = stored {
-                push(stored, Action::Delete(guard.unwrap_or(IfMatch::Any)));
-            }
-            if let Some(new) = new {
-                push(new, Action::Insert(new.body.clone()));
-            }
-        }
+) -> Option<Action> {
+    match (stored, guard) {
+        (None, _) => Some(Action::Insert(new.body.clone())),
+        (Some(_), Some(guard)) => Some(mode.over(new.body.clone(), guard)),
+        (Some(stored), None) if stored.body == new.body => None,
+        (Some(_), None) => Some(mode.over_any(new.body.clone())),
     }
 }
 

@@ -24,9 +24,9 @@ pub(crate) struct Connection {
     /// Held by writes that read an entity first.
     write_locks: KeyedLock<LockKey>,
     /// The clock of waits.
-    pub(super) timer: Timer,
+    pub timer: Timer,
     /// Spreads the waits after conflicts.
-    pub(super) random: Arc<Random>,
+    pub random: Arc<Random>,
 }
 
 /// The canonical row of an entity.

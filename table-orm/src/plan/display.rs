@@ -1,7 +1,7 @@
 //! A plan as text.
 
 use super::step::{Plan, Step, WhenAbsent};
-use crate::model::Printable;
+use crate::model::{Printable, TableName};
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
 use std::fmt;
@@ -63,6 +63,7 @@ impl fmt::Display for Step {
                     WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
+            Self::Settle { partitions } => settle(f, partitions),
             Self::CommitReads { table, partition_key, attempts, retry_for } => {
                 write!(
                     f,
@@ -74,6 +75,21 @@ impl fmt::Display for Step {
             }
         }
     }
+}
+
+fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {
+    if partitions.is_empty() {
+        return f.write_str(
+            "if rows in other partitions change: an intent in the transaction, then a ticket and a \
+             transaction in each of these partitions, a point query, and the delete of the intent",
+        );
+    }
+    let requests = 2 * partitions.len() + 2;
+    write!(f, "{requests} requests that write the rows in other partitions")?;
+    for (table, partition_key) in partitions {
+        write!(f, "\n  on `{table}`  {partition_key:?}")?;
+    }
+    Ok(())
 }
 
 fn attempts_text(

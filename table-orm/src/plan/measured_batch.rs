@@ -1,7 +1,7 @@
 //! A transaction with its size, to be joined with others of its partition.
 
 use super::table_client::TableClient;
-use crate::model::MAX_TRANSACTION_BYTES;
+use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::store::Batch;
 
 /// The operations of one entity, and how much of a request they take.
@@ -12,6 +12,8 @@ pub(crate) struct MeasuredBatch {
     pub bytes: usize,
     /// The bytes that the operations of one request can have together.
     pub room: usize,
+    /// The most operations that one request can have together.
+    pub most: usize,
 }
 
 impl TableClient {
@@ -21,6 +23,7 @@ impl TableClient {
         let bytes = |operations| self.store().commit_bytes(&self.table, partition_key, operations);
         let frame = bytes(&[]);
         let bytes = bytes(operations).saturating_sub(frame);
-        MeasuredBatch { batch, bytes, room: MAX_TRANSACTION_BYTES.saturating_sub(frame) }
+        let room = MAX_TRANSACTION_BYTES.saturating_sub(frame);
+        MeasuredBatch { batch, bytes, room, most: MAX_TRANSACTION_OPERATIONS }
     }
 }

@@ -40,9 +40,11 @@ mod measured_batch;
 mod optimistic;
 mod step;
 mod table_client;
+mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
 pub use step::{Plan, Step, WhenAbsent};
+pub use within::Within;
 
 pub(crate) use attempts::{Attempts, RetryLimits};
 pub(crate) use canonical_key::CanonicalKey;
@@ -53,6 +55,7 @@ pub(crate) use connection::Connection;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use table_client::{EntityContext, Found, TableClient};
+pub(crate) use within::writing;
 
 #[cfg(doc)]
 use crate::{query::RowQuery, store::Batch};

@@ -39,6 +39,14 @@ pub(crate) struct Decision {
     pub canonical: Option<EntityRow>,
 }
 
+impl Decision {
+    /// The inserts of all rows of an entity.
+    pub fn insert(rows: EntityRows) -> Self {
+        let canonical = rows.canonical().cloned();
+        Self { batch: insert_all(rows), canonical }
+    }
+}
+
 /// The entity that an optimistic write read, and the row that it wrote.
 pub(crate) struct Outcome<E> {
     /// The entity as it was read and then changed; `None` when nothing was stored.
@@ -47,6 +55,8 @@ pub(crate) struct Outcome<E> {
     pub canonical: Option<EntityRow>,
     /// Its version, if the store returned it.
     pub etag: Option<ETag>,
+    /// The versions that the operations returned, in order.
+    pub etags: Vec<Option<ETag>>,
 }
 
 impl OptimisticWrite {
@@ -82,25 +92,20 @@ impl OptimisticWrite {
         Plan { steps: vec![Step::read(self.query.clone()), changes] }
     }
 
-    /// Reads the canonical row, and sends what `decide` returns, under the ETag that was read.
+    /// The inserts of the rows that are given for the case that nothing is stored.
+    pub fn when_absent(&self, client: &TableClient) -> Result<Decision> {
+        match self.absent.clone() {
+            Some(rows) => Ok(Decision::insert(rows)),
+            None => Err(client.not_found(&self.key.partition_key, &self.key.row_key)),
+        }
+    }
+
+    /// Reads the canonical row, and sends what `decide` returns for the entity, or for none, under the ETag
+    /// that was read.
     pub async fn run<E: TableEntity, X: From<Error>>(
         &self,
         client: &TableClient,
-        decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
-    ) -> Result<Outcome<E>, X> {
-        let absent = || match self.absent.clone() {
-            Some(rows) => Ok(rows),
-            None => Err(client.not_found(&self.key.partition_key, &self.key.row_key).into()),
-        };
-        self.run_or_insert(client, decide, absent).await
-    }
-
-    /// Does the same. When nothing is stored, inserts the rows that `absent` returns.
-    pub async fn run_or_insert<E: TableEntity, X: From<Error>>(
-        &self,
-        client: &TableClient,
-        mut decide: impl FnMut(&mut Loaded<E>) -> Result<Decision, X>,
-        mut absent: impl FnMut() -> Result<EntityRows, X>,
+        mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
     ) -> Result<Outcome<E>, X> {
         let permit = client.connection.write_lock(&client.table, &self.key).await;
         let mut attempts = Attempts::begin(&client.connection, self.limits);
@@ -110,23 +115,16 @@ impl OptimisticWrite {
                 Found::OtherType => (None, false),
                 Found::Nothing => (None, true),
             };
-            let Decision { batch, canonical } = match &mut loaded {
-                Some(loaded) => decide(loaded)?,
-                None => {
-                    let rows = absent()?;
-                    let canonical = rows.canonical().cloned();
-                    Decision { batch: insert_all(rows), canonical }
-                }
-            };
+            let Decision { batch, canonical } = decide(loaded.as_mut())?;
             if batch.operations.is_empty() {
                 let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
-                return Ok(Outcome { loaded, canonical, etag });
+                return Ok(Outcome { loaded, canonical, etag, etags: Vec::new() });
             }
             let written = canonical.as_ref().and_then(|row| batch.last_on(&row.row_key));
             match client.send_changes(batch, &self.key.row_key).await {
                 Ok(etags) => {
-                    let etag = written.and_then(|index| etags.into_iter().nth(index).flatten());
-                    return Ok(Outcome { loaded, canonical, etag });
+                    let etag = written.and_then(|index| etags.get(index).cloned().flatten());
+                    return Ok(Outcome { loaded, canonical, etag, etags });
                 }
                 Err(error) => {
                     if !(self.is_retryable(&error, absent_row) && attempts.next().await) {

@@ -111,6 +111,13 @@ pub enum Step {
         /// How long it starts again.
         retry_for: Duration,
     },
+    /// The requests that bring rows in other partitions in step: a ticket in each partition, a read of the
+    /// canonical row, a transaction in each partition, and the delete of the intent. Of no request if no row
+    /// elsewhere changes.
+    Settle {
+        /// The partitions, with their tables; none if the answer to a read decides.
+        partitions: Vec<(TableName, String)>,
+    },
 }
 
 /// What a call that changes stored rows does when nothing is stored.

@@ -3,13 +3,20 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::step::Step;
-use crate::entity::{GuardTemplate, Loaded, Row, TableEntity};
+use super::within::writing;
+use crate::entity::{
+    Excess, GuardTemplate, Loaded, Row, TableEntity, TooManyElements, foreign_at, index_of,
+    too_many_elements,
+};
 use crate::error::{Error, Rejection, Result};
-use crate::model::{ETag, MAX_COMPARISONS, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
+use crate::model::{
+    ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata, TableName,
+};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{
     Action, Batch, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow,
 };
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// One table, read and written on behalf of one entity type.
@@ -29,6 +36,8 @@ pub(crate) struct EntityContext {
     guards: &'static [GuardTemplate],
     /// The name of the index row that a RowKey belongs to.
     index_row: fn(&str) -> Option<&'static str>,
+    /// The error of a transaction that is too large, where it writes a row for each element of a field.
+    elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>>,
 }
 
 /// What is stored under the key of a canonical row.
@@ -45,12 +54,20 @@ pub(crate) enum Found<E> {
 impl EntityContext {
     /// Entities of type `E`.
     pub const fn of<E: TableEntity>() -> Self {
-        Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E> }
+        let mut elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>> = None;
+        let mut index = 0;
+        while index < E::ROWS.len() {
+            if E::ROWS[index].each.is_some() {
+                elements = Some(too_many::<E>);
+            }
+            index += 1;
+        }
+        Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E>, elements }
     }
 
     /// A type whose rows are not known.
     pub const fn untyped(entity: &'static str) -> Self {
-        Self { entity, guards: &[], index_row: |_| None }
+        Self { entity, guards: &[], index_row: |_| None, elements: None }
     }
 
     /// Adds the entity and its row to the error of an operation.
@@ -64,6 +81,11 @@ fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
     let mut rows = E::ROWS.iter().enumerate();
     let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
     (index != <E::Canonical as Row>::INDEX).then_some(template.name)
+}
+
+fn too_many<E: TableEntity>(batch: &Batch, excess: Excess) -> Option<TooManyElements> {
+    let keys = batch.operations.iter().map(|operation| operation.row_key.as_str());
+    too_many_elements::<E>(keys.filter_map(index_of::<E>), excess)
 }
 
 impl TableClient {
@@ -80,6 +102,13 @@ impl TableClient {
     /// A query for these keys in this table.
     pub fn query(&self, keys: KeyRange) -> RowQuery {
         RowQuery::new(self.table.clone(), keys)
+    }
+
+    /// A query for these keys in the table of rows of kind `R`, which is this one or that of rows elsewhere.
+    pub fn query_of<R: Row>(&self, keys: KeyRange) -> RowQuery {
+        let elsewhere = foreign_at::<R::Entity>(R::INDEX);
+        let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
+        RowQuery::new(table, keys)
     }
 
     /// A table, on behalf of tools that do not know its entities.
@@ -103,8 +132,10 @@ impl TableClient {
         let names: Option<Vec<&str>> =
             query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
         let (select, metadata) = (names.as_deref(), query.metadata);
-        let found = self.store().get(&self.table, partition_key, row_key, select, metadata).await;
-        found.map_err(|cause| self.rejected(partition_key, row_key, None, cause))
+        let found = self.store().get(&query.table, partition_key, row_key, select, metadata).await;
+        found.map_err(|cause| {
+            self.in_table(&query.table).rejected(partition_key, row_key, None, cause)
+        })
     }
 
     /// Reads the entity of a canonical row: one request. `None` when the row does not exist, or is of
@@ -149,13 +180,13 @@ impl TableClient {
             _ => "",
         };
         let page = self.store().query(query).await;
-        page.map_err(|cause| self.rejected(partition_key, "", None, cause))
+        page.map_err(|cause| self.in_table(&query.table).rejected(partition_key, "", None, cause))
     }
 
     /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
     /// ETags in order.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
-        self.check_count(&batch)?;
+        self.check_size(&batch)?;
         let partition_key = batch.partition_key.clone();
         // For an error: one text of all row keys, which costs less than a text for each.
         let mut row_keys = String::new();
@@ -170,9 +201,12 @@ impl TableClient {
             .collect();
         let sent = match Step::write(self.table.clone(), batch) {
             Some(Step::Write { table, partition_key, operation }) => {
-                self.store().write(&table, &partition_key, operation).await.map(|tag| vec![tag])
+                let write = self.store().write(&table, &partition_key, operation);
+                writing(write).await.map(|tag| vec![tag])
             }
-            Some(Step::Commit { table, batch }) => self.store().commit(&table, batch).await,
+            Some(Step::Commit { table, batch }) => {
+                writing(self.store().commit(&table, batch)).await
+            }
             _ => Ok(Vec::new()),
         };
         sent.map_err(|cause| {
@@ -222,17 +256,41 @@ impl TableClient {
     }
 
     /// Fails before the store does, with a text about the rows of an entity.
-    fn check_count(&self, batch: &Batch) -> Result<()> {
+    fn check_size(&self, batch: &Batch) -> Result<()> {
         let operations = batch.operations.len();
-        if operations <= MAX_TRANSACTION_OPERATIONS {
-            return Ok(());
+        let excess = if operations > MAX_TRANSACTION_OPERATIONS {
+            Some(Excess::Operations(operations))
+        } else {
+            self.context.elements.and_then(|_| self.excess_bytes(batch))
+        };
+        let Some(excess) = excess else { return Ok(()) };
+        match self.context.elements.and_then(|elements| elements(batch, excess)) {
+            Some(error) => Err(Error::TooManyElements(error)),
+            None if operations > MAX_TRANSACTION_OPERATIONS => Err(self.too_many(batch)),
+            // A store says so itself.
+            None => Ok(()),
         }
+    }
+
+    /// The bytes of a request that is too large.
+    fn excess_bytes(&self, batch: &Batch) -> Option<Excess> {
+        let bodies = batch.operations.iter().filter_map(|operation| operation.action.body());
+        // The rest of a request is less than half of it.
+        if bodies.map(Bytes::len).sum::<usize>() < MAX_TRANSACTION_BYTES / 2 {
+            return None;
+        }
+        let bytes = self.store().commit_bytes(&self.table, &batch.partition_key, &batch.operations);
+        (bytes > MAX_TRANSACTION_BYTES).then_some(Excess::Bytes(bytes))
+    }
+
+    fn too_many(&self, batch: &Batch) -> Error {
         let message = format!(
-            "the write needs {operations} operations, two for each row whose key changes; an entity \
-             group transaction takes at most {MAX_TRANSACTION_OPERATIONS}"
+            "the write needs {} operations, two for each row whose key changes; an entity group \
+             transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
+            batch.operations.len()
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
-        Err(self.rejected(&batch.partition_key, "", None, cause))
+        self.rejected(&batch.partition_key, "", None, cause)
     }
 
     /// The version of a written row. Fails when the store did not return it, which every store must.
@@ -266,7 +324,13 @@ impl TableClient {
         self.rejected(partition_key, row_key, None, cause)
     }
 
-    fn rejected(
+    /// The same client of another table.
+    pub fn in_table(&self, table: &TableName) -> Self {
+        Self { table: table.clone(), ..self.clone() }
+    }
+
+    /// The error of a request about a row.
+    pub fn rejected(
         &self,
         partition_key: &str,
         row_key: &str,

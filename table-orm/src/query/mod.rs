@@ -50,6 +50,9 @@ pub struct RowQuery {
     pub continuation: Option<Continuation>,
     /// How much the rows say about their properties' types.
     pub metadata: Metadata,
+    /// Whether the caller paces itself by the refusals of the service, as a scan does:
+    /// [layers](crate::layer) hand it throttling at once, and hold none of its requests back.
+    pub self_paced: bool,
 }
 
 impl RowQuery {
@@ -64,6 +67,7 @@ impl RowQuery {
             top: None,
             continuation: None,
             metadata: Metadata::None,
+            self_paced: false,
         }
     }
 

@@ -2,7 +2,10 @@
 
 use super::Repo;
 use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity};
-use crate::error::{Error, Result};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
+use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
@@ -53,7 +56,8 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         let (client, keys) = (self.client.clone(), key.into_keys());
-        DeleteIf { client, keys, etag: etag.clone(), entity: PhantomData }
+        let settling = Settling::default();
+        DeleteIf { client, keys, etag: etag.clone(), settling, entity: PhantomData }
     }
 }
 
@@ -64,6 +68,7 @@ pub struct DeleteIf<E> {
     client: TableClient,
     keys: Result<KeyRange, KeyError>,
     etag: ETag,
+    settling: Settling,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -74,7 +79,7 @@ enum Prepared {
 }
 
 impl<E: TableEntity> DeleteIf<E> {
-    const HAS_ONE_ROW: bool = E::ROWS.len() == 1 && E::GUARDS.is_empty();
+    const HAS_ONE_ROW: bool = E::ROWS.len() == 1 && E::GUARDS.is_empty() && E::FOREIGN.is_empty();
 
     /// Returns what it will send, without sending it.
     ///
@@ -83,9 +88,11 @@ impl<E: TableEntity> DeleteIf<E> {
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
             Prepared::OneRow(batch) => Step::write(self.client.table.clone(), batch).into(),
-            Prepared::OverStored(write) => write.plan(),
+            Prepared::OverStored(write) => plan_with_settling::<E>(write.plan()),
         })
     }
+
+    settling_methods!();
 
     fn prepare(&self) -> Result<Prepared> {
         let key = CanonicalKey::of(self.keys.clone()?);
@@ -101,10 +108,17 @@ impl<E: TableEntity> DeleteIf<E> {
 
     async fn run(self) -> Result<()> {
         match self.prepare()? {
-            Prepared::OneRow(batch) => self.client.send(batch).await.map(drop),
+            Prepared::OneRow(batch) => {
+                self.client.send(batch).await?;
+                Intents::default().settle(&self.client, &[], &self.settling).await;
+                Ok(())
+            }
             Prepared::OverStored(write) => {
-                let decide = |loaded: &mut Loaded<E>| self.decide(write.key(), loaded);
-                write.run::<E, Error>(&self.client, decide).await.map(drop)
+                let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+                    Some(loaded) => self.decide(write.key(), loaded),
+                    None => write.when_absent(&self.client),
+                };
+                run_and_settle(&write, &self.client, &self.settling, decide).await.map(drop)
             }
         }
     }

@@ -110,7 +110,10 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
             let rows = split_page(&page.body)?.into_iter();
             let entities = rows.filter_map(|row| removal::<E>(row.get().as_bytes()).transpose());
             let entities = entities.collect::<Result<Vec<_>>>()?.into_iter();
-            let policy = BatchPolicy::shared(|removal: &Batch| Ok(removal.clone()));
+            let policy = BatchPolicy::shared(|removal: &Removal| Ok(removal.batch.clone()));
+            let policy = policy.due::<E>(|client, Removal { batch, canonical }, intents| {
+                intents.add::<E>(client, &batch.partition_key, Some(canonical), None)
+            });
             let report = Bulk::new(self.client.clone(), entities, policy).await.all()?;
             deleted.entities += report.entities;
             deleted.rows += report.rows;
@@ -132,8 +135,15 @@ impl<E: TableEntity + 'static> IntoFuture for DeletePartition<E> {
     }
 }
 
+/// The deletion of an entity.
+struct Removal {
+    batch: Batch,
+    /// The canonical row as it is stored.
+    canonical: EntityRow,
+}
+
 /// The deletion of the entity of a canonical row; `None` for a row of another kind.
-fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
+fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let canonical = canonical::<E>();
     let VersionedRow { partition_key, row_key, etag, context, .. } = VersionedRow::read(json)?;
     if !OwnRows::canonical::<E>().take(&context) {
@@ -142,9 +152,13 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Batch>> {
     let entity = read_row::<E>(canonical, json)?;
     let guard = IfMatch::ETag(etag);
     // An entity that makes no key, or one of another partition, has no copies here.
-    let made = EntityRows::of(&entity).ok().filter(|made| made.partition_key == partition_key);
+    let made =
+        EntityRows::of_stored(&entity).ok().filter(|made| made.partition_key == partition_key);
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
-    let own = EntityRow { index: canonical, row_key, body: Bytes::new() };
-    let rows = std::iter::once(own).chain(copies).collect();
-    Ok(Some(delete_all(EntityRows { partition_key, rows }, canonical, &guard)))
+    // Only foreign rows follow from it.
+    let body = if E::FOREIGN.is_empty() { Bytes::new() } else { Bytes::copy_from_slice(json) };
+    let own = EntityRow { index: canonical, row_key, body };
+    let rows = std::iter::once(own.clone()).chain(copies).collect();
+    let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);
+    Ok(Some(Removal { batch, canonical: own }))
 }

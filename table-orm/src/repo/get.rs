@@ -163,7 +163,8 @@ impl<R: Row, T: FromRow<R>> Get<R, T> {
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         let Some((client, keys)) = &self.query else { return Ok(Plan::default()) };
-        Ok(Step::read(reading::<T>(client.query(keys.clone()?), &OwnRows::of::<R>())).into())
+        Ok(Step::read(reading::<T>(client.query_of::<R>(keys.clone()?), &OwnRows::of::<R>()))
+            .into())
     }
 }
 
@@ -215,7 +216,7 @@ where
     T: FromRow<R>,
 {
     let own = const { OwnRows::of::<R>() };
-    let Some(row) = client.row(&reading::<T>(client.query(keys), &own)).await? else {
+    let Some(row) = client.row(&reading::<T>(client.query_of::<R>(keys), &own)).await? else {
         return Ok(None);
     };
     Ok(read_own::<T>(&own, &row.body, None)?.map(|(value, _)| value))

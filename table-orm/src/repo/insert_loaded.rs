@@ -3,6 +3,7 @@
 use super::Repo;
 use crate::entity::{EntityRows, Invalid, Loaded, TableEntity};
 use crate::error::Result;
+use crate::eventual::{Intents, Settling, settling_methods};
 use crate::plan::{CanonicalKey, Plan, Step, TableClient, insert_all};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
@@ -35,8 +36,13 @@ impl<E: TableEntity> Repo<E> {
     /// As [`insert`](Self::insert). [`Error::KeyMismatch`](crate::Error::KeyMismatch) when a property type of
     /// the app's own reads back as a value that makes another key. Nothing is written in either case.
     pub fn insert_loaded(&self, entity: &E) -> InsertLoaded<E> {
-        let (client, rows) = (self.client.clone(), EntityRows::of(entity));
-        InsertLoaded { client, rows, entity: PhantomData }
+        let client = self.client.clone();
+        let rows = EntityRows::of(entity).and_then(|rows| {
+            let mut intents = Intents::default();
+            intents.add::<E>(&client, &rows.partition_key, None, rows.canonical())?;
+            Ok((rows, intents))
+        });
+        InsertLoaded { client, rows, settling: Settling::default(), entity: PhantomData }
     }
 }
 
@@ -45,7 +51,8 @@ impl<E: TableEntity> Repo<E> {
 #[derive(Debug)]
 pub struct InsertLoaded<E> {
     client: TableClient,
-    rows: Result<EntityRows, Invalid>,
+    rows: Result<(EntityRows, Intents), Invalid>,
+    settling: Settling,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -55,18 +62,25 @@ impl<E: TableEntity> InsertLoaded<E> {
     /// # Errors
     /// When the service would reject a key or property.
     pub fn plan(&self) -> Result<Plan> {
-        let batch = insert_all(self.rows.clone()?);
-        Ok(Step::write(self.client.table.clone(), batch).into())
+        let (rows, intents) = self.rows.clone()?;
+        let mut batch = insert_all(rows);
+        intents.append_to(&self.client, &mut batch)?;
+        Ok(intents.plan(Step::write(self.client.table.clone(), batch)))
     }
 
+    settling_methods!();
+
     async fn run(self) -> Result<Loaded<E>> {
-        let rows = self.rows?;
+        let (rows, intents) = self.rows?;
         let mut loaded = Loaded::<E>::of_rows(&rows)?;
         let row = rows.canonical().cloned();
         let row = row.ok_or_else(|| self.client.not_found(&rows.partition_key, ""))?;
         let key = CanonicalKey::in_partition(&rows.partition_key, &row);
         // The canonical row comes first.
-        let etags = self.client.send(insert_all(rows)).await?;
+        let mut batch = insert_all(rows);
+        intents.append_to(&self.client, &mut batch)?;
+        let etags = self.client.send(batch).await?;
+        intents.settle(&self.client, &etags, &self.settling).await;
         loaded.written(row.body, self.client.version(&key, etags.into_iter().next().flatten())?);
         Ok(loaded)
     }

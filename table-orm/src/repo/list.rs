@@ -47,8 +47,9 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = keys_of(query).map(|keys| self.client.query(keys)).map_err(Invalid::from);
-        List { listing: Listing::new(self.client.clone(), query), read: PhantomData }
+        let query = keys_of(query).map(|keys| self.client.query_of::<Q::Row>(keys));
+        let listing = Listing::new(self.client.clone(), query.map_err(Invalid::from));
+        List { listing, read: PhantomData }
     }
 }
 
@@ -83,7 +84,7 @@ impl<E: TableEntity> Repo<E> {
 #[must_use = "nothing is sent until `stream`, `pages`, `collect` or another last method"]
 #[derive(Debug)]
 pub struct List<R, C, T> {
-    listing: Listing,
+    pub(super) listing: Listing,
     read: PhantomData<Reads<R, C, T>>,
 }
 

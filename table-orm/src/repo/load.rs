@@ -3,8 +3,8 @@
 use super::get::MAX_PARALLEL_GETS;
 use super::{LoadedSet, Repo};
 use crate::entity::{
-    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, keys_of, partition_key,
-    read_entity, row_key, split_page,
+    FromRow, Loaded, Query, ReadBackError, Row, RowOf, TableEntity, has_row, keys_of,
+    partition_key, read_entity, row_key, split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -13,6 +13,8 @@ use crate::query::{KeyRange, RowQuery, Span};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
@@ -21,7 +23,8 @@ impl<E: TableEntity> Repo<E> {
     /// One request for each 1000 rows. A query of an index row sends one more point query for each entity,
     /// because the ETag of the canonical row guards the entity. It leaves out an entity that no longer has
     /// the key of the index row: one that was deleted or moved in between, and one whose index row was left
-    /// behind (see [`verify`](Repo::verify)).
+    /// behind (see [`verify`](Repo::verify)). An entity that several of the rows belong to, because they are
+    /// written for each element of a field, is loaded once.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -107,13 +110,14 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 
     fn query(&self) -> Result<RowQuery> {
-        Ok(RowQuery { metadata: E::METADATA, ..self.client.query(self.keys.clone()?) })
+        Ok(RowQuery { metadata: E::METADATA, ..self.client.query_of::<R>(self.keys.clone()?) })
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
         let mut query = self.query()?;
         let is_point = matches!(query.keys.row, Span::Exact(_));
         let mut loaded = Vec::new();
+        let mut taken = BTreeSet::new();
         loop {
             let page = self.client.page(&query).await?;
             if Self::IS_CANONICAL {
@@ -123,7 +127,11 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
                     loaded.extend(if is_point { read? } else { listed(read)? });
                 }
             } else {
-                loaded.extend(canonical_rows::<R, E>(&self.client, &page.body).await?);
+                let found = canonical_rows::<R, E>(&self.client, &page.body, &taken).await?;
+                for (key, entity) in found {
+                    taken.insert(key);
+                    loaded.push(entity);
+                }
             }
             query.continuation = page.continuation;
             if query.continuation.is_none() {
@@ -133,35 +141,74 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 }
 
-/// Reads the canonical rows of the entities whose index rows are in a page. Leaves out an entity that
-/// was deleted, or no longer has the key of that index row: a save would overwrite the move.
-async fn canonical_rows<R, E>(client: &TableClient, page: &[u8]) -> Result<Vec<Loaded<E>>>
+/// Reads the canonical rows of the entities whose index rows are in a page, each once, except those that
+/// are `taken` already. Leaves out an entity that was deleted, or no longer has the key of any of these
+/// index rows: a save would overwrite the move.
+async fn canonical_rows<R, E>(
+    client: &TableClient,
+    page: &[u8],
+    taken: &BTreeSet<CanonicalKey>,
+) -> Result<Vec<(CanonicalKey, Loaded<E>)>>
 where
     E: TableEntity + FromRow<R>,
     R: Row<Entity = E>,
 {
-    let keys = split_page(page)?
-        .into_iter()
-        .filter_map(|row| listed(read_entity::<R, E>(row.get().as_bytes(), None)).transpose())
-        .map(|row| {
-            let (entity, _) = row?;
-            let canonical = row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default();
-            let partition_key = partition_key(&entity)?;
-            Ok((CanonicalKey { partition_key, row_key: canonical }, row_key(&entity, R::INDEX)?))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    stream::iter(keys)
-        .map(|(key, index_key)| async move {
+    let found: Result<Vec<_>> = stream::iter(owners::<R, E>(page, taken)?)
+        .map(|(key, index_keys)| async move {
             let query = RowQuery { metadata: E::METADATA, ..client.point(&key) };
             let Some(row) = client.row(&query).await? else { return Ok(None) };
-            let loaded = listed(Loaded::<E>::read(row.body, row.header))?;
-            let Some(loaded) = loaded else { return Ok(None) };
-            Ok((row_key(&*loaded, R::INDEX)? == index_key).then_some(loaded))
+            let Some(loaded) = listed(Loaded::<E>::read(row.body, row.header))? else {
+                return Ok(None);
+            };
+            for (place, partition_key, row_key) in index_keys {
+                if has_row(&*loaded, R::INDEX, (&partition_key, &row_key))? {
+                    return Ok(Some((place, key, loaded)));
+                }
+            }
+            Ok(None)
         })
         .buffered(MAX_PARALLEL_GETS)
         .try_filter_map(|loaded| async { Ok(loaded) })
         .try_collect()
-        .await
+        .await;
+    let mut found = found?;
+    // A row that was left behind has no place.
+    found.sort_by_key(|(place, ..)| *place);
+    Ok(found.into_iter().map(|(_, key, loaded)| (key, loaded)).collect())
+}
+
+/// The key of a canonical row, and the index rows of its entity: their places in a page and their keys.
+type Owner = (CanonicalKey, Vec<(usize, String, String)>);
+
+/// The entities whose index rows are in a page, in the order of their first rows. One has several where a
+/// row is written for each element of a field.
+fn owners<R, E>(page: &[u8], taken: &BTreeSet<CanonicalKey>) -> Result<Vec<Owner>>
+where
+    E: TableEntity + FromRow<R>,
+    R: Row<Entity = E>,
+{
+    let mut owners: Vec<Owner> = Vec::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
+    for (place, row) in split_page(page)?.into_iter().enumerate() {
+        let read = listed(read_entity::<R, E>(row.get().as_bytes(), None))?;
+        let Some((entity, row)) = read else { continue };
+        let key = CanonicalKey {
+            row_key: row_key(&entity, <E::Canonical as Row>::INDEX)?.unwrap_or_default(),
+            partition_key: partition_key(&entity)?,
+        };
+        if taken.contains(&key) {
+            continue;
+        }
+        let index_row = (place, row.partition_key.into_owned(), row.row_key.into_owned());
+        match known.entry(key) {
+            Entry::Occupied(at) => owners[*at.get()].1.push(index_row),
+            Entry::Vacant(at) => {
+                owners.push((at.key().clone(), vec![index_row]));
+                at.insert(owners.len() - 1);
+            }
+        }
+    }
+    Ok(owners)
 }
 
 /// What was read of a row; `None` also for one that was moved, which a list leaves out.

@@ -5,6 +5,7 @@ use super::patch::{EntityPatch, Patch};
 use crate::codec::overlay;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, read_row};
 use crate::error::{Error, IncompleteEntity, Result};
+use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
@@ -104,11 +105,13 @@ pub struct Merge<E> {
     insert: bool,
     if_match: Option<ETag>,
     limits: RetryLimits,
+    settling: Settling,
 }
 
 impl<E: TableEntity> Merge<E> {
     fn new(client: TableClient, keys: Result<KeyRange, KeyError>, patch: Patch<E>) -> Self {
-        Self { client, keys, patch, insert: false, if_match: None, limits: RetryLimits::default() }
+        let (limits, settling) = (RetryLimits::default(), Settling::default());
+        Self { client, keys, patch, insert: false, if_match: None, limits, settling }
     }
 
     /// Inserts the entity when it does not exist.
@@ -214,9 +217,11 @@ impl<E: TableEntity> Merge<E> {
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
             Prepared::OneRow { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
-            Prepared::OverStored { write, .. } => write.plan(),
+            Prepared::OverStored { write, .. } => plan_with_settling::<E>(write.plan()),
         })
     }
+
+    settling_methods!();
 
     fn prepare(&self) -> Result<Prepared> {
         let key = self.key()?;
@@ -279,17 +284,19 @@ impl<E: TableEntity> Merge<E> {
         match self.prepare()? {
             Prepared::OneRow { key, batch } => {
                 let etags = self.client.send(batch).await?;
+                Intents::default().settle(&self.client, &[], &self.settling).await;
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
-                let decide = |loaded: &mut Loaded<E>| match &self.if_match {
-                    Some(etag) if etag != loaded.etag() => {
+                let decide = |loaded: Option<&mut Loaded<E>>| match (loaded, &self.if_match) {
+                    (None, _) => write.when_absent(&self.client),
+                    (Some(loaded), Some(etag)) if etag != loaded.etag() => {
                         let CanonicalKey { partition_key, row_key } = write.key();
                         Err(self.client.changed(partition_key, row_key))
                     }
-                    _ => merge_into(loaded, &patch),
+                    (Some(loaded), _) => merge_into(loaded, &patch),
                 };
-                let outcome = write.run::<E, Error>(&self.client, decide).await?;
+                let outcome = run_and_settle(&write, &self.client, &self.settling, decide).await?;
                 self.client.version(write.key(), outcome.etag)
             }
         }

@@ -1,6 +1,7 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
 mod bulk;
+mod checked;
 mod delete_if;
 mod delete_partition;
 mod dynamic_list;
@@ -32,6 +33,7 @@ pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
     Remainder,
 };
+pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
 pub use dynamic_list::DynamicList;
@@ -45,8 +47,9 @@ pub use list_many::ListMany;
 pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use loaded_set::LoadedSet;
+pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
-pub use maintenance::{Finding, Problem, Verify, VerifyReport};
+pub use maintenance::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use merge::Merge;
@@ -63,7 +66,8 @@ pub use write::Write;
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
-use crate::plan::{Connection, TableClient};
+use crate::plan::{Connection, TableClient, writing};
+use crate::store::{ErrorCode, StoreError};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -159,14 +163,13 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub async fn create_table(&self) -> Result<()> {
         let table = self.table();
-        self.client
-            .store()
-            .create_table(table)
+        writing(self.client.store().create_table(table))
             .await
             .map_err(|cause| rejected(table.as_str(), cause))
     }
 
-    /// Creates the table unless it exists: one request. Returns whether it was created.
+    /// Creates the table unless it exists: one request. Returns whether it was created. Returns `false`
+    /// too when an answer was lost and a retry found the table.
     ///
     /// # Errors
     /// When the store cannot be reached, or is still deleting a table of that name.
@@ -190,6 +193,7 @@ impl<E: TableEntity> Repo<E> {
         match self.create_table().await {
             Ok(()) => Ok(true),
             Err(Error::AlreadyExists(_)) => Ok(false),
+            Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -216,10 +220,14 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub async fn delete_table(&self) -> Result<()> {
         let table = self.table();
-        self.client
-            .store()
-            .delete_table(table)
+        writing(self.client.store().delete_table(table))
             .await
             .map_err(|cause| rejected(table.as_str(), cause))
     }
+}
+
+/// Whether a lost answer was followed by one that says that the table exists.
+fn found_existing(ambiguous: &StoreError) -> bool {
+    let answer = ambiguous.ambiguity().and_then(|ambiguity| ambiguity.answer.as_deref());
+    answer.is_some_and(|answer| answer.code == ErrorCode::TABLE_ALREADY_EXISTS)
 }

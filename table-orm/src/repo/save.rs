@@ -6,6 +6,7 @@ use crate::entity::{AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
+use crate::eventual::{Intents, Settling, settling_methods};
 use crate::plan::{Plan, Step, TableClient, UpdateMode, changes, delete_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -52,7 +53,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Nothing is written in any of these cases.
     pub fn save<'a, L: AsLoaded<E> + 'a>(&self, loaded: L) -> Save<'a, E, L> {
-        Save { client: self.client.clone(), loaded, entity: PhantomData }
+        let (client, settling) = (self.client.clone(), Settling::default());
+        Save { client, loaded, settling, entity: PhantomData }
     }
 
     /// Deletes a loaded entity if nobody has written it since: all of its rows in one request.
@@ -78,7 +80,7 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::Conflict`] when another writer has written it since, and [`Error::NotFound`] when it is
     /// gone. Nothing is deleted then.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
-        Delete { client: self.client.clone(), loaded }
+        Delete { client: self.client.clone(), loaded, settling: Settling::default() }
     }
 }
 
@@ -109,6 +111,7 @@ impl<E: TableEntity> Repo<E> {
 pub struct Save<'a, E, L> {
     client: TableClient,
     loaded: L,
+    settling: Settling,
     entity: PhantomData<fn(&'a ()) -> E>,
 }
 
@@ -119,20 +122,35 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     /// When the service would reject a key or property. [`Error::PartitionChanged`] when the change
     /// moves the entity to another partition.
     pub fn plan(&self) -> Result<Plan> {
-        let (batch, _) = prepare(self.loaded.loaded())?;
-        Ok(Step::write(self.client.table.clone(), batch).into())
+        let (batch, _, intents) = self.prepare()?;
+        Ok(intents.plan(Step::write(self.client.table.clone(), batch)))
+    }
+
+    settling_methods!();
+
+    fn prepare(&self) -> Result<(Batch, EntityRows, Intents)> {
+        let loaded = self.loaded.loaded();
+        let (mut batch, rows) = prepare(loaded)?;
+        let mut intents = Intents::default();
+        if !batch.operations.is_empty() {
+            intents.add_loaded(&self.client, loaded, rows.canonical())?;
+            intents.append_to(&self.client, &mut batch)?;
+        }
+        Ok((batch, rows, intents))
     }
 
     async fn run(mut self) -> Result<L> {
-        let (batch, rows) = prepare(self.loaded.loaded())?;
+        let (batch, rows, intents) = self.prepare()?;
         let Some(canonical) = rows.canonical().filter(|_| !batch.operations.is_empty()) else {
+            intents.settle(&self.client, &[], &self.settling).await;
             return Ok(self.loaded);
         };
         let written = batch.last_on(&canonical.row_key);
         let etags = self.client.send_changes(batch, &canonical.row_key).await?;
-        if let Some(etag) = written.and_then(|index| etags.into_iter().nth(index).flatten()) {
+        if let Some(etag) = written.and_then(|index| etags.get(index).cloned().flatten()) {
             self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
+        intents.settle(&self.client, &etags, &self.settling).await;
         Ok(self.loaded)
     }
 }
@@ -193,6 +211,7 @@ where
 pub struct Delete<E> {
     client: TableClient,
     loaded: Loaded<E>,
+    settling: Settling,
 }
 
 impl<E: TableEntity> Delete<E> {
@@ -201,7 +220,18 @@ impl<E: TableEntity> Delete<E> {
     /// # Errors
     /// When the stored row can no longer be read.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(Step::write(self.client.table.clone(), Self::prepare(&self.loaded)?).into())
+        let (batch, intents) = self.prepare_all()?;
+        Ok(intents.plan(Step::write(self.client.table.clone(), batch)))
+    }
+
+    settling_methods!();
+
+    fn prepare_all(&self) -> Result<(Batch, Intents)> {
+        let mut batch = Self::prepare(&self.loaded)?;
+        let mut intents = Intents::default();
+        intents.add_loaded(&self.client, &self.loaded, None)?;
+        intents.append_to(&self.client, &mut batch)?;
+        Ok((batch, intents))
     }
 
     pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Batch, Invalid> {
@@ -216,9 +246,11 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let batch = Self::prepare(&self.loaded)?;
+            let (batch, intents) = self.prepare_all()?;
             // Only the canonical row is deleted under its ETag.
-            self.client.send_changes(batch, "").await.map(drop)
+            let etags = self.client.send_changes(batch, "").await?;
+            intents.settle(&self.client, &etags, &self.settling).await;
+            Ok(())
         })
     }
 }

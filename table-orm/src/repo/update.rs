@@ -4,6 +4,7 @@ use super::Repo;
 use super::save::prepare;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
+use crate::eventual::{Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::key::KeyError;
 use crate::plan::{
     CanonicalKey, Decision, OptimisticWrite, Outcome, Plan, RetryLimits, Step, TableClient,
@@ -120,6 +121,7 @@ impl<E: TableEntity> Repo<E> {
             change: Box::new(change),
             absent: None,
             limits: RetryLimits::default(),
+            settling: Settling::default(),
         }
     }
 }
@@ -156,6 +158,7 @@ pub struct Update<'a, E, X = Error> {
     change: Change<'a, E, X>,
     absent: Option<MakeEntity<'a, E>>,
     limits: RetryLimits,
+    settling: Settling,
 }
 
 impl<E, X> fmt::Debug for Update<'_, E, X> {
@@ -224,8 +227,10 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
         {
             *absent = WhenAbsent::InsertMade;
         }
-        Ok(plan)
+        Ok(plan_with_settling::<E>(plan))
     }
+
+    settling_methods!();
 
     fn prepare(&self) -> Result<OptimisticWrite> {
         let key = CanonicalKey::of(self.keys.clone()?);
@@ -235,23 +240,27 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
     /// Reads the entity, changes it and saves it.
     async fn run(self) -> Result<Loaded<E>, X> {
         let write = self.prepare()?;
-        let Self { client, mut change, mut absent, .. } = self;
+        let Self { client, mut change, mut absent, settling, .. } = self;
         let key = write.key();
         let mut inserted = None;
-        let decide = |loaded: &mut Loaded<E>| {
+        let mut decide = |loaded: &mut Loaded<E>| {
             change(loaded)?;
             let (batch, rows) = prepare(loaded).map_err(Error::from)?;
             Ok(Decision { batch, canonical: rows.canonical().cloned() })
         };
-        let insert = || {
+        let mut insert = || {
             let make = absent.as_mut();
             let make = make.ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
             let (rows, loaded) = new_entity(&make(), key)?;
             inserted = Some(loaded);
-            Ok(rows)
+            Ok::<_, X>(Decision::insert(rows))
         };
-        let outcome = write.run_or_insert::<E, X>(&client, decide, insert).await?;
-        let Outcome { loaded, canonical, etag } = outcome;
+        let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+            Some(loaded) => decide(loaded),
+            None => insert(),
+        };
+        let outcome = run_and_settle::<E, X>(&write, &client, &settling, decide).await?;
+        let Outcome { loaded, canonical, etag, .. } = outcome;
         let (mut loaded, row) = loaded
             .or(inserted)
             .zip(canonical)

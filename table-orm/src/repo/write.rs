@@ -3,7 +3,10 @@
 use super::Repo;
 use super::merge::merge_into;
 use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity};
-use crate::error::{Error, Result};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
+use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::model::ETag;
 use crate::plan::{
     CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,
@@ -237,7 +240,12 @@ impl<E: TableEntity> Repo<E> {
     }
 
     fn blind<T>(&self, entity: &E, operations: impl FnOnce(EntityRows) -> Batch) -> Write<E, T> {
-        let change = EntityRows::of(entity).map(|rows| Change::Blind(operations(rows)));
+        let change = EntityRows::of(entity).and_then(|rows| {
+            let mut intents = Intents::default();
+            // Of a type with rows elsewhere, only an insert writes without a read.
+            intents.add::<E>(&self.client, &rows.partition_key, None, rows.canonical())?;
+            Ok(Change::Blind { batch: operations(rows), intents })
+        });
         self.write(change)
     }
 
@@ -247,8 +255,8 @@ impl<E: TableEntity> Repo<E> {
     }
 
     fn write<T>(&self, change: Result<Change, Invalid>) -> Write<E, T> {
-        let client = self.client.clone();
-        Write { client, change, limits: RetryLimits::default(), entity: PhantomData }
+        let (client, limits) = (self.client.clone(), RetryLimits::default());
+        Write { client, change, limits, settling: Settling::default(), entity: PhantomData }
     }
 }
 
@@ -280,6 +288,7 @@ pub struct Write<E, T = ETag> {
     client: TableClient,
     change: Result<Change, Invalid>,
     limits: RetryLimits,
+    settling: Settling,
     entity: PhantomData<fn() -> (E, T)>,
 }
 
@@ -287,7 +296,7 @@ pub struct Write<E, T = ETag> {
 #[derive(Debug, Clone)]
 enum Change {
     /// Without a read. The first operation writes the canonical row.
-    Blind(Batch),
+    Blind { batch: Batch, intents: Intents },
     /// After a read of the stored rows.
     OverStored { rows: EntityRows, on_existing: OnExisting },
 }
@@ -307,7 +316,7 @@ enum OnExisting {
 
 /// A [`Change`] as it is sent.
 enum Prepared {
-    Blind { key: CanonicalKey, batch: Batch },
+    Blind { key: CanonicalKey, batch: Batch, intents: Intents },
     OverStored { rows: EntityRows, on_existing: OnExisting, write: Box<OptimisticWrite> },
 }
 
@@ -352,22 +361,30 @@ impl<E: TableEntity, T> Write<E, T> {
     pub fn plan(&self) -> Result<Plan> {
         let change = self.change.clone()?;
         Ok(match change.prepare::<E>(&self.client, self.limits)? {
-            Prepared::Blind { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
-            Prepared::OverStored { write, .. } => write.plan(),
+            Prepared::Blind { batch, intents, .. } => {
+                intents.plan(Step::write(self.client.table.clone(), batch))
+            }
+            Prepared::OverStored { write, .. } => plan_with_settling::<E>(write.plan()),
         })
     }
+
+    settling_methods!();
 
     /// Sends it. Returns the canonical row's new ETag, `None` after a delete.
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
         match self.change?.prepare::<E>(&self.client, self.limits)? {
-            Prepared::Blind { key, batch } => {
+            Prepared::Blind { key, batch, intents } => {
                 let etags = self.client.send_changes(batch, &key.row_key).await?;
+                intents.settle(&self.client, &etags, &self.settling).await;
                 Ok((key, etags.into_iter().next().flatten()))
             }
             Prepared::OverStored { rows, on_existing, write } => {
                 let client = &self.client;
-                let outcome = write
-                    .run::<E, Error>(client, |loaded| on_existing.decide(client, loaded, &rows));
+                let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+                    Some(loaded) => on_existing.decide(client, loaded, &rows),
+                    None => write.when_absent(client),
+                };
+                let outcome = run_and_settle(&write, client, &self.settling, decide);
                 let etag = outcome.await?.etag;
                 let deletes = on_existing == OnExisting::Delete;
                 Ok((write.key().clone(), etag.filter(|_| !deletes)))
@@ -383,14 +400,15 @@ impl Change {
         limits: RetryLimits,
     ) -> Result<Prepared> {
         Ok(match self {
-            Self::Blind(batch) => {
+            Self::Blind { mut batch, intents } => {
                 let canonical = batch.operations.first();
                 let row_key = canonical.map(|operation| operation.row_key.clone());
                 let key = CanonicalKey {
                     partition_key: batch.partition_key.clone(),
                     row_key: row_key.unwrap_or_default(),
                 };
-                Prepared::Blind { key, batch }
+                intents.append_to(client, &mut batch)?;
+                Prepared::Blind { key, batch, intents }
             }
             Self::OverStored { rows, on_existing } => {
                 let inserts = matches!(on_existing, OnExisting::Upsert | OnExisting::Merge);
@@ -463,8 +481,11 @@ pub(super) fn send_upsert<E: TableEntity + 'static>(
         let written = async {
             let rows = EntityRows::of(&entity)?;
             let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
-            let decide = |loaded: &mut _| OnExisting::Upsert.decide(&client, loaded, &rows);
-            write.run::<E, Error>(&client, decide).await.map(drop)
+            let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+                Some(loaded) => OnExisting::Upsert.decide(&client, loaded, &rows),
+                None => write.when_absent(&client),
+            };
+            run_and_settle(&write, &client, &Settling::default(), decide).await.map(drop)
         };
         let written = written.await;
         (entity, written)

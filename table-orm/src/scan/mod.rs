@@ -62,6 +62,7 @@ mod checkpoint;
 pub mod distributed;
 mod engine;
 mod pace;
+mod settle;
 #[cfg(test)]
 mod tests;
 
@@ -71,3 +72,4 @@ pub use api::{
 };
 pub use checkpoint::Checkpoint;
 pub use engine::{ScanReport, Splitter};
+pub use settle::{Settle, SettleScope};

@@ -208,6 +208,9 @@ pub struct Ambiguity {
     pub found: Vec<(String, Option<StoredRow>)>,
     /// Why no more rows were read back.
     pub unseen: Option<Box<StoreError>>,
+    /// Whether the write inserts or replaces rows only, and each of them is there as it was sent. This
+    /// write left them so, or another one that stores the same; which of both, nobody knows.
+    pub identical: bool,
 }
 
 impl fmt::Display for Ambiguity {
@@ -217,7 +220,11 @@ impl fmt::Display for Ambiguity {
         if let Some(answer) = &self.answer {
             write!(f, "; the last attempt failed with: {answer}")?;
         }
-        if let Some(unseen) = &self.unseen {
+        if self.identical {
+            f.write_str(
+                "; its rows are stored as they were sent, by this write or by an equal one",
+            )?;
+        } else if let Some(unseen) = &self.unseen {
             write!(f, "; its rows could not be read back: {unseen}")?;
         } else if !self.found.is_empty() {
             let there = self.found.iter().filter(|(_, row)| row.is_some()).count();

@@ -23,11 +23,21 @@ pub struct StoreRequest<'r> {
     pub entities: usize,
     /// The bytes of the rows that it writes.
     pub bytes: usize,
+    /// Whether the caller paces itself: [`RowQuery::self_paced`].
+    pub self_paced: bool,
 }
 
 impl<'r> StoreRequest<'r> {
     const fn on_table(operation: &'static str, table: Option<&'r TableName>) -> Self {
-        Self { operation, table, partition_key: None, class: None, entities: 0, bytes: 0 }
+        Self {
+            operation,
+            table,
+            partition_key: None,
+            class: None,
+            entities: 0,
+            bytes: 0,
+            self_paced: false,
+        }
     }
 
     /// A [`Store::create_table`](super::Store::create_table).
@@ -70,6 +80,7 @@ impl<'r> StoreRequest<'r> {
             partition_key,
             class: Some(query.keys.class()),
             entities: 1,
+            self_paced: query.self_paced,
             ..Self::on_table("query", Some(&query.table))
         }
     }

@@ -1,12 +1,15 @@
-//! Locks, rates, waits and random numbers, shared by calls that run at once.
+//! Locks, rates, waits and random numbers, shared by calls that run at once, and what is known of a
+//! request under way.
 
 mod backoff;
+mod flight;
 mod keyed_lock;
 mod random;
 mod timer;
 mod token_bucket;
 
 pub(crate) use backoff::{Backoff, jitter};
+pub(crate) use flight::{Flight, held};
 pub(crate) use keyed_lock::{KeyedLock, Permit};
 pub(crate) use random::Random;
 #[cfg(any(test, feature = "testing"))]

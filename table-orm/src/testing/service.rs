@@ -105,8 +105,7 @@ impl FakeService {
         if settings.recorded {
             state.queries.push(query.clone());
         }
-        let spread = settings.latency.1.saturating_sub(settings.latency.0);
-        let latency = settings.latency.0 + spread.mul_f64(state.random.fraction());
+        let latency = self.latency(&mut state);
         if query.comparisons() > MAX_COMPARISONS {
             let error = StoreError::new(ErrorCode::INVALID_INPUT, "too many comparisons");
             return (Err(error), latency);
@@ -157,6 +156,12 @@ impl FakeService {
             latency + settings.latency_per_row * u32::try_from(walk.rows.len()).unwrap_or(0);
         let token = (walk.next < to).then(|| self.token(walk.next));
         (Ok(self.page(query, &walk, from, token)), latency)
+    }
+
+    /// How long a request takes without its rows.
+    fn latency(&self, state: &mut ServiceState) -> Duration {
+        let (least, most) = self.inner.settings.latency;
+        least + most.saturating_sub(least).mul_f64(state.random.fraction())
     }
 
     /// The rows a query has to look at.
@@ -284,20 +289,33 @@ fn read_only() -> StoreError {
 }
 
 /// A request in flight.
-struct UnderWay<'a>(&'a FakeService);
+struct UnderWay<'a> {
+    service: &'a FakeService,
+    /// How many there were before it.
+    others: u64,
+}
 
 impl<'a> UnderWay<'a> {
     fn new(service: &'a FakeService) -> Self {
         let mut state = service.state();
+        let others = state.under_way;
         state.under_way += 1;
         state.figures.busiest = state.figures.busiest.max(state.under_way);
-        Self(service)
+        Self { service, others }
+    }
+
+    async fn wait(&self, latency: Duration) {
+        let others = u32::try_from(self.others).unwrap_or(u32::MAX);
+        let time = latency + self.service.inner.settings.latency_in_flight.saturating_mul(others);
+        if !time.is_zero() {
+            sleep(time).await;
+        }
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        self.0.state().under_way -= 1;
+        self.service.state().under_way -= 1;
     }
 }
 
@@ -327,6 +345,9 @@ impl Store for FakeService {
         _select: Option<&[&str]>,
         _metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
+        let under_way = UnderWay::new(self);
+        let latency = self.latency(&mut self.state());
+        under_way.wait(latency).await;
         let keys = &self.inner.keys;
         let row = keys.seek(partition_key, row_key, false);
         let (found, named) = keys.row(row);
@@ -339,11 +360,9 @@ impl Store for FakeService {
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        let _under_way = UnderWay::new(self);
+        let under_way = UnderWay::new(self);
         let (answer, latency) = self.answer(query);
-        if !latency.is_zero() {
-            sleep(latency).await;
-        }
+        under_way.wait(latency).await;
         answer
     }
 

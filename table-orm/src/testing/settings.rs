@@ -12,6 +12,8 @@ pub struct ServiceSettings {
     pub latency: (Duration, Duration),
     /// The time that each row adds.
     pub latency_per_row: Duration,
+    /// The time that each other request in flight adds, as at a server that takes them in turn.
+    pub latency_in_flight: Duration,
     /// Partition servers, which hold equally many rows. A page ends where a server's rows end.
     pub servers: usize,
     /// Returns an empty page with a continuation for every n-th request.
@@ -37,6 +39,7 @@ impl Default for ServiceSettings {
             page_rows: MAX_PAGE_ROWS.into(),
             latency: (Duration::ZERO, Duration::ZERO),
             latency_per_row: Duration::ZERO,
+            latency_in_flight: Duration::ZERO,
             servers: 1,
             empty_every: None,
             short_every: None,

@@ -1,6 +1,8 @@
 //! The behaviours of every store.
 
+mod elements;
 mod entities;
+mod eventual;
 mod filters;
 mod histories;
 mod isolation;
@@ -38,6 +40,7 @@ cases! {
     keys: of_any_characters_come_back, sort_by_utf16_code_unit, are_found_by_prefix,
         the_service_refuses_are_refused;
     types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
+    elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
         move_their_rows_when_saved, are_not_loaded_from_under_another_key,
         are_read_without_those_that_cannot_be;
@@ -58,6 +61,10 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    eventual: tickets_are_consumed_together_with_upserts_and_deletes,
+        a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
+        the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
+        rows_elsewhere_are_settled_after_their_writer_ended;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

@@ -139,6 +139,14 @@ pub mod hostile {
     #[row(by_bib, key = "BIB:{bib}__{distance}")]
     #[row(by_name, key = "NAM:{low}__{bib}", include(distance), when = Registration::is_named)]
     #[row(by_age, key = "AGE:{age}__{size}__{bib}", exclude(notes))]
+    #[row(
+        far,
+        partition = "{distance}__{age}",
+        key = "FAR:{event}__{bib}",
+        include(notes),
+        eventual
+    )]
+    #[row(again, partition = "{size}", key = "AGAIN:{bib}__{distance}__{event}", when = Registration::is_named, eventual)]
     #[component(low = with(Registration::low), bucket = shard(bib, 4))]
     pub struct Registration {
         #[table(key_only)]

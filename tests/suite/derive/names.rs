@@ -17,6 +17,7 @@ mod renamed {
 #[row(t, key = "B:{type}__{self_}")]
 #[row(list, key = "C:{out}{name_in}__{name}")]
 #[row(s, key = "D:{ID}__{S}")]
+#[row(keys, partition = "{key}__{partition}", key = "E:{list}__{path}__{row}", eventual)]
 #[allow(non_snake_case)]
 struct T {
     list: String,

@@ -35,7 +35,7 @@ pub enum Fault {
     /// No answer comes, and the request took effect.
     LostReply,
     /// No answer comes, and a write takes effect later, within the time of
-    /// [`slowest`](super::Faults::slowest).
+    /// [`latest`](super::Faults::latest).
     Late,
 }
 

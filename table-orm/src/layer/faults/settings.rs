@@ -39,6 +39,7 @@ pub struct Faults {
     pub(super) late: f64,
     pub(super) slow: f64,
     pub(super) slowest: Duration,
+    pub(super) latest: Option<Duration>,
     pub(super) empty_pages: f64,
     pub(super) short_pages: f64,
     pub(super) cut_pages: f64,
@@ -71,6 +72,7 @@ impl Faults {
             late: 0.0,
             slow: 0.0,
             slowest: Duration::from_secs(2),
+            latest: None,
             empty_pages: 0.0,
             short_pages: 0.0,
             cut_pages: 0.0,
@@ -109,7 +111,7 @@ impl Faults {
         /// Loses the reply: no answer comes, and the request took effect.
         lost_replies,
         /// Delays a write: no answer comes, and the write takes effect later, within the time of
-        /// [`slowest`](Self::slowest), as when the network still carries the request. No client can
+        /// [`latest`](Self::latest), as when the network still carries the request. No client can
         /// make unguarded writes safe against it.
         late,
         /// Delays a request or its reply, independent of the other faults.
@@ -128,6 +130,39 @@ impl Faults {
     /// The longest delay of a request or its reply; 2 s by default.
     pub const fn slowest(mut self, time: Duration) -> Self {
         self.slowest = time;
+        self
+    }
+
+    /// The longest time until a [`late`](Self::late) write takes effect; that of [`slowest`](Self::slowest)
+    /// by default. With a longer one, a write takes effect many requests after its client went on, or after
+    /// the client ended.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use std::time::Duration;
+    /// # use table_orm::embedded::EmbeddedStore;
+    /// use table_orm::layer::{Fault, Faults};
+    /// # use table_orm::{DynamicEntity, Error, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let store = Arc::new(EmbeddedStore::in_memory()?);
+    /// # tokio::time::pause();
+    /// let minute = Duration::from_secs(60);
+    /// let faults = Faults::seeded(1).on("insert", 1, Fault::Late).latest(minute);
+    /// let tables = Tables::new(faults.store(store)?);
+    /// # let name = TableName::new("notes")?;
+    /// # tables.create(&name).await?;
+    /// let notes = tables.table(name);
+    /// let note = DynamicEntity::new("ann", "1");
+    /// assert!(matches!(notes.insert(&note).await, Err(Error::Unavailable(_))));
+    /// assert_eq!(notes.get("ann", "1").await?, None);
+    /// tokio::time::sleep(minute).await;
+    /// assert!(notes.get("ann", "1").await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn latest(mut self, time: Duration) -> Self {
+        self.latest = Some(time);
         self
     }
 
@@ -204,6 +239,9 @@ impl Faults {
             error::probability(name, sum).map_err(|_| LayerError::Probability { name, given })?;
         }
         error::time("the slowest reply", self.slowest, MAX_TIME)?;
+        if let Some(latest) = self.latest {
+            error::time("the time of a late write", latest, MAX_TIME)?;
+        }
         error::time("the time offline", self.offline_time, MAX_TIME)?;
         error::time("the time of a table's deletion", self.deletion_time, MAX_TIME)
     }

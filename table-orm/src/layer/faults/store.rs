@@ -178,7 +178,7 @@ impl Shared {
             return self.apply(fault, next).await;
         }
         self.injected.fetch_add(1, Ordering::Relaxed);
-        let delay = self.time(self.faults.slowest);
+        let delay = self.time(self.faults.latest.unwrap_or(self.faults.slowest));
         tokio::spawn(async move {
             sleep(delay).await;
             next.await

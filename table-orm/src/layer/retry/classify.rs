@@ -7,7 +7,8 @@ use crate::store::{ErrorCode, StoreError};
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
 /// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
 /// itself. An answer that is too long would be as long again.
-pub(super) fn is_transient(error: &StoreError) -> bool {
+#[must_use]
+pub fn is_transient(error: &StoreError) -> bool {
     match error.status {
         0 => ![
             ErrorCode::AMBIGUOUS_WRITE,
@@ -26,7 +27,7 @@ pub(super) fn is_transient(error: &StoreError) -> bool {
 /// After no answer and after most server errors it may. It has not if it was rejected, never sent,
 /// throttled (the service rejects such a request before it does anything), or is not implemented by the
 /// service.
-pub(super) fn is_ambiguous(error: &StoreError) -> bool {
+pub(crate) fn is_ambiguous(error: &StoreError) -> bool {
     match error.status {
         0 => !is_unsent(error),
         408 => error.operation.is_none(),

@@ -5,7 +5,8 @@
 
 use super::write_id::WriteIdProperty;
 use crate::codec::{MembersByName, members_by_name};
-use crate::model::{DateTime, ETag, TIMESTAMP};
+use crate::entity::{DynamicEntity, read_row};
+use crate::model::{DateTime, ETag, Edm, TIMESTAMP};
 use crate::store::{Action, IfMatch, Operation, StoredRow};
 use std::time::Duration;
 
@@ -82,6 +83,26 @@ fn is_hopeless(operation: &Operation, row: &StoredRow) -> bool {
     }
 }
 
+/// Whether the row has exactly the properties that an insert or a replacement wrote, of the same types
+/// and values. It is no evidence: two writers may send the same.
+pub(super) fn is_stored(action: &Action, row: Option<&StoredRow>) -> bool {
+    let (Action::Insert(sent) | Action::InsertOrReplace(sent) | Action::Replace(sent, _)) = action
+    else {
+        return false;
+    };
+    let properties =
+        |body: &[u8]| read_row::<DynamicEntity>(0, body).ok().map(|row| row.properties);
+    let stored = row.and_then(|row| properties(&row.body));
+    stored.zip(properties(sent)).is_some_and(|(stored, sent)| {
+        // As literals, because a number that is none does not equal itself.
+        let literal = |value: &Edm| (value.edm_type(), value.to_string());
+        stored.len() == sent.len()
+            && stored.iter().zip(&sent).all(|((name, value), (other_name, other))| {
+                name == other_name && literal(value) == literal(other)
+            })
+    })
+}
+
 fn timestamp(members: &MembersByName<'_>) -> Option<DateTime> {
     serde_json::from_str::<String>(members.get(TIMESTAMP)?).ok()?.parse().ok()
 }
@@ -155,6 +176,33 @@ mod tests {
         assert_eq!(evidence(Action::Delete(IfMatch::Any), old), Evidence::Unknown);
         let unchanged = IfMatch::ETag(ETag::new("now"));
         assert_eq!(evidence(Action::Merge("{}".into(), unchanged), old), Evidence::Unknown);
+    }
+
+    #[test]
+    fn a_row_is_stored_as_sent_when_types_and_values_agree() {
+        let sent = r#"{"PartitionKey":"p","RowKey":"r","A":"5","A@odata.type":"Edm.Int64","B":1.50,
+            "C":"NaN","C@odata.type":"Edm.Double"}"#;
+        let stored = |row: &str| {
+            let row = StoredRow { body: row.to_owned().into(), header: None };
+            is_stored(&Action::Insert(sent.into()), Some(&row))
+        };
+        let same = r#"{"Timestamp":"2026-03-01T12:00:00Z","C@odata.type":"Edm.Double","C":"NaN",
+            "B":1.5,"A@odata.type":"Edm.Int64","A":"5","PartitionKey":"p","RowKey":"r"}"#;
+        assert!(stored(same));
+        for (part, other) in [
+            (r#""A":"5""#, r#""A":"6""#),
+            (r#""A@odata.type":"Edm.Int64","#, ""),
+            (r#""B":1.5,"#, ""),
+            (r#""B":1.5,"#, r#""B":1.5,"D":true,"#),
+            (r#""B":1.5"#, r#""B":2.5"#),
+        ] {
+            let row = same.replace(part, other);
+            assert!(row != same && !stored(&row), "{row}");
+        }
+        assert!(!is_stored(&Action::Insert(sent.into()), None));
+        let row = StoredRow { body: same.into(), header: None };
+        assert!(!is_stored(&Action::InsertOrMerge(sent.into()), Some(&row)));
+        assert!(!is_stored(&Action::Delete(IfMatch::Any), Some(&row)));
     }
 
     #[test]

@@ -7,7 +7,9 @@
 //! also when one operation of a transaction failed with them. It never retries another 4xx, 501 or
 //! 505. A credential that returns no token has retried by itself. The wait is the [`Strategy`]'s, or
 //! the service's `Retry-After` where that is longer, up to an hour; the first transport fault is
-//! retried at once. A call whose next wait would pass the deadline fails at once instead.
+//! retried at once. A call whose next wait would pass the deadline fails at once instead. All calls of a
+//! connection share a [budget](Retry::budget) of retries; a [`RetryPolicy`] of your own decides what is
+//! retried, and when.
 //!
 //! # Ambiguous writes
 //!
@@ -71,17 +73,24 @@
 //!
 //! A dropped call stops; what it has sent may take effect. The layer keeps no state of a call.
 
+mod budget;
 mod classify;
 mod evidence;
+mod policy;
 mod store;
 mod strategy;
 mod write_id;
 
+pub use budget::DEFAULT_BUDGET;
+pub(crate) use classify::is_ambiguous;
+pub use classify::is_transient;
+pub use policy::RetryPolicy;
 pub use strategy::{MAX_RETRIES, MAX_WAIT, Strategy};
 
 use super::{Layer, LayerError, error};
 use crate::store::Store;
 use crate::sync::Random;
+use budget::Budget;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,23 +117,41 @@ pub const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, Clone)]
 #[must_use = "settings do nothing until `Tables::layer` or `around`"]
 pub struct Retry {
-    strategy: Strategy,
+    decides: Decides,
     attempt: Option<Duration>,
     deadline: Option<Duration>,
     write_id: Option<Cow<'static, str>>,
     leaves_throttling: bool,
+    budget: Option<u32>,
     seed: Option<u64>,
+}
+
+/// What decides about retries.
+#[derive(Debug, Clone)]
+enum Decides {
+    Strategy(Strategy),
+    Policy(Arc<dyn RetryPolicy>),
 }
 
 impl Retry {
     /// Retries with a strategy, without timeouts.
     pub const fn new(strategy: Strategy) -> Self {
+        Self::with(Decides::Strategy(strategy))
+    }
+
+    /// Retries what a policy of your own decides, without timeouts.
+    pub fn by(policy: impl RetryPolicy + 'static) -> Self {
+        Self::with(Decides::Policy(Arc::new(policy)))
+    }
+
+    const fn with(decides: Decides) -> Self {
         Self {
-            strategy,
+            decides,
             attempt: None,
             deadline: None,
             write_id: None,
             leaves_throttling: false,
+            budget: Some(DEFAULT_BUDGET),
             seed: None,
         }
     }
@@ -148,14 +175,18 @@ impl Retry {
         retry
     }
 
-    /// Limits one request: after this time it counts as not answered. The time that it waits in a
-    /// [limit](super::Limit) below counts too.
+    /// Limits one request: after this time it counts as not answered. The time that a
+    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds it back does not count: nobody
+    /// has been asked yet.
     pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt = Some(timeout);
         self
     }
 
-    /// Limits a call with all its requests and waits.
+    /// Limits a call with all its requests and the waits between them. A write whose answers were lost gets
+    /// as long once more, to read its rows back. The time that a
+    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds a request back does not count;
+    /// [`within`](crate::Within::within) limits the whole of a call.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
@@ -176,11 +207,23 @@ impl Retry {
         self
     }
 
-    /// Returns throttling (statuses 429 and 503) to the caller at once. A [scan](crate::scan) measures
-    /// the table's speed by it, and would take a wait in this layer for a slow service. Other faults,
-    /// which end a scan, are retried.
+    /// Returns throttling (statuses 429 and 503) to the caller at once, and retries other faults. A
+    /// [scan](crate::scan) needs no such setting: its requests
+    /// [say it themselves](crate::query::RowQuery::self_paced), because it measures the table's speed
+    /// by throttling.
     pub const fn leave_throttling(mut self) -> Self {
         self.leaves_throttling = true;
+        self
+    }
+
+    /// Sets the budget of retries that all calls share, in tokens; `None` sets no limit. A retry takes 5
+    /// tokens, or 10 if no answer came. A call that succeeds at once returns 1, and one that succeeds by a
+    /// retry what that retry took. A call that finds too few is not retried. Throttling costs nothing.
+    ///
+    /// [`DEFAULT_BUDGET`] is 500, as in the AWS SDKs ("Retry behavior", standard mode). In an outage, the
+    /// service gets 50 to 100 retries, and then each call once.
+    pub fn budget(mut self, tokens: impl Into<Option<u32>>) -> Self {
+        self.budget = tokens.into();
         self
     }
 
@@ -191,7 +234,13 @@ impl Retry {
     }
 
     fn build(self, inner: Arc<dyn Store>) -> Result<RetryStore, LayerError> {
-        self.strategy.check()?;
+        let policy: Arc<dyn RetryPolicy> = match self.decides {
+            Decides::Strategy(strategy) => {
+                strategy.check()?;
+                Arc::new(strategy)
+            }
+            Decides::Policy(policy) => policy,
+        };
         if let Some(attempt) = self.attempt {
             error::time("the timeout of an attempt", attempt, MAX_TIMEOUT)?;
         }
@@ -205,11 +254,12 @@ impl Retry {
         }
         Ok(RetryStore {
             inner,
-            strategy: self.strategy,
+            policy,
             attempt: self.attempt,
             deadline: self.deadline,
             write_id: self.write_id.map(WriteIdProperty::new).transpose()?,
             leaves_throttling: self.leaves_throttling,
+            budget: self.budget.map(Budget::new),
             random: self.seed.map_or_else(Random::from_system, Random::seeded),
         })
     }

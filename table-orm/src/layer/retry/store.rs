@@ -3,9 +3,11 @@
 //! It has a method for every kind of request: a read is sent again as it is, a change of tables may
 //! end ambiguous, and a write is sent again with its id, and its rows are read back afterwards.
 
-use super::classify::{is_ambiguous, is_transient, proves_no_effect};
-use super::evidence::{Evidence, Sent, superseded};
-use super::strategy::{MAX_WAIT, Strategy};
+use super::budget::{Budget, Cost};
+use super::classify::{is_ambiguous, proves_no_effect};
+use super::evidence::{Evidence, Sent, is_stored, superseded};
+use super::policy::RetryPolicy;
+use super::strategy::{MAX_RETRIES, MAX_WAIT};
 use super::write_id::WriteIdProperty;
 use crate::layer::tally;
 use crate::model::{ETag, Metadata, TableName};
@@ -13,22 +15,49 @@ use crate::query::RowQuery;
 use crate::store::{
     Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
 };
-use crate::sync::Random;
+use crate::sync::{Flight, Random};
+use futures_util::future::{Either, select};
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
+
+/// What is added to the error of a call that had retries left.
+const NO_BUDGET: &str =
+    " (not retried: too many requests of this connection have failed, `Retry::budget`)";
 
 /// The retry layer around a store.
 #[derive(Debug)]
 pub(super) struct RetryStore {
     pub(super) inner: Arc<dyn Store>,
-    pub(super) strategy: Strategy,
+    pub(super) policy: Arc<dyn RetryPolicy>,
     pub(super) attempt: Option<Duration>,
     pub(super) deadline: Option<Duration>,
     pub(super) write_id: Option<WriteIdProperty>,
     pub(super) leaves_throttling: bool,
+    pub(super) budget: Option<Budget>,
     pub(super) random: Random,
+}
+
+/// What bounds a call with all its requests.
+#[derive(Clone)]
+struct Call {
+    start: Instant,
+    deadline: Option<Duration>,
+    /// Whether throttling ends it.
+    leaves_throttling: bool,
+    flight: Flight,
+    /// How long its requests were held back before it.
+    held_before: Duration,
+}
+
+impl Call {
+    /// The time until its deadline. A request that is held back does not use it up.
+    fn left(&self) -> Option<Duration> {
+        let held = self.flight.held_for().saturating_sub(self.held_before);
+        self.deadline.map(|deadline| (deadline + held).saturating_sub(self.start.elapsed()))
+    }
 }
 
 /// A call that failed and is not retried any more.
@@ -63,6 +92,7 @@ impl Failure {
             write_id: write_id.map(str::to_owned),
             found: seen.found,
             unseen: seen.unseen,
+            identical: seen.identical,
         };
         StoreError {
             code: ErrorCode::AMBIGUOUS_WRITE,
@@ -78,17 +108,26 @@ impl Failure {
 struct Seen {
     found: Vec<(String, Option<StoredRow>)>,
     unseen: Option<Box<StoreError>>,
+    /// Whether they are all there as they were sent.
+    identical: bool,
 }
 
 impl RetryStore {
-    fn deadline(&self) -> Option<Instant> {
-        self.deadline.map(|deadline| Instant::now() + deadline)
+    fn call(&self) -> Call {
+        let flight = Flight::current();
+        Call {
+            start: Instant::now(),
+            deadline: self.deadline,
+            leaves_throttling: self.leaves_throttling,
+            held_before: flight.held_for(),
+            flight,
+        }
     }
 
     /// Sends a request until it succeeds, is rejected, or has no time or retries left.
     async fn send<T, F>(
         &self,
-        deadline: Option<Instant>,
+        call: &Call,
         mut request: impl FnMut() -> F + Send,
     ) -> Result<T, Failure>
     where
@@ -97,19 +136,35 @@ impl RetryStore {
         let mut requests = 0;
         let mut lost = None;
         let mut at_once = true;
+        let mut paid = Cost::default();
         loop {
             requests += 1;
             tally::sent();
-            let error = match self.attempt(deadline, request()).await {
-                Ok(answer) => return Ok(answer),
+            call.flight.departs();
+            let mut error = match self.attempt(call, request()).await {
+                Ok(answer) => {
+                    call.flight.returns(false);
+                    if let Some(budget) = &self.budget {
+                        budget.succeeded(paid);
+                    }
+                    return Ok(answer);
+                }
                 Err(error) => error,
             };
+            call.flight.returns(is_ambiguous(&error));
             if error.is_throttling() {
                 tally::throttled();
             }
-            let Some(wait) = self.wait(&error, requests, &mut at_once, deadline) else {
+            let Some(wait) = self.wait(&error, requests, &mut at_once, call) else {
                 return Err(Failure { error, requests, lost });
             };
+            if let Some(budget) = &self.budget {
+                let Some(cost) = budget.pay(&error) else {
+                    error.message.push_str(NO_BUDGET);
+                    return Err(Failure { error, requests, lost });
+                };
+                paid = cost;
+            }
             if lost.is_none() && is_ambiguous(&error) {
                 lost = Some(error);
             }
@@ -117,20 +172,31 @@ impl RetryStore {
         }
     }
 
-    /// Sends one request, within its time.
-    async fn attempt<T, F>(&self, deadline: Option<Instant>, request: F) -> Result<T, StoreError>
+    /// Sends one request, within its time: that which passes while no layer below holds it back.
+    async fn attempt<T, F>(&self, call: &Call, request: F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>> + Send,
     {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let limit = match (left, self.attempt) {
+        let flight = &call.flight;
+        let request = flight.run(request);
+        let limit = match (call.left(), self.attempt) {
             (Some(left), Some(attempt)) => left.min(attempt),
             (Some(limit), None) | (None, Some(limit)) => limit,
             (None, None) => return request.await,
         };
-        timeout(limit, request).await.unwrap_or_else(|_| {
-            Err(StoreError::no_answer(format!("no answer came within {limit:?}")))
-        })
+        let (start, held_before) = (Instant::now(), flight.held_for());
+        let mut request = pin!(request);
+        loop {
+            let held = flight.held_for() - held_before;
+            let end = pin!(sleep((limit + held).saturating_sub(start.elapsed())));
+            if let Either::Left((answer, _)) = select(request.as_mut(), end).await {
+                return answer;
+            }
+            if flight.held_for() - held_before == held {
+                let message = format!("no answer came within {limit:?}");
+                return Err(StoreError::no_answer(message));
+            }
+        }
     }
 
     /// How long to wait before the next attempt; `None` if there is no next attempt.
@@ -139,19 +205,17 @@ impl RetryStore {
         error: &StoreError,
         retry: u32,
         at_once: &mut bool,
-        deadline: Option<Instant>,
+        call: &Call,
     ) -> Option<Duration> {
-        if !is_transient(error) || (self.leaves_throttling && error.is_throttling()) {
+        if retry > MAX_RETRIES || (call.leaves_throttling && error.is_throttling()) {
             return None;
         }
-        let mut wait = self.strategy.wait(retry, self.random.unit())?;
+        let mut wait = self.policy.wait(error, retry, self.random.unit())?.min(MAX_WAIT);
         if error.status == 0 && std::mem::take(at_once) {
             wait = Duration::ZERO;
         }
         let wait = wait.max(error.retry_after.unwrap_or_default().min(MAX_WAIT));
-        let in_time = deadline
-            .is_none_or(|deadline| wait < deadline.saturating_duration_since(Instant::now()));
-        in_time.then_some(wait)
+        call.left().is_none_or(|left| wait < left).then_some(wait)
     }
 
     /// Sends a request that changes nothing.
@@ -159,7 +223,7 @@ impl RetryStore {
     where
         F: Future<Output = Result<T, StoreError>> + Send,
     {
-        self.send(self.deadline(), request).await.map_err(|failure| failure.error)
+        self.send(&self.call(), request).await.map_err(|failure| failure.error)
     }
 
     /// Sends a request that creates or deletes a table.
@@ -167,7 +231,7 @@ impl RetryStore {
     where
         F: Future<Output = Result<(), StoreError>> + Send,
     {
-        self.send(self.deadline(), request).await.map_err(|failure| {
+        self.send(&self.call(), request).await.map_err(|failure| {
             if failure.is_ambiguous() {
                 failure.ambiguous(None, Seen::default())
             } else {
@@ -194,16 +258,17 @@ impl RetryStore {
             property.stamp(id, &mut operations)?;
         }
         let sent = Sent { id, at: self.inner().service_time() };
-        let deadline = self.deadline();
-        let failure = match self.send(deadline, || send(operations.clone())).await {
+        let call = self.call();
+        let failure = match self.send(&call, || send(operations.clone())).await {
             Ok(etags) => return Ok(etags),
             Err(failure) => failure,
         };
         if !failure.is_ambiguous() {
             return Err(failure.error);
         }
+        // With time of its own: a write whose answers were lost has used up its call's.
         let (evidence, seen) =
-            self.read_back(deadline, table, partition_key, &operations, &sent).await;
+            self.read_back(&self.call(), table, partition_key, &operations, &sent).await;
         if evidence.contains(&Evidence::Mine) {
             let mut found = seen.found.into_iter().zip(evidence);
             let etags = operations.iter().map(|operation| {
@@ -229,24 +294,26 @@ impl RetryStore {
     /// Reads the rows of a write back.
     async fn read_back(
         &self,
-        deadline: Option<Instant>,
+        call: &Call,
         table: &TableName,
         partition_key: &str,
         operations: &[Operation],
         sent: &Sent<'_>,
     ) -> (Vec<Evidence>, Seen) {
         let mut evidence = Vec::with_capacity(operations.len());
-        let mut seen = Seen::default();
+        let mut seen = Seen { identical: true, ..Seen::default() };
         for operation in operations {
             let row_key = &operation.row_key;
-            let row = || self.inner().get(table, partition_key, row_key, None, Metadata::None);
-            match self.send(deadline, row).await {
+            let row = || self.inner().get(table, partition_key, row_key, None, Metadata::Minimal);
+            match self.send(call, row).await {
                 Ok(row) => {
                     evidence.push(sent.evidence(operation, row.as_ref()));
+                    seen.identical &= is_stored(&operation.action, row.as_ref());
                     seen.found.push((row_key.clone(), row));
                 }
                 Err(failure) => {
                     seen.unseen = Some(Box::new(failure.error));
+                    seen.identical = false;
                     break;
                 }
             }
@@ -305,7 +372,10 @@ impl Middleware for RetryStore {
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.read(|| self.inner().query(query)).await
+        let leaves_throttling = self.leaves_throttling || query.self_paced;
+        let call = Call { leaves_throttling, ..self.call() };
+        let page = self.send(&call, || self.inner().query(query)).await;
+        page.map_err(|failure| failure.error)
     }
 
     async fn write(

@@ -3,8 +3,11 @@
 //! The waits are not those of `sync::Backoff`: the client libraries' formula spreads
 //! what it adds to a shortest wait, and cuts the sum off, so that late waits are not spread at all.
 
+use super::classify::is_transient;
+use super::policy::RetryPolicy;
 use crate::layer::error;
 use crate::layer::error::LayerError;
+use crate::store::StoreError;
 use crate::sync::jitter;
 use std::time::Duration;
 
@@ -14,7 +17,7 @@ pub const MAX_RETRIES: u32 = 100;
 pub const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// How often to retry, and how long to wait before each retry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {
     /// Never retries.
@@ -38,6 +41,15 @@ pub enum Strategy {
         /// The longest wait, at most [`MAX_WAIT`].
         max: Duration,
     },
+    /// Waits exactly these times, one before each retry: 1 to [`MAX_RETRIES`] of at most [`MAX_WAIT`].
+    Schedule(Vec<Duration>),
+}
+
+/// Retries what [`is_transient`](super::is_transient).
+impl RetryPolicy for Strategy {
+    fn wait(&self, fault: &StoreError, retry: u32, spread: f64) -> Option<Duration> {
+        if is_transient(fault) { self.wait_before(retry, spread) } else { None }
+    }
 }
 
 impl Strategy {
@@ -58,14 +70,23 @@ impl Strategy {
         max: Duration::from_secs(90),
     };
 
+    /// Waits 2, 4, 10 and 30 s: the schedule of the literature's checklist for Table storage.
+    #[must_use]
+    pub fn checklist() -> Self {
+        Self::Schedule([2, 4, 10, 30].map(Duration::from_secs).to_vec())
+    }
+
     /// The wait before a retry, numbered from 1; `None` after the last retry. `unit` is a random number
     /// from 0 to 1.
-    pub(super) fn wait(&self, retry: u32, unit: f64) -> Option<Duration> {
+    fn wait_before(&self, retry: u32, unit: f64) -> Option<Duration> {
         if retry > self.retries() {
             return None;
         }
         Some(match *self {
             Self::None => Duration::ZERO,
+            Self::Schedule(ref waits) => {
+                *waits.get(usize::try_from(retry).ok()?.checked_sub(1)?)?
+            }
             Self::Fixed { wait, .. } => wait,
             Self::Exponential { base, min, max, .. } => {
                 // At most 2^100 hours, which a double holds.
@@ -77,9 +98,10 @@ impl Strategy {
         })
     }
 
-    const fn retries(&self) -> u32 {
+    fn retries(&self) -> u32 {
         match *self {
             Self::None => 0,
+            Self::Schedule(ref waits) => u32::try_from(waits.len()).unwrap_or(u32::MAX),
             Self::Fixed { retries, .. } | Self::Exponential { retries, .. } => retries,
         }
     }
@@ -91,6 +113,10 @@ impl Strategy {
         };
         match *self {
             Self::None => Ok(()),
+            Self::Schedule(ref waits) => {
+                retries()?;
+                waits.iter().try_for_each(|wait| error::time("a wait", *wait, MAX_WAIT))
+            }
             Self::Fixed { wait, .. } => {
                 retries()?;
                 error::time("the wait", wait, MAX_WAIT)
@@ -109,25 +135,31 @@ impl Strategy {
 mod tests {
     use super::*;
 
-    fn bounds(strategy: Strategy, retry: u32) -> Option<(u128, u128)> {
-        let wait = |unit| strategy.wait(retry, unit).map(|wait| wait.as_millis());
+    fn bounds(strategy: &Strategy, retry: u32) -> Option<(u128, u128)> {
+        let wait = |unit| strategy.wait_before(retry, unit).map(|wait| wait.as_millis());
         Some((wait(0.0)?, wait(1.0)?))
     }
 
     #[test]
     fn waits_follow_the_published_formula() {
-        assert_eq!(bounds(Strategy::CLASSIC, 1), Some((27_000, 39_000)));
-        assert_eq!(bounds(Strategy::CLASSIC, 2), Some((75_000, 90_000)));
-        assert_eq!(bounds(Strategy::CLASSIC, 3), Some((90_000, 90_000)));
-        assert_eq!(bounds(Strategy::CLASSIC, 4), None);
-        assert_eq!(bounds(Strategy::INTERACTIVE, 1), Some((420, 580)));
-        assert_eq!(bounds(Strategy::INTERACTIVE, 2), Some((1_060, 1_540)));
-        assert_eq!(bounds(Strategy::INTERACTIVE, 5), Some((10_020, 14_980)));
-        assert_eq!(bounds(Strategy::INTERACTIVE, 6), None);
-        assert_eq!(bounds(Strategy::None, 1), None);
+        assert_eq!(bounds(&Strategy::CLASSIC, 1), Some((27_000, 39_000)));
+        assert_eq!(bounds(&Strategy::CLASSIC, 2), Some((75_000, 90_000)));
+        assert_eq!(bounds(&Strategy::CLASSIC, 3), Some((90_000, 90_000)));
+        assert_eq!(bounds(&Strategy::CLASSIC, 4), None);
+        assert_eq!(bounds(&Strategy::INTERACTIVE, 1), Some((420, 580)));
+        assert_eq!(bounds(&Strategy::INTERACTIVE, 2), Some((1_060, 1_540)));
+        assert_eq!(bounds(&Strategy::INTERACTIVE, 5), Some((10_020, 14_980)));
+        assert_eq!(bounds(&Strategy::INTERACTIVE, 6), None);
+        assert_eq!(bounds(&Strategy::None, 1), None);
         let fixed = Strategy::Fixed { retries: 2, wait: Duration::from_secs(7) };
-        assert_eq!(bounds(fixed, 2), Some((7_000, 7_000)));
-        assert_eq!(bounds(fixed, 3), None);
+        assert_eq!(bounds(&fixed, 2), Some((7_000, 7_000)));
+        assert_eq!(bounds(&fixed, 3), None);
+        let schedule = Strategy::checklist();
+        for (retry, wait) in [(1, 2_000), (2, 4_000), (3, 10_000), (4, 30_000)] {
+            assert_eq!(bounds(&schedule, retry), Some((wait, wait)));
+        }
+        assert_eq!(bounds(&schedule, 5), None);
+        assert_eq!(bounds(&schedule, 0), None);
     }
 
     #[test]
@@ -139,7 +171,7 @@ mod tests {
             max: MAX_WAIT,
         };
         assert_eq!(most.check(), Ok(()));
-        assert_eq!(most.wait(MAX_RETRIES, 1.0), Some(MAX_WAIT));
+        assert_eq!(most.wait_before(MAX_RETRIES, 1.0), Some(MAX_WAIT));
     }
 
     #[test]
@@ -152,6 +184,10 @@ mod tests {
             Strategy::Fixed { retries: MAX_RETRIES + 1, wait: second },
             Strategy::Fixed { retries: 1, wait: Duration::ZERO },
             Strategy::Fixed { retries: 1, wait: MAX_WAIT + second },
+            Strategy::Schedule(Vec::new()),
+            Strategy::Schedule(vec![second, Duration::ZERO]),
+            Strategy::Schedule(vec![second, MAX_WAIT + second]),
+            Strategy::Schedule(vec![second; 101]),
             exponential(0, second, second, second),
             exponential(1, Duration::ZERO, second, second),
             exponential(1, second, second, Duration::MAX),
@@ -159,7 +195,9 @@ mod tests {
         ] {
             assert!(rejected.check().is_err(), "{rejected:?}");
         }
-        for accepted in [Strategy::None, Strategy::INTERACTIVE, Strategy::CLASSIC] {
+        for accepted in
+            [Strategy::None, Strategy::INTERACTIVE, Strategy::CLASSIC, Strategy::checklist()]
+        {
             assert_eq!(accepted.check(), Ok(()));
         }
     }

@@ -144,7 +144,7 @@ fn invalid_settings_are_rejected() {
         Rate::default().per_account(u32::MAX),
         Rate::default().per_partition(0),
     ] {
-        let error = rate.around(script()).map(drop);
+        let error = rate.clone().around(script()).map(drop);
         assert!(matches!(error, Err(LayerError::Number { .. })), "{rate:?}");
     }
     super::bench::paused(async { assert!(Rate::older().around(Script::new([])).is_ok()) });

@@ -8,10 +8,15 @@ mod lists;
 mod load;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod observe;
+mod outage;
 mod own_rows;
+mod pacing;
+mod policy;
 mod retry;
 mod script;
+mod slow_server;
 mod throttle;
+mod within;
 
 use crate::model::TableName;
 

@@ -3,6 +3,7 @@
 use super::policy::{BatchPolicy, Individually};
 use super::report::BulkProgress;
 use crate::entity::{EntityRows, Loaded, TableEntity};
+use crate::eventual::Settling;
 use crate::plan::{TableClient, insert_all, upsert_all};
 use crate::repo::Repo;
 use crate::repo::save::Delete;
@@ -41,7 +42,11 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = E>,
     {
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::shared(operations))
+        let policy = BatchPolicy::shared(operations).due::<E>(|client, entity, intents| {
+            let rows = EntityRows::of(entity)?;
+            intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
+        });
+        Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 
     /// Inserts or replaces many entities.
@@ -81,7 +86,7 @@ impl<E: TableEntity> Repo<E> {
         } else {
             let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
             let individually = Individually { write: upsert_over_stored, send: send_upsert };
-            BatchPolicy { operations, individually: Some(individually) }
+            BatchPolicy { individually: Some(individually), ..BatchPolicy::shared(operations) }
         };
         Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
@@ -114,6 +119,8 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = Loaded<E>>,
     {
         let policy = BatchPolicy::shared(|loaded| Ok(Delete::<E>::prepare(loaded)?));
+        let policy =
+            policy.due::<E>(|client, loaded, intents| intents.add_loaded(client, loaded, None));
         Bulk::new(self.client.clone(), entities.into_iter(), policy)
     }
 }
@@ -156,6 +163,7 @@ pub struct Bulk<'a, E, I> {
     pub(super) policy: BatchPolicy<E>,
     pub(super) parallelism: usize,
     pub(super) continues: bool,
+    pub(super) settling: Settling,
     pub(super) progress: Option<Box<dyn FnMut(BulkProgress) + Send + 'a>>,
 }
 
@@ -168,7 +176,8 @@ impl<E, I> fmt::Debug for Bulk<'_, E, I> {
 impl<'a, E, I> Bulk<'a, E, I> {
     pub(in crate::repo) fn new(client: TableClient, input: I, policy: BatchPolicy<E>) -> Self {
         let parallelism = DEFAULT_PARALLELISM;
-        Self { client, input, policy, parallelism, continues: false, progress: None }
+        let settling = Settling::default();
+        Self { client, input, policy, parallelism, continues: false, settling, progress: None }
     }
 
     /// Sets the most transactions in flight; 0 counts as 1.
@@ -201,6 +210,15 @@ impl<'a, E, I> Bulk<'a, E, I> {
     /// ```
     pub fn continue_on_failure(mut self) -> Self {
         self.continues = true;
+        self
+    }
+
+    /// Brings the rows in other partitions in step in the background. Without it, each transaction settles
+    /// what it wrote before the next one takes its turn.
+    ///
+    /// Types without `eventual` rows have nothing to settle.
+    pub fn settle_later(mut self) -> Self {
+        self.settling.later = true;
         self
     }
 

@@ -64,10 +64,10 @@ impl<E> Chunk<E> {
     }
 
     /// Whether the operations fit beside those here, and write other rows.
-    pub fn takes(&self, MeasuredBatch { batch, bytes, room }: &MeasuredBatch) -> bool {
+    pub fn takes(&self, MeasuredBatch { batch, bytes, room, most }: &MeasuredBatch) -> bool {
         let (here, operations) = (&self.batch.operations, &batch.operations);
         here.is_empty()
-            || here.len() + operations.len() <= MAX_TRANSACTION_OPERATIONS
+            || here.len() + operations.len() <= *most
                 && self.bytes + bytes <= *room
                 && self.takes_rows(operations)
     }

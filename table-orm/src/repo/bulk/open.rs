@@ -104,7 +104,8 @@ mod tests {
         let action = Action::Insert(Bytes::from(vec![b' '; bytes]));
         let operation = Operation { row_key: row.to_string(), action };
         let batch = Batch { partition_key: partition.to_string(), operations: vec![operation] };
-        MeasuredBatch { batch, bytes: bytes + 520, room: MAX_TRANSACTION_BYTES }
+        let (room, most) = (MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS);
+        MeasuredBatch { batch, bytes: bytes + 520, room, most }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! How entities share transactions.
 
+use crate::entity::{Invalid, TableEntity};
 use crate::error::Result;
-use crate::plan::{OptimisticWrite, TableClient};
+use crate::eventual::Intents;
+use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 
@@ -10,9 +12,14 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// The operations that write an entity. For an entity that is sent individually, they only name
     /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
+    /// Adds what the write of an entity makes due in other partitions, for types with rows there.
+    pub due: Option<Due<E>>,
     /// How each entity is sent by itself, when its operations depend on what is stored.
     pub individually: Option<Individually<E>>,
 }
+
+/// Adds what the write of an entity makes due.
+type Due<E> = fn(&TableClient, &E, &mut Intents) -> Result<(), Invalid>;
 
 /// A write that reads first, as one of many.
 pub(in crate::repo) struct Individually<E> {
@@ -28,6 +35,33 @@ type Answered<E> = (E, Result<()>);
 impl<E> BatchPolicy<E> {
     /// Entities of one partition share a transaction.
     pub fn shared(operations: fn(&E) -> Result<Batch>) -> Self {
-        Self { operations, individually: None }
+        Self { operations, due: None, individually: None }
+    }
+
+    /// The same, where the writes of entities of type `T` make rows in other partitions due.
+    pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
+        Self { due: (!T::FOREIGN.is_empty()).then_some(due), ..self }
+    }
+
+    /// The transaction that writes an entity, measured together with what it adds to an intent.
+    pub fn measured(&self, client: &TableClient, entity: &E) -> Result<MeasuredBatch> {
+        let measured = client.measure((self.operations)(entity)?);
+        let Some(due) = self.due else { return Ok(measured) };
+        let mut intents = Intents::default();
+        due(client, entity, &mut intents)?;
+        let mut intent = Batch { operations: Vec::new(), ..measured.batch.clone() };
+        intents.append_to(client, &mut intent)?;
+        // The intent is shared: its frame counts for each entity, which leaves room to spare.
+        let bytes = measured.bytes + client.measure(intent).bytes;
+        Ok(MeasuredBatch { bytes, most: measured.most - 1, ..measured })
+    }
+
+    /// The intents of a transaction that writes these entities.
+    pub fn intents(&self, client: &TableClient, entities: &[E]) -> Result<Intents, Invalid> {
+        let mut intents = Intents::default();
+        if let Some(due) = self.due {
+            entities.iter().try_for_each(|entity| due(client, entity, &mut intents))?;
+        }
+        Ok(intents)
     }
 }

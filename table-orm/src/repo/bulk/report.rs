@@ -7,8 +7,13 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct BulkProgress {
-    /// Entities written.
+    /// Entities written, without those [present](Self::present).
     pub entities: u64,
+    /// Entities that are there although the answer to their transaction was lost: each of their rows is
+    /// stored as it was sent, by this call or by an equal one
+    /// ([`Error::is_stored_as_sent`](crate::Error::is_stored_as_sent)). They count neither as written nor
+    /// as failed.
+    pub present: u64,
     /// Rows written: all rows of these entities.
     pub rows: u64,
     /// Transactions answered. A write that reads first counts as one for each entity, however many

@@ -5,7 +5,9 @@ use super::chunk::Chunk;
 use super::open::Open;
 use super::policy::Individually;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
+use crate::entity::Invalid;
 use crate::error::{Error, Result};
+use crate::eventual::{Intents, Settling};
 use crate::plan::{Plan, Step, TableClient};
 use crate::store::{Batch, Operation};
 use futures_core::future::BoxFuture;
@@ -76,7 +78,12 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             let Bulk { client, policy, .. } = &self.bulk;
             plans.push(match (&policy.individually, chunk.entities.first()) {
                 (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
-                _ => Step::write(client.table.clone(), chunk.batch).into(),
+                _ => {
+                    let (mut batch, intents) =
+                        (chunk.batch, policy.intents(client, &chunk.entities)?);
+                    intents.append_to(client, &mut batch)?;
+                    intents.plan(Step::write(client.table.clone(), batch))
+                }
             });
         }
         match self.failures.into_iter().next() {
@@ -144,9 +151,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             let Some(entity) = self.bulk.input.next() else {
                 return self.open.fullest();
             };
-            let closed = match (self.bulk.policy.operations)(&entity) {
-                Ok(batch) => {
-                    let measured = self.bulk.client.measure(batch);
+            let closed = match self.bulk.policy.measured(&self.bulk.client, &entity) {
+                Ok(measured) => {
                     if self.bulk.policy.individually.is_some() {
                         Some(Chunk::of(entity, measured))
                     } else {
@@ -184,7 +190,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             }
             (_, last) => {
                 chunk.entities.extend(last);
-                send(client, chunk)
+                let intents = self.bulk.policy.intents(&client, &chunk.entities);
+                send(client, chunk, intents, self.bulk.settling.clone())
             }
         }
     }
@@ -203,6 +210,9 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             Ok(()) => {
                 self.written.entities += chunk.entities.len() as u64;
                 self.written.rows += chunk.sizes.iter().sum::<usize>() as u64;
+            }
+            Err(error) if error.is_stored_as_sent() => {
+                self.written.present += chunk.entities.len() as u64;
             }
             Err(error) => {
                 let operation = error.rejection().and_then(|rejection| rejection.operation);
@@ -238,8 +248,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         }
         let mut again: VecDeque<Chunk<E>> = VecDeque::new();
         for entity in entities {
-            let measured = (self.bulk.policy.operations)(&entity);
-            let measured = measured.map(|batch| self.bulk.client.measure(batch));
+            let measured = self.bulk.policy.measured(&self.bulk.client, &entity);
             match (measured, again.back_mut()) {
                 (Ok(measured), Some(chunk)) if !each => chunk.push(entity, measured),
                 (Ok(measured), _) => again.push_back(Chunk::of(entity, measured)),
@@ -256,12 +265,21 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
 fn send<E: Send + 'static>(
     client: TableClient,
     mut chunk: Chunk<E>,
+    intents: Result<Intents, Invalid>,
+    settling: Settling,
 ) -> BoxFuture<'static, Sent<E>> {
     let operations = std::mem::take(&mut chunk.batch.operations);
     let partition_key = chunk.batch.partition_key.clone();
     Box::pin(async move {
-        // Canonical rows are written under a condition that no index row's deletion has.
-        let sent = client.send_changes(Batch { partition_key, operations }, "").await;
-        (chunk, sent.map(drop))
+        let sent = async {
+            let (mut batch, intents) = (Batch { partition_key, operations }, intents?);
+            intents.append_to(&client, &mut batch)?;
+            // Canonical rows are written under a condition that no index row's deletion has.
+            let etags = client.send_changes(batch, "").await?;
+            intents.settle(&client, &etags, &settling).await;
+            Ok(())
+        };
+        let sent = sent.await;
+        (chunk, sent)
     })
 }

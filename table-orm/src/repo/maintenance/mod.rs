@@ -5,10 +5,14 @@
 mod backfill;
 mod canonical_pages;
 pub(super) mod repair;
+mod retire;
 mod rewrite;
+pub(super) mod rows_elsewhere;
 pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
+pub use retire::Retire;
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
-pub use verify::{Finding, Problem, Verify, VerifyReport};
+pub(super) use rows_elsewhere::{RowElsewhere, settle};
+pub use verify::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};

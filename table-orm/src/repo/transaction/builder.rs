@@ -8,6 +8,7 @@ use crate::entity::{
 use crate::error::Result;
 #[cfg(doc)]
 use crate::error::{Error, TransactionError};
+use crate::eventual::settling_methods;
 use crate::model::ETag;
 use crate::plan::{Plan, TableClient, insert_all, merge_all, upsert_all};
 use crate::repo::{EntityPatch, Repo};
@@ -339,6 +340,8 @@ impl<'a> Transaction<'a> {
     pub fn room(&self) -> Room {
         self.0.room()
     }
+
+    settling_methods!(0.settling);
 
     /// Returns what it will send, without sending it.
     ///

@@ -8,6 +8,7 @@ use crate::entity::{
     AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity, WholePartition, body as row_body,
 };
 use crate::error::{Result, TransactionError};
+use crate::eventual::{Intents, Settling};
 use crate::key::KeyError;
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
 use crate::plan::{EntityContext, Plan, Step, TableClient, combine};
@@ -39,6 +40,9 @@ pub(super) struct Writes<'a> {
     /// What each operation belongs to.
     entries: Vec<Entry>,
     members: Vec<Member<'a>>,
+    /// What it makes due in other partitions.
+    intents: Intents,
+    pub settling: Settling,
     /// Whether the row keys ascend, as they mostly do. Otherwise each new one is compared with all.
     ascends: bool,
     fault: Option<Fault>,
@@ -97,6 +101,8 @@ impl<'a> Writes<'a> {
             batch: Batch { partition_key, operations: Vec::new() },
             entries: Vec::new(),
             members: Vec::new(),
+            intents: Intents::default(),
+            settling: Settling::default(),
             ascends: true,
             fault,
         }
@@ -105,25 +111,28 @@ impl<'a> Writes<'a> {
     /// No operations, in the same partition.
     pub fn emptied(&self) -> Self {
         let partition_key = Ok(self.batch.partition_key.clone());
-        Self::in_partition(self.client.clone(), self.table, partition_key)
+        let settling = self.settling.clone();
+        Self { settling, ..Self::in_partition(self.client.clone(), self.table, partition_key) }
     }
 
     /// The same operations, which return no version.
     pub fn copy(&self) -> Writes<'static> {
-        let Self { client, table, batch, entries, fault, .. } = self;
+        let Self { client, table, batch, entries, intents, settling, fault, .. } = self;
         Writes {
             client: client.clone(),
             table,
             batch: batch.clone(),
             entries: entries.clone(),
             members: Vec::new(),
+            intents: intents.clone(),
+            settling: settling.clone(),
             ascends: self.ascends,
             fault: fault.clone(),
         }
     }
 
     pub fn len(&self) -> usize {
-        self.batch.operations.len()
+        self.batch.operations.len() + self.intents.len()
     }
 
     pub fn room(&self) -> Room {
@@ -137,15 +146,20 @@ impl<'a> Writes<'a> {
     pub fn plan(&self) -> Result<Plan> {
         match &self.fault {
             Some(fault) => Err(fault.clone().into()),
-            None => Ok(Step::write(self.client.table.clone(), self.batch.clone()).into()),
+            None => {
+                let mut batch = self.batch.clone();
+                self.intents.append_to(&self.client, &mut batch)?;
+                Ok(self.intents.plan(Step::write(self.client.table.clone(), batch)))
+            }
         }
     }
 
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { client, batch, entries, members, fault, .. } = self;
+        let Self { client, mut batch, entries, members, intents, settling, fault, .. } = self;
         if let Some(fault) = fault {
             return Err(fault.into());
         }
+        intents.append_to(&client, &mut batch)?;
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // Only canonical rows are deleted under their ETag.
@@ -158,6 +172,7 @@ impl<'a> Writes<'a> {
                 None => error,
             }
         })?;
+        intents.settle(&client, &etags, &settling).await;
         let committed = members.into_iter().map(|member| match member.version {
             Ok(index) => {
                 let etag = etags.get(index).cloned().flatten();
@@ -174,8 +189,14 @@ impl<'a> Writes<'a> {
     /// Adds the rows of an entity.
     pub fn rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
         match EntityRows::of(entity) {
-            // The canonical row comes first.
-            Ok(rows) => self.push::<E>(operations(rows), Ok(0), None),
+            Ok(rows) => {
+                // Of a type with rows elsewhere, only an insert writes without a read.
+                self.due(|intents, client| {
+                    intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
+                });
+                // The canonical row comes first.
+                self.push::<E>(operations(rows), Ok(0), None);
+            }
             Err(invalid) => self.fail(invalid),
         }
     }
@@ -208,6 +229,10 @@ impl<'a> Writes<'a> {
         match prepare(loaded.loaded()) {
             Ok((batch, rows)) => {
                 let row = rows.canonical().cloned();
+                if !batch.operations.is_empty() {
+                    let old = loaded.loaded();
+                    self.due(|intents, client| intents.add_loaded(client, old, row.as_ref()));
+                }
                 let written = row.as_ref().and_then(|row| batch.last_on(&row.row_key));
                 let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
                 let take_over = move |etag| {
@@ -223,7 +248,10 @@ impl<'a> Writes<'a> {
 
     pub fn delete<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
         match Delete::prepare(loaded) {
-            Ok(batch) => self.push::<E>(batch, Err(None), None),
+            Ok(batch) => {
+                self.due(|intents, client| intents.add_loaded(client, loaded, None));
+                self.push::<E>(batch, Err(None), None);
+            }
             Err(invalid) => self.fail(invalid),
         }
     }
@@ -313,6 +341,13 @@ impl<'a> Writes<'a> {
     /// Whether a call broke a rule, so that nothing is sent.
     pub const fn is_faulty(&self) -> bool {
         self.fault.is_some()
+    }
+
+    /// Adds what a write makes due in other partitions.
+    fn due(&mut self, add: impl FnOnce(&mut Intents, &TableClient) -> Result<(), Invalid>) {
+        if let Err(invalid) = add(&mut self.intents, &self.client) {
+            self.fail(invalid);
+        }
     }
 
     /// Adds the operations of an entity. `version` counts among them.

@@ -141,6 +141,7 @@ impl<T: ReadRow, R> Scan<T, R> {
             own,
             query: Ok(RowQuery {
                 metadata: T::METADATA,
+                self_paced: true,
                 ..RowQuery::new(table, KeyRange { partition: Span::All, row: rows })
             }),
             prefix: String::new(),

@@ -75,6 +75,16 @@ impl<E: TableEntity> Scan<E, E::Canonical> {
 
 impl Scan<DynamicEntity> {
     pub(crate) fn untyped(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
-        Self::with(store, table, (DynamicEntity::NAME, OwnRows::ANY), Span::All, permit)
+        Self::untyped_in(store, table, Span::All, permit)
+    }
+
+    /// A scan of those RowKeys.
+    pub(crate) fn untyped_in(
+        store: Arc<dyn Store>,
+        table: TableName,
+        rows: Span,
+        permit: &ScanPermit,
+    ) -> Self {
+        Self::with(store, table, (DynamicEntity::NAME, OwnRows::ANY), rows, permit)
     }
 }

@@ -8,6 +8,7 @@ mod ordered;
 mod prefix_scan;
 mod requests;
 mod skipping;
+mod stack;
 
 use super::{Scan, Splitter};
 use crate::entity::DynamicEntity;

@@ -18,6 +18,10 @@ use std::marker::PhantomData;
 /// version of the canonical row, and one for each index row. If one of these rows exists, it examines the
 /// entities of that transaction one by one, with a point query for each row.
 ///
+/// Rows in other partitions are written as their entities say, whether they exist or not: for each entity and
+/// partition, a helper row, a point query, and one transaction. Entities that are written by an app without
+/// such rows do not get them, so deploy all writers first.
+///
 /// ```
 /// # use table_orm::{ScanPermit, TableEntity, Tables};
 /// # #[derive(Debug, Clone, PartialEq, TableEntity)]

@@ -4,6 +4,7 @@
 //! canonical row that they follow from.
 
 mod builder;
+mod elsewhere;
 mod report;
 mod run;
 

@@ -1,10 +1,11 @@
 //! A backfill in progress.
 
 use super::builder::Backfill;
+use super::elsewhere;
 use super::report::BackfillReport;
 use crate::entity::{OwnRows, TableEntity, canonical, name_of, split_page};
 use crate::error::Result;
-use crate::plan::TableClient;
+use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{
     RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
@@ -16,6 +17,7 @@ use crate::store::{Action, Batch, Operation, Page};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use std::collections::BTreeMap;
 
 impl<E: TableEntity> Backfill<'_, E> {
     async fn run(mut self) -> BackfillReport {
@@ -45,6 +47,7 @@ impl<E: TableEntity> Backfill<'_, E> {
     /// Writes the rows of one page's entities.
     async fn page(&mut self, page: &Page, report: &mut BackfillReport) -> Result<()> {
         let mut chunks: Vec<Chunk<Entity>> = Vec::new();
+        let mut elsewhere = BTreeMap::new();
         for row in split_page(&page.body)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
             if !OwnRows::canonical::<E>().take(&row.context) {
@@ -57,6 +60,9 @@ impl<E: TableEntity> Backfill<'_, E> {
                     continue;
                 }
             };
+            let VersionedRow { partition_key, row_key, body, .. } = row;
+            let (client, home) = (&self.pages.client, CanonicalKey { partition_key, row_key });
+            elsewhere::add::<E>(&mut elsewhere, client, &home, body, self.only)?;
             let measured = self.pages.client.measure(batch);
             let last = chunks.last_mut().filter(|last| {
                 last.partition_key() == measured.batch.partition_key && last.takes(&measured)
@@ -83,6 +89,9 @@ impl<E: TableEntity> Backfill<'_, E> {
         }
         // An unfinished page does not count: a resumed backfill reads it again.
         ended?;
+        let (filled, busy) = elsewhere::fill::<E>(&self.pages.client, elsewhere).await?;
+        rows += filled;
+        report.skipped.extend(busy);
         report.progress.entities += entities;
         report.progress.rows += rows;
         Ok(())
@@ -96,6 +105,7 @@ impl<E: TableEntity> Backfill<'_, E> {
             partition_key: row.partition_key.clone(),
             row_key,
             canonical: Some(row.row_key.clone()),
+            elsewhere: None,
             etag: None,
             problem,
         };

@@ -113,7 +113,7 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
     pub async fn plan(self) -> Result<Plan> {
         let mut steps = Vec::new();
         let mut jobs = Jobs::new(self.input);
-        while let Some(job) = jobs.next::<E>() {
+        while let Some(job) = jobs.next::<E>(&self.client) {
             for batch in job.plan::<E>(&self.client).await? {
                 steps.extend(Step::write(self.client.table.clone(), batch));
             }
@@ -131,7 +131,7 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
         let mut going = true;
         loop {
             while going && in_flight.len() < self.parallelism {
-                let Some(job) = jobs.next::<E>() else { break };
+                let Some(job) = jobs.next::<E>(&self.client) else { break };
                 let client = self.client.clone();
                 in_flight.push(async move { job.run::<E>(&client).await });
             }

@@ -93,7 +93,8 @@ pub(crate) async fn prepare<E: TableEntity>(
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
                         // A finding that is passed twice is repaired once.
-                        operations.insert(expected.index, (expected.row_key.clone(), action));
+                        let place = (expected.index, expected.row_key.clone());
+                        operations.insert(place, action);
                         Verdict::Repair
                     }
                 }
@@ -104,8 +105,10 @@ pub(crate) async fn prepare<E: TableEntity>(
     let mut batch = Batch { partition_key: partition_key.to_owned(), operations: Vec::new() };
     if !operations.is_empty() {
         batch.operations.push(guard(partition_key, canonical, row.etag()?)?);
-        let operations = operations.into_values();
-        batch.operations.extend(operations.map(|(row_key, action)| Operation { row_key, action }));
+        let operations = operations.into_iter();
+        batch
+            .operations
+            .extend(operations.map(|((_, row_key), action)| Operation { row_key, action }));
     }
     Ok(PreparedRepair { batch, verdicts })
 }

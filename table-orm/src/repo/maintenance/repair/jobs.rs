@@ -3,12 +3,13 @@
 use super::entity::{self, repair_entity};
 use super::orphans;
 use super::report::{SkipReason, Skipped};
-use super::verdict::RepairOutcome;
+use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::plan::TableClient;
 use crate::repo::bulk::Remainder;
 use crate::repo::maintenance::verify::{Finding, Problem};
+use crate::repo::maintenance::{RowElsewhere, settle};
 use crate::store::Batch;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,6 +21,8 @@ const BATCH: usize = 1000;
 pub(super) enum Job {
     /// Findings about the index rows of one entity.
     Entity { partition_key: String, canonical: String, findings: Vec<Finding> },
+    /// Findings about rows in other partitions, of the entities of one partition.
+    Elsewhere { home: String, rows: Vec<(Finding, RowElsewhere)> },
     /// Findings about orphans of one partition.
     Orphans { partition_key: String, findings: Vec<Finding> },
     /// A finding that needs no read.
@@ -31,6 +34,16 @@ impl Job {
         match self {
             Self::Entity { partition_key, canonical, findings } => {
                 repair_entity::<E>(client, &partition_key, &canonical, findings).await
+            }
+            Self::Elsewhere { home, rows } => {
+                let (findings, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+                let verdict = match settle::<E>(client, &home, &rows).await {
+                    Ok(true) => Verdict::Repair,
+                    Ok(false) => Verdict::Skip(SkipReason::Changed),
+                    Err(error) => return RepairOutcome::failed(findings, error),
+                };
+                let verdicts = vec![verdict; findings.len()];
+                RepairOutcome::of(findings, verdicts, None)
             }
             Self::Orphans { partition_key, findings } => {
                 orphans::delete::<E>(client, &partition_key, findings).await
@@ -52,13 +65,15 @@ impl Job {
             Self::Orphans { partition_key, findings } => {
                 orphans::plan::<E>(client, &partition_key, &findings).await
             }
-            Self::Skip { .. } => Ok(Vec::new()),
+            // What settling writes follows from readings behind its tickets.
+            Self::Elsewhere { .. } | Self::Skip { .. } => Ok(Vec::new()),
         }
     }
 
     fn into_findings(self) -> Vec<Finding> {
         match self {
             Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
+            Self::Elsewhere { rows, .. } => rows.into_iter().map(|(finding, _)| finding).collect(),
             Self::Skip { finding, .. } => vec![*finding],
         }
     }
@@ -77,15 +92,15 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         Self { input, ahead: None, ready: VecDeque::new() }
     }
 
-    pub fn next<E: TableEntity>(&mut self) -> Option<Job> {
+    pub fn next<E: TableEntity>(&mut self, client: &TableClient) -> Option<Job> {
         if self.ready.is_empty() {
-            self.read_batch::<E>();
+            self.read_batch::<E>(client);
         }
         self.ready.pop_front()
     }
 
     /// Takes the next findings of one partition.
-    fn read_batch<E: TableEntity>(&mut self) {
+    fn read_batch<E: TableEntity>(&mut self, client: &TableClient) {
         let Some(first) = self.ahead.take().or_else(|| self.input.next()) else { return };
         let partition_key = first.partition_key.clone();
         let mut batch = vec![first];
@@ -100,7 +115,18 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         }
         let mut entities = BTreeMap::<String, Vec<Finding>>::new();
         let mut orphans = Vec::new();
+        let mut elsewhere = BTreeMap::<String, Vec<_>>::new();
         for finding in batch {
+            if finding.entity == E::NAME && finding.elsewhere.is_some() {
+                match row_elsewhere::<E>(client, &finding) {
+                    Some(row) => {
+                        let home = row.home.partition_key.clone();
+                        elsewhere.entry(home).or_default().push((finding, row));
+                    }
+                    None => self.skip(finding, SkipReason::NotOurs),
+                }
+                continue;
+            }
             let reason = match (&finding.problem, &finding.canonical) {
                 _ if finding.entity != E::NAME => SkipReason::NotOurs,
                 (
@@ -120,8 +146,10 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
                 }
                 (_, None) => SkipReason::NotOurs,
             };
-            self.ready.push_back(Job::Skip { finding: Box::new(finding), reason });
+            self.skip(finding, reason);
         }
+        let elsewhere = elsewhere.into_iter().map(|(home, rows)| Job::Elsewhere { home, rows });
+        self.ready.extend(elsewhere);
         self.ready.extend(entities.into_iter().map(|(canonical, findings)| Job::Entity {
             partition_key: partition_key.clone(),
             canonical,
@@ -132,8 +160,19 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         }
     }
 
+    fn skip(&mut self, finding: Finding, reason: SkipReason) {
+        self.ready.push_back(Job::Skip { finding: Box::new(finding), reason });
+    }
+
     pub fn remainder(self) -> Remainder<Finding, I> {
         let ready = self.ready.into_iter().flat_map(Job::into_findings);
         Remainder::new(ready.chain(self.ahead).collect(), self.input)
     }
+}
+
+/// The row in another partition that a finding is about. Which entity it belongs to follows from its keys
+/// alone, so a finding that is wrong can do no harm.
+fn row_elsewhere<E: TableEntity>(client: &TableClient, finding: &Finding) -> Option<RowElsewhere> {
+    let index = RowElsewhere::index_of::<E>(&finding.row)?;
+    RowElsewhere::of::<E>(client, index, (&finding.partition_key, &finding.row_key))
 }

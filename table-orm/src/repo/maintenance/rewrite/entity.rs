@@ -48,6 +48,7 @@ impl PreparedRewrite {
             partition_key: self.batch.partition_key.clone(),
             row_key: row_key.to_owned(),
             canonical: Some(self.canonical.clone()),
+            elsewhere: None,
             etag: None,
             problem,
         };
@@ -70,7 +71,7 @@ pub(super) async fn prepare<E: TableEntity>(
         }
     };
     let hidden = client.store().hidden_property();
-    let outgrown = rows.row(canonical::<E>()).cloned();
+    let outgrown = rows.canonical().cloned();
     if let Some(own) = outgrown.filter(|own| !has_form_of(&own.body, row.body, hidden)) {
         prepared.replace(own, IfMatch::ETag(row.etag.clone()));
     }

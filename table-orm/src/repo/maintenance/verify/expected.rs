@@ -2,8 +2,10 @@
 
 use super::finding::Problem;
 use crate::entity::{
-    CopyKind, DynamicEntity, EntityRow, EntityRows, GuardTemplate, TableEntity, canonical, read_row,
+    CopyKind, DynamicEntity, EntityRow, EntityRows, ForeignRow, GuardTemplate, TableEntity,
+    canonical, foreign_at, foreign_rows, read_row,
 };
+use crate::error::Result;
 use crate::model::Edm;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -42,7 +44,8 @@ impl ExpectedRow {
     /// Whether an entity whose row has these properties instead, its canonical row else, is read as the
     /// expected one.
     pub fn is_read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> bool {
-        self.index < E::ROWS.len() && self.read_from::<E>(properties).is_some()
+        let is_guard = self.index >= E::ROWS.len() && foreign_at::<E>(self.index).is_none();
+        !is_guard && self.read_from::<E>(properties).is_some()
     }
 
     fn read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> Option<()> {
@@ -51,14 +54,36 @@ impl ExpectedRow {
         whole.properties.retain(|name, _| !own.contains_key(name));
         whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
         let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;
+        if foreign_at::<E>(self.index).is_some() {
+            let rows = foreign_rows(&entity).ok()?;
+            return rows.iter().find(|row| row.body == self.body).map(drop);
+        }
         let rows = EntityRows::of(&entity).ok()?;
-        rows.row(self.index).filter(|row| row.body == self.body).map(drop)
+        rows.row(&self.row_key).filter(|row| row.body == self.body).map(drop)
     }
+}
+
+/// The rows in other partitions and tables of the entity whose canonical row has that body, each with its
+/// table, which is the entity's for `None`, and its PartitionKey.
+pub(crate) fn rows_elsewhere<E: TableEntity>(
+    body: &[u8],
+) -> Result<Vec<(Option<&'static str>, String, ExpectedRow)>> {
+    let rows = foreign_rows(&read_row::<E>(canonical::<E>(), body)?)?;
+    let canonical = Bytes::copy_from_slice(body);
+    let expected =
+        rows.into_iter().map(|ForeignRow { index, table, partition_key, row_key, body }| {
+            (
+                table,
+                partition_key,
+                ExpectedRow { index, row_key, body, canonical: canonical.clone() },
+            )
+        });
+    Ok(expected.collect())
 }
 
 /// The rows beside the canonical one.
 pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item = ExpectedRow> {
-    let canonical_body = rows.row(canonical::<E>()).map(|row| row.body.clone()).unwrap_or_default();
+    let canonical_body = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
     let index_rows = rows.rows.into_iter().filter(|row| row.index != canonical::<E>());
     index_rows.map(move |EntityRow { index, row_key, body }| ExpectedRow {
         index,

@@ -28,7 +28,10 @@ pub struct Finding {
     pub partition_key: String,
     /// The row's RowKey.
     pub row_key: String,
-    /// The RowKey of the canonical row that expects the row; `None` for an orphan.
+    /// Where the row and its entity are, if the row is in another partition or table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+    /// The RowKey of the canonical row that expects the row; `None` for an orphan in the entity's partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<String>,
     /// The ETag of the row when it was read; `None` for a missing row.
@@ -36,6 +39,24 @@ pub struct Finding {
     pub etag: Option<String>,
     /// The fault.
     pub problem: Problem,
+}
+
+/// The place of a row in another partition or table, and of its entity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Elsewhere {
+    /// The row's table.
+    pub table: String,
+    /// The PartitionKey of the entity.
+    pub home: String,
+}
+
+impl Elsewhere {
+    /// A row in that table, of an entity in that partition.
+    #[must_use]
+    pub fn new(table: impl Into<String>, home: impl Into<String>) -> Self {
+        Self { table: table.into(), home: home.into() }
+    }
 }
 
 /// The fault of a row.
@@ -61,6 +82,9 @@ pub enum Problem {
         /// Properties that it stores with another value.
         differing: Vec<String>,
     },
+    /// It is in another partition, and does not equal what the canonical row says, because a write of the
+    /// entity is not settled yet. Its writer settles it, or [`Repo::settle`](crate::Repo::settle).
+    Pending,
     /// A canonical row that cannot be read as the entity. Its index rows are unknown.
     Unreadable {
         /// The reason.
@@ -101,6 +125,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Missing => f.write_str("missing"),
             Self::Orphan => f.write_str("no canonical row expects it"),
+            Self::Pending => f.write_str("a write of its entity is not settled yet"),
             Self::Stale { properties } => {
                 write!(f, "stale in {}", Printable(properties.join(", ")))
             }

@@ -3,6 +3,8 @@
 
 mod builder;
 mod differences;
+mod elsewhere;
+mod eventual;
 mod expected;
 mod finding;
 mod partition;
@@ -11,9 +13,10 @@ mod run;
 mod versioned_row;
 
 pub use builder::Verify;
-pub use finding::{Finding, Problem};
+pub use eventual::VerifyEventual;
+pub use finding::{Elsewhere, Finding, Problem};
 pub use report::VerifyReport;
 
 pub(crate) use differences::{differences, has_form_of};
-pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical};
+pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical, rows_elsewhere};
 pub(crate) use versioned_row::VersionedRow;

@@ -1,15 +1,17 @@
 //! A verify in progress: pages in key order, partition by partition.
 
 use super::builder::Verify;
+use super::elsewhere;
 use super::finding::Finding;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
 use crate::entity::{TableEntity, split_page};
 use crate::error::Result;
-use crate::plan::TableClient;
+use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::repo::pages::RowStream;
+use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::stream;
 use std::collections::VecDeque;
@@ -28,7 +30,10 @@ impl<E: TableEntity> Verify<E> {
         }))
     }
 
-    async fn run(self) -> Result<VerifyReport> {
+    async fn run(self) -> Result<VerifyReport>
+    where
+        E: 'static,
+    {
         let mut run = VerifyRun::<E>::new(self.client, self.query?);
         let mut findings = Vec::new();
         while let Some(finding) = run.next().await? {
@@ -54,16 +59,28 @@ struct VerifyRun<E> {
     /// The next request; `None` at the end.
     query: Option<RowQuery>,
     partition: Option<Partition<E>>,
+    /// Canonical rows whose rows elsewhere are to be compared.
+    canonical: Vec<(CanonicalKey, Bytes)>,
     ready: VecDeque<Finding>,
     entities: u64,
     rows: u64,
     undecided: u64,
 }
 
-impl<E: TableEntity> VerifyRun<E> {
+impl<E: TableEntity + 'static> VerifyRun<E> {
     fn new(client: TableClient, query: RowQuery) -> Self {
         let (query, ready) = (Some(query), VecDeque::new());
-        Self { client, query, partition: None, ready, entities: 0, rows: 0, undecided: 0 }
+        let canonical = Vec::new();
+        Self {
+            client,
+            query,
+            partition: None,
+            canonical,
+            ready,
+            entities: 0,
+            rows: 0,
+            undecided: 0,
+        }
     }
 
     async fn next(&mut self) -> Result<Option<Finding>> {
@@ -86,6 +103,8 @@ impl<E: TableEntity> VerifyRun<E> {
             {
                 self.undecided += last.finish(&mut findings);
             }
+            let canonical = std::mem::take(&mut self.canonical);
+            findings.extend(elsewhere::findings::<E>(self.client.clone(), canonical).await?);
             self.ready.extend(findings);
         }
     }
@@ -99,8 +118,14 @@ impl<E: TableEntity> VerifyRun<E> {
         let partition = self.partition.get_or_insert_with(|| {
             Partition::new(row.partition_key.clone(), hidden.map(str::to_owned))
         });
+        let (row_key, body) = (row.row_key.clone(), row.body);
         if partition.row(row, findings)? == RowKind::Canonical {
             self.entities += 1;
+            if !E::FOREIGN.is_empty() {
+                let partition_key = partition.key.clone();
+                let key = CanonicalKey { partition_key, row_key };
+                self.canonical.push((key, Bytes::copy_from_slice(body)));
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@ use table_orm::TableEntity;
 #[derive(TableEntity)]
 #[table(name = "runs", partition = "{club}")]
 #[row(by_day, key = "DAY:{day:05}")]
-#[row(by_club, partition = "{day}", key = "CLUB:{club}")]
+#[row(by_club, table = "clubs", key = "CLUB:{day:05}")]
 struct Run {
     club: String,
     day: u32,

@@ -1,0 +1,45 @@
+//! Rules over entities with rows in other partitions.
+
+use crate::errors::{Errors, mistake};
+use crate::model::Model;
+
+/// No two entities write one row, and whoever finds a row also finds its entity.
+pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
+    let Some(canonical) = model.rows.get(model.canonical) else { return };
+    let needed = || model.partition.parts.iter().chain(&canonical.parts);
+    for (at, (row, partition, key)) in model.foreign().enumerate() {
+        if model.keys().any(|key| key.template.broken) {
+            return;
+        }
+        let held = model.fields_from(model.own_rows() + at);
+        let (row, at) = (&row.name, [partition, key].map(|key| &key.template.literal)[1]);
+        let missing =
+            needed().find(|part| part.field().is_none_or(|field| !held.contains(&field.name)));
+        match missing.map(|part| (part, part.field())) {
+            Some((_, Some(field))) => {
+                let name = &field.name;
+                mistake!(errors, at => "keys of row `{row}` do not determine `{name}`, which the key of the entity has: two entities could claim one row",
+                    help: "write `{{{name}}}` in the row's `partition` or `key`; components with `lower`, `shard` or `with` do not determine a value");
+            }
+            Some((part, None)) => {
+                let name = &part.name;
+                mistake!(errors, at => "a function makes `{name}` in the key of the entity, so keys of row `{row}` do not determine it: two entities could claim one row",
+                    help: "make the key of the canonical row and `partition` of fields");
+            }
+            None => {}
+        }
+    }
+}
+
+/// Ranges of an entity's rows contain no helper rows, which come and go as rows of other partitions
+/// are written.
+pub fn helper_rows(model: &Model<'_>, errors: &mut Errors) {
+    if model.elsewhere.is_empty() {
+        return;
+    }
+    for (row, key) in model.rows().filter(|(_, key)| key.is_open() && !key.template.broken) {
+        let name = &row.name;
+        mistake!(errors, key.template.literal => "row `{name}` starts with no literal and no digit, so its range would read helper rows of `eventual` rows",
+            help: "start the template with a literal, such as `A:`");
+    }
+}

@@ -1,0 +1,120 @@
+//! The rows of an entity outside its own partition: in another partition or table.
+//!
+//! Invariant: they follow from the entity alone. So the canonical row, as it is stored, says which of
+//! them there should be, and what each should hold.
+
+use super::rows::{body, element_key, elements, encode, partition_key};
+use super::template::{canonical, first_foreign, foreign_at, template_at};
+use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
+use crate::key::{KeyError, KeyText, StoredKeys};
+use bytes::Bytes;
+use std::collections::HashSet;
+use std::marker::PhantomData;
+
+/// A row of one entity in another partition or table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ForeignRow {
+    /// Which of the entity's templates it is written from: behind those of
+    /// [`ROWS`](TableEntity::ROWS) and [`GUARDS`](TableEntity::GUARDS), one of
+    /// [`FOREIGN`](TableEntity::FOREIGN).
+    pub index: usize,
+    /// Its table; `None` for the table of the entity.
+    pub table: Option<&'static str>,
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// Its RowKey.
+    pub row_key: String,
+    /// Its JSON object, keys included.
+    pub body: Bytes,
+}
+
+/// The rows of an entity in other partitions and tables, in the order of their templates. Sparse rows
+/// may be absent.
+///
+/// # Errors
+/// When the service would reject a key or a property: [`Invalid`].
+pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Invalid> {
+    let mut full = None;
+    let mut rows = Vec::new();
+    for (at, template) in E::FOREIGN.iter().enumerate() {
+        let index = first_foreign::<E>() + at;
+        let (mut partial, mut taken) = (None, HashSet::new());
+        for keys in keys_of_rows(entity, index) {
+            let (partition_key, row_key) = keys?;
+            if template.row.each.is_some()
+                && !taken.insert((partition_key.clone(), row_key.clone()))
+            {
+                continue;
+            }
+            let properties = match template.row.copy {
+                CopyKind::Full => &mut full,
+                CopyKind::Partial => &mut partial,
+            };
+            let properties = match properties {
+                Some(properties) => properties,
+                None => properties.insert(encode(entity, index)?),
+            };
+            let body = body(&partition_key, &row_key, properties)?;
+            rows.push(ForeignRow { index, table: template.table, partition_key, row_key, body });
+        }
+    }
+    Ok(rows)
+}
+
+/// The keys of the entity's rows of one kind: none where the entity does not have the row, several where it
+/// is written for each element of a field. Either key may name the element.
+pub(crate) fn keys_of_rows<E: TableEntity>(
+    entity: &E,
+    index: usize,
+) -> impl Iterator<Item = Result<(String, String), KeyError>> {
+    elements::<E>(index).map_while(move |element| keys_of(entity, index, element).transpose())
+}
+
+/// The keys of the row for that element; `None` where the entity does not have it.
+fn keys_of<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    element: usize,
+) -> Result<Option<(String, String)>, KeyError> {
+    let Some(row_key) = element_key(entity, index, element)? else { return Ok(None) };
+    let partition_key = match foreign_at::<E>(index) {
+        Some(template) => foreign_partition_key(entity, index, element, template)?,
+        None => Some(partition_key(entity)?),
+    };
+    Ok(partition_key.map(|partition_key| (partition_key, row_key)))
+}
+
+fn foreign_partition_key<E: TableEntity>(
+    entity: &E,
+    index: usize,
+    element: usize,
+    template: &ForeignTemplate,
+) -> Result<Option<String>, KeyError> {
+    let mut key = KeyText::new(E::NAME, E::ESCAPE).for_element(element);
+    key.literal(template.partition_key.start);
+    let written = entity.encode_foreign_partition_key(index, &mut key)?;
+    if written { key.finish().map(Some) } else { Ok(None) }
+}
+
+/// The PartitionKey and the RowKey of the canonical row of the entity, from the keys of its row at an
+/// index; `None` where these are no keys of such a row.
+pub(crate) fn home_key<E: TableEntity>(
+    index: usize,
+    partition_key: &str,
+    row_key: &str,
+) -> Option<(String, String)> {
+    let template = foreign_at::<E>(index)?;
+    if !template.row.takes(row_key, E::ESCAPE)
+        || !template.partition_key.takes(partition_key, E::ESCAPE)
+    {
+        return None;
+    }
+    let keys = StoredKeys { row: index, partition_key, row_key, entity: PhantomData };
+    let mut partition = KeyText::new(E::NAME, E::ESCAPE);
+    partition.literal(E::PARTITION_KEY.start);
+    let mut key = KeyText::new(E::NAME, E::ESCAPE);
+    key.literal(template_at::<E>(canonical::<E>())?.start);
+    let written = E::encode_home_key(index, &keys, &mut partition, &mut key).ok()?;
+    if written { Some((partition.finish().ok()?, key.finish().ok()?)) } else { None }
+}

@@ -1,0 +1,58 @@
+//! Rows in other partitions, by their keys.
+
+use crate::entity::{ForeignRow, Invalid, TableEntity, foreign_at, foreign_rows};
+use crate::model::TableName;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// The key of a row in another partition or table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ForeignKey {
+    pub table: TableName,
+    pub partition_key: String,
+    pub row_key: String,
+}
+
+/// A row in another partition or table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForeignContent {
+    /// The name of its template.
+    pub row: &'static str,
+    /// Its JSON object.
+    pub body: Bytes,
+}
+
+/// The rows that one canonical row tells of: none where there is no canonical row.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ForeignRows(pub BTreeMap<ForeignKey, ForeignContent>);
+
+impl ForeignRows {
+    /// The foreign rows of an entity in the table `home`.
+    pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, Invalid> {
+        let row = |row: ForeignRow| {
+            let ForeignRow { index, partition_key, row_key, body, .. } = row;
+            let template = foreign_at::<E>(index)?;
+            let key = ForeignKey { table: template.table_of(home), partition_key, row_key };
+            Some((key, ForeignContent { row: template.row.name, body }))
+        };
+        Ok(Self(foreign_rows(entity)?.into_iter().filter_map(row).collect()))
+    }
+
+    /// The body of the row with that key.
+    pub fn body(&self, key: &ForeignKey) -> Option<&Bytes> {
+        self.0.get(key).map(|content| &content.body)
+    }
+
+    /// The keys that a change to `new` makes due: those of rows that come, go or get another content, each
+    /// with the name of its template.
+    pub fn due<'r>(
+        &'r self,
+        new: &'r Self,
+    ) -> impl Iterator<Item = (&'static str, &'r ForeignKey)> {
+        let changed = |(key, content): &(&'r ForeignKey, &'r ForeignContent)| {
+            self.body(key) != Some(&content.body)
+        };
+        let gone = self.0.iter().filter(|(key, _)| !new.0.contains_key(key));
+        new.0.iter().filter(changed).chain(gone).map(|(key, content)| (content.row, key))
+    }
+}

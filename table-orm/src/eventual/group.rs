@@ -1,0 +1,175 @@
+//! Settles many entities with fewer requests: those of one partition share transactions.
+//!
+//! Invariant: nothing here decides what is safe. Each entity has a ticket of its own, made before its canonical
+//! row is read, and a transaction that is refused falls back to the entities one by one.
+
+use super::foreign_rows::ForeignRows;
+use super::settle::Settler;
+use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once};
+use super::ticket::Ticket;
+use crate::entity::{RowHead, read_row, split_page};
+use crate::error::{Error, Result};
+use crate::model::{MAX_TRANSACTION_OPERATIONS, order};
+use crate::query::{KeyRange, RowQuery, Span};
+use crate::store::{Batch, StoredRow};
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+/// As many entities are read by point queries, each; more begin with a range query.
+const FEW: usize = 3;
+
+impl Settler<'_> {
+    /// The tickets of the shares. Many of one partition are replaced in one transaction, which makes those void
+    /// that others hold.
+    pub(super) async fn tickets(
+        &self,
+        open: &[Share],
+        together: bool,
+    ) -> Result<Vec<Result<Ticket, Again>>> {
+        let mut places: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (index, share) in open.iter().enumerate() {
+            let alone = (!together).then_some(index);
+            places.entry((&share.table, &share.partition_key, alone)).or_default().push(index);
+        }
+        let chunks: Vec<&[usize]> = places
+            .values()
+            .flat_map(|indices| indices.chunks(MAX_TRANSACTION_OPERATIONS))
+            .collect();
+        let obtained = at_once(chunks.iter().map(|chunk| self.chunk(open, chunk))).await?;
+        let mut tickets: Vec<_> =
+            chunks.into_iter().flatten().copied().zip(obtained.into_iter().flatten()).collect();
+        tickets.sort_by_key(|(index, _)| *index);
+        Ok(tickets.into_iter().map(|(_, ticket)| ticket).collect())
+    }
+
+    /// The tickets of shares of one partition.
+    async fn chunk(&self, open: &[Share], chunk: &[usize]) -> Result<Vec<Result<Ticket, Again>>> {
+        let Some(share) = chunk.first().map(|&index| &open[index]) else {
+            return Ok(Vec::new());
+        };
+        if chunk.len() == 1 {
+            return Ok(vec![self.ticket(share).await?]);
+        }
+        let client = self.home.in_table(&share.table);
+        let entities = chunk.iter().map(|&index| self.entity(&open[index].canonical));
+        match Ticket::replace(&client, &share.partition_key, self.home, entities).await {
+            Ok(tickets) => Ok(tickets.into_iter().map(Ok).collect()),
+            Err(error) => {
+                let first = Again::after(error)?;
+                let others = chunk.iter().skip(1).map(|_| Err(Again::Overtaken));
+                Ok(std::iter::once(Err(first)).chain(others).collect())
+            }
+        }
+    }
+
+    /// Reads canonical rows. Returns the foreign rows that each tells of.
+    pub(super) async fn entities(
+        &self,
+        canonical: &BTreeSet<&str>,
+    ) -> Step<BTreeMap<String, ForeignRows>> {
+        let mut rows = BTreeMap::new();
+        if canonical.len() > FEW
+            && let Err(reason) = self.read_range(canonical, &mut rows).await?
+        {
+            return Ok(Err(reason));
+        }
+        let left: Vec<_> =
+            canonical.iter().copied().filter(|&row_key| !rows.contains_key(row_key)).collect();
+        let read = at_once(left.iter().map(|row_key| self.wanted(row_key))).await?;
+        for (row_key, wanted) in left.into_iter().zip(read) {
+            match wanted {
+                Ok(wanted) => rows.insert(row_key.to_owned(), wanted),
+                Err(reason) => return Ok(Err(reason)),
+            };
+        }
+        Ok(Ok(rows))
+    }
+
+    /// Reads one page that begins with the first of these rows.
+    async fn read_range(
+        &self,
+        canonical: &BTreeSet<&str>,
+        rows: &mut BTreeMap<String, ForeignRows>,
+    ) -> Step<()> {
+        let by_key = |one: &&&str, other: &&&str| order::compare(one, other);
+        let ends = canonical.iter().min_by(by_key).zip(canonical.iter().max_by(by_key));
+        let Some((first, last)) = ends else { return Ok(Ok(())) };
+        let bound = |row_key: &str| Bound::Included(row_key.to_owned());
+        let keys = KeyRange {
+            partition: Span::Exact(self.partition_key.to_owned()),
+            row: Span::Between(bound(first), bound(last)),
+        };
+        let query = RowQuery { metadata: self.kind.metadata, ..self.home.query(keys) };
+        let page = match self.home.page(&query).await {
+            Ok(page) => page,
+            Err(error) => return Again::after(error).map(Err),
+        };
+        let mut end = None;
+        for row in split_page(&page.body)? {
+            let body = Bytes::copy_from_slice(row.get().as_bytes());
+            let RowHead { row_key, .. } = read_row(0, &body)?;
+            if canonical.contains(&*row_key) {
+                let row = StoredRow { body, header: None };
+                rows.insert(row_key.clone(), (self.kind.rows)(&self.home.table, row)?);
+            }
+            end = Some(row_key);
+        }
+        let is_read = |row_key: &str| match (&page.continuation, &end) {
+            (None, _) => true,
+            (Some(_), Some(end)) => order::compare(row_key, end).is_le(),
+            (Some(_), None) => false,
+        };
+        // Within what was read, a row that is not there is gone.
+        for &row_key in canonical.iter().filter(|&&row_key| is_read(row_key)) {
+            rows.entry(row_key.to_owned()).or_default();
+        }
+        Ok(Ok(()))
+    }
+
+    /// Writes shares of one partition in one transaction, or one by one where it is refused.
+    pub(super) async fn write_group(&self, mut group: Vec<Ready<'_>>) -> Step<()> {
+        if group.len() == 1
+            && let Some(one) = group.pop()
+        {
+            return self.write(one).await;
+        }
+        let Some(Ready { share, .. }) = group.first() else { return Ok(Ok(())) };
+        let (client, partition_key) =
+            (self.home.in_table(&share.table), share.partition_key.clone());
+        let mut tickets = Vec::new();
+        let mut rows = Vec::new();
+        for Ready { share, ticket, wanted } in &group {
+            tickets.push(ticket.consume());
+            rows.extend(share.operations(wanted, MAX_ROWS));
+        }
+        loop {
+            let operations = tickets.iter().chain(&rows).cloned().collect();
+            let batch = Batch { partition_key: partition_key.clone(), operations };
+            match client.send(batch).await {
+                Ok(_) => {
+                    group.iter_mut().for_each(|ready| {
+                        let count = ready.share.row_keys.len().min(MAX_ROWS);
+                        ready.share.row_keys.drain(..count);
+                    });
+                    return Ok(Ok(()));
+                }
+                Err(error) => {
+                    let operation = error.rejection().and_then(|rejection| rejection.operation);
+                    let row = operation.and_then(|(index, _)| index.checked_sub(tickets.len()));
+                    match row.filter(|&row| row < rows.len()) {
+                        // A row to delete is not there. The others must still be written.
+                        Some(row) if error.is_not_found() => drop(rows.remove(row)),
+                        _ if error.is_unavailable() || matches!(error, Error::Ambiguous(_)) => {
+                            return Ok(Err(Again::Unanswered(error)));
+                        }
+                        // Refused as a whole, so each ticket is as good as before.
+                        _ => break,
+                    }
+                }
+            }
+        }
+        let written = at_once(group.into_iter().map(|ready| self.write(ready))).await?;
+        Ok(written.into_iter().collect())
+    }
+}

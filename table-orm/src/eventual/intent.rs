@@ -1,0 +1,195 @@
+//! The row that says which rows in other partitions may differ from what their entity says.
+//!
+//! Invariants:
+//! - Each intent has a name of its own: it is random, and used by one transaction only.
+//! - An intent is deleted in the version that was settled.
+
+use super::error::SettleError;
+use super::foreign_rows::{ForeignKey, ForeignRows};
+use super::foreign_type::ForeignType;
+use crate::entity::DynamicEntity;
+use crate::error::Result;
+use crate::model::{
+    DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
+    property_size,
+};
+use crate::plan::TableClient;
+use crate::store::{Action, ErrorCode, Operation, StoreError};
+use crate::sync::Random;
+
+/// What the RowKey of every intent begins with.
+pub(crate) const START: &str = "DUE:";
+/// The property with the type's name.
+const ENTITY: &str = "Entity";
+/// The first property with the keys.
+const DUE: &str = "Due";
+
+/// The keys of one entity that may be out of step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DueEntry {
+    /// The RowKey of the canonical row.
+    pub canonical: String,
+    /// The foreign rows: the name of the template, and the key.
+    pub keys: Vec<(String, ForeignKey)>,
+}
+
+impl DueEntry {
+    /// The keys that a write of the entity makes due; `None` where no row in another partition changes.
+    pub fn of(canonical: &str, old: &ForeignRows, new: &ForeignRows) -> Option<Self> {
+        let keys: Vec<_> = old.due(new).map(|(row, key)| (row.to_owned(), key.clone())).collect();
+        (!keys.is_empty()).then(|| Self { canonical: canonical.to_owned(), keys })
+    }
+}
+
+/// An intent to be inserted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Intent {
+    pub partition_key: String,
+    pub row_key: String,
+    pub due: Vec<DueEntry>,
+}
+
+/// An intent as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pending {
+    pub intent: Intent,
+    pub etag: ETag,
+    /// When the store wrote it, if that was read.
+    pub written: Option<DateTime>,
+}
+
+impl Intent {
+    /// An intent with a new name.
+    pub fn new(random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
+        let row_key = format!("{START}{}", ulid(DateTime::now(), random));
+        Self { partition_key: partition_key.to_owned(), row_key, due }
+    }
+
+    /// The insert of its row.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when the row would have more than 1 MiB.
+    pub fn insert(&self, client: &TableClient, kind: ForeignType) -> Result<Operation> {
+        let mut row = DynamicEntity::new(&self.partition_key, &self.row_key)
+            .with(ENTITY, kind.entity.to_owned());
+        for (index, part) in split(&self.json()).enumerate() {
+            row.properties.insert(property(index), Edm::String(part.to_owned()));
+        }
+        self.check_size(&row, client)?;
+        let body = row.body()?;
+        Ok(Operation { row_key: self.row_key.clone(), action: Action::Insert(body) })
+    }
+
+    fn check_size(&self, row: &DynamicEntity, client: &TableClient) -> Result<()> {
+        let text = |value: &Edm| if let Edm::String(text) = value { order::len(text) } else { 0 };
+        let sizes = row.properties.iter();
+        let properties = sizes.map(|(name, value)| property_size(name, 2 * text(value) + 4)).sum();
+        let keys = order::len(&self.partition_key) + order::len(&self.row_key);
+        let bytes = entity_size(keys, properties);
+        if bytes <= MAX_ENTITY_BYTES {
+            return Ok(());
+        }
+        let rows: usize = self.due.iter().map(|entry| entry.keys.len()).sum();
+        let message = format!(
+            "the write changes {rows} rows in other partitions, and the intent that lists their keys \
+             would have {bytes} bytes of at most {MAX_ENTITY_BYTES}; write fewer entities in one \
+             transaction"
+        );
+        let cause = StoreError::new(ErrorCode::ENTITY_TOO_LARGE, message);
+        Err(client.rejected(&self.partition_key, &self.row_key, None, cause))
+    }
+
+    /// `[[canonical RowKey,[[row name, table, PartitionKey, RowKey],..]],..]`.
+    fn json(&self) -> String {
+        let key = |(row, key): &(String, ForeignKey)| {
+            let ForeignKey { table, partition_key, row_key } = key;
+            serde_json::json!([row, table.as_str(), partition_key, row_key])
+        };
+        let entry = |entry: &DueEntry| {
+            let keys: Vec<_> = entry.keys.iter().map(key).collect();
+            serde_json::json!([entry.canonical, keys])
+        };
+        serde_json::Value::Array(self.due.iter().map(entry).collect()).to_string()
+    }
+}
+
+impl Pending {
+    /// Reads a stored intent. `None` for the intent of another type.
+    ///
+    /// # Errors
+    /// [`SettleError::Unknown`] when it names what this version does not know.
+    pub fn read(row: DynamicEntity, kind: ForeignType) -> Result<Option<Self>, SettleError> {
+        let text = |name: &str| match row.properties.get(name) {
+            Some(Edm::String(text)) => Some(text.as_str()),
+            _ => None,
+        };
+        if text(ENTITY) != Some(kind.entity) {
+            return Ok(None);
+        }
+        let json: String = (0..).map_while(|index| text(&property(index))).collect();
+        let due = parse(&json, kind).map_err(|unknown| SettleError::Unknown {
+            partition_key: row.partition_key.clone(),
+            row_key: row.row_key.clone(),
+            unknown,
+        })?;
+        let DynamicEntity { partition_key, row_key, timestamp: written, etag, .. } = row;
+        // Every store returns the version of a row.
+        let Some(etag) = etag else { return Ok(None) };
+        Ok(Some(Self { intent: Intent { partition_key, row_key, due }, etag, written }))
+    }
+}
+
+/// Reads the keys of an intent. Fails with what is not known.
+fn parse(json: &str, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
+    type Stored = Vec<(String, Vec<Vec<String>>)>;
+    let stored: Stored =
+        serde_json::from_str(json).map_err(|_| "keys of another form".to_owned())?;
+    let key = |key: Vec<String>| {
+        let [row, table, partition_key, row_key] = <[String; 4]>::try_from(key)
+            .map_err(|other| format!("{:?}", other.first().map_or("", |what| what)))?;
+        if !(kind.has_row)(&row) {
+            return Err(format!("the row {row:?} of `{}`", kind.entity));
+        }
+        let table = TableName::new(&table).map_err(|_| format!("the table {table:?}"))?;
+        Ok((row, ForeignKey { table, partition_key, row_key }))
+    };
+    let entry = |(canonical, keys): (String, Vec<Vec<String>>)| {
+        let keys = keys.into_iter().map(key).collect::<Result<_, _>>()?;
+        Ok(DueEntry { canonical, keys })
+    };
+    stored.into_iter().map(entry).collect()
+}
+
+/// The name of the property with that part of the keys.
+fn property(index: usize) -> String {
+    if index == 0 { DUE.to_owned() } else { format!("{DUE}{index}") }
+}
+
+/// Parts of a text that one property each can hold.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut units = 0;
+        let fits = |(_, c): &(usize, char)| {
+            units += c.len_utf16();
+            units > MAX_STRING_UNITS
+        };
+        let end = rest.char_indices().find(fits).map_or(rest.len(), |(end, _)| end);
+        let (part, after) = rest.split_at(end);
+        rest = after;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// 26 characters: 48 bits of the time in milliseconds, then 80 random bits, in base 32.
+fn ulid(now: DateTime, random: &Random) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    /// The ticks of a millisecond, and those before 1970.
+    const MILLISECOND: i64 = 10_000;
+    const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
+    let milliseconds = ((now.ticks() - UNIX_EPOCH) / MILLISECOND).max(0);
+    let time = u128::from(milliseconds.unsigned_abs()) & ((1 << 48) - 1);
+    let random = (u128::from(random.next()) << 64 | u128::from(random.next())) & ((1 << 80) - 1);
+    let value = time << 80 | random;
+    (0..26).rev().map(|digit| char::from(DIGITS[(value >> (5 * digit)) as usize & 31])).collect()
+}

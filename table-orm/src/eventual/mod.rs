@@ -1,0 +1,57 @@
+//! How the rows of an entity in other partitions follow its canonical row.
+//!
+//! A transaction is atomic in one partition. Rows of an entity elsewhere, *foreign rows*, are written
+//! behind it, with two kinds of helper row:
+//!
+//! - An *intent* (`DUE:..`) is in the partition of the entity, and is inserted by the transaction that
+//!   writes the entity. It lists the keys of the foreign rows that may differ now. It says where to look,
+//!   never what to write.
+//! - A *ticket* (`TKT:..`) is in the foreign partition. It is made before the canonical row is read, and
+//!   the transaction that writes the foreign rows deletes it.
+//!
+//! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once.
+//! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles.
+//!
+//! Invariants:
+//! - A foreign row that differs from what the canonical row says has an intent that lists its key.
+//! - The foreign rows of a partition never go back to an older state of an entity. A ticket is made before
+//!   the canonical row is read, and its ETag never returns, so a decision that was overtaken cannot be
+//!   written any more, however late its request takes effect.
+//! - No clock decides what is written.
+
+mod error;
+mod foreign_rows;
+mod foreign_type;
+mod group;
+mod intent;
+mod intents;
+mod settle;
+mod settled;
+mod share;
+mod sweep;
+#[cfg(test)]
+#[cfg(feature = "embedded")]
+mod tests;
+mod ticket;
+mod without_intent;
+mod write;
+
+pub use error::SettleError;
+pub use settled::Settled;
+pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
+
+pub(crate) use foreign_rows::ForeignKey;
+pub(crate) use foreign_type::ForeignType;
+pub(crate) use intent::DueEntry;
+pub(crate) use intents::{Intents, plan_with_settling};
+pub(crate) use settled::{Settling, settling_methods};
+pub(crate) use sweep::Sweep;
+pub(crate) use without_intent::{pending_keys, settle_keys};
+pub(crate) use write::run_and_settle;
+
+#[cfg(test)]
+pub(crate) use self::{
+    foreign_rows::ForeignRows,
+    intent::{Intent, Pending},
+    settle::settle,
+};

@@ -1,0 +1,155 @@
+//! When a call settles what it wrote, and how it reports that.
+
+use super::foreign_type::ForeignType;
+use super::intent::Pending;
+use super::settle::settle;
+use crate::plan::TableClient;
+use crate::sync::Backoff;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// The waits between the attempts in the background. After the longest one, the intent is left to a sweep.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAITS: u32 = 7;
+
+/// Whether the rows in other partitions are in step with what a call wrote.
+///
+/// A call that is given it with `report_settled` sets it. Clones are the same.
+///
+/// ```
+/// use table_orm::eventual::Settled;
+/// use table_orm::{TableEntity, Tables};
+///
+/// #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+/// #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+/// struct Member { user: String, room: String }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// let members = Tables::in_memory()?.repo::<Member>();
+/// members.create_table().await?;
+/// let settled = Settled::default();
+/// let ann = Member { user: "ann".into(), room: "kitchen".into() };
+/// members.insert(&ann).report_settled(&settled).await?;
+/// assert!(settled.get());
+/// assert_eq!(members.list(Member::by_room("kitchen")).one().await?, ann);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Settled(Arc<AtomicBool>);
+
+impl Settled {
+    /// Whether every query of the rows in other partitions, by any client, sees what the call wrote or
+    /// something newer. `true` too where the call changed no such row. `false` before the call ends, when it
+    /// fails, and while the rows still have to follow.
+    #[must_use]
+    pub fn get(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The methods of a call that writes entities.
+macro_rules! settling_methods {
+    () => {
+        $crate::eventual::settling_methods!(settling);
+    };
+    ($($settling:tt)+) => {
+        /// Returns as soon as the entity is written, and brings its rows in other partitions in step in the
+        /// background. Without it, the call returns after that.
+        ///
+        /// Types without `eventual` rows have nothing to settle. Outside a tokio runtime, the call settles
+        /// before it returns.
+        pub fn settle_later(mut self) -> Self {
+            self.$($settling)+.later = true;
+            self
+        }
+
+        /// Sets `settled` when the rows in other partitions are in step with what the call wrote: before the
+        /// call returns, or with [`settle_later`](Self::settle_later) after it.
+        ///
+        /// A call that wrote the entity succeeds, even if a row in another partition cannot be written.
+        /// `settled` stays unset then. The process tries again for 2 minutes;
+        /// [`Repo::settle`](crate::Repo::settle) settles what is left.
+        pub fn report_settled(mut self, settled: &$crate::eventual::Settled) -> Self {
+            self.$($settling)+.report = Some(settled.clone());
+            self
+        }
+    };
+}
+pub(crate) use settling_methods;
+
+/// When a call settles, and to whom it reports that.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settling {
+    /// Whether the call returns before.
+    pub later: bool,
+    pub report: Option<Settled>,
+}
+
+impl Settling {
+    /// Settles intents now or later. What fails now is tried again in the background.
+    pub async fn settle(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
+        if pending.is_empty() {
+            return self.done();
+        }
+        if !self.later || Handle::try_current().is_err() {
+            let is_transient = settle_all(client, &mut pending).await;
+            if pending.is_empty() {
+                return self.done();
+            }
+            if !is_transient {
+                return;
+            }
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (settling, client) = (self.clone(), client.clone());
+        runtime.spawn(async move { settling.settle_in_background(&client, pending).await });
+    }
+
+    async fn settle_in_background(
+        &self,
+        client: &TableClient,
+        mut pending: Vec<(ForeignType, Pending)>,
+    ) {
+        let connection = &client.connection;
+        let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        if !self.later {
+            connection.timer.sleep(backoff.next(&connection.random)).await;
+        }
+        while settle_all(client, &mut pending).await && backoff.waits() < MAX_WAITS {
+            connection.timer.sleep(backoff.next(&connection.random)).await;
+        }
+        if pending.is_empty() {
+            self.done();
+        }
+    }
+
+    fn done(&self) {
+        if let Some(report) = &self.report {
+            report.set();
+        }
+    }
+}
+
+/// Settles intents, and removes those that are settled. Returns whether another attempt may settle more.
+async fn settle_all(client: &TableClient, pending: &mut Vec<(ForeignType, Pending)>) -> bool {
+    let mut is_transient = false;
+    let mut left = Vec::new();
+    for (kind, intent) in pending.drain(..) {
+        if let Err(error) = settle(client, kind, &intent).await {
+            is_transient |= error.is_transient();
+            left.push((kind, intent));
+        }
+    }
+    *pending = left;
+    is_transient
+}

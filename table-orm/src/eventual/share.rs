@@ -1,0 +1,133 @@
+//! The foreign rows that one ticket is for, and what becomes of an attempt to write them.
+
+use super::foreign_rows::{ForeignKey, ForeignRows};
+use super::intent::DueEntry;
+use super::ticket::Ticket;
+use crate::error::{Error, Result};
+use crate::model::{MAX_TRANSACTION_OPERATIONS, TableName};
+use crate::store::{Action, IfMatch, Operation};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most rows of one transaction, beside the ticket.
+pub(super) const MAX_ROWS: usize = MAX_TRANSACTION_OPERATIONS - 1;
+/// The most requests of one step at a time.
+const PARALLEL: usize = 16;
+
+/// The foreign rows of one entity in one partition: what one ticket is for.
+#[derive(Debug)]
+pub(super) struct Share {
+    /// The RowKey of the entity's canonical row.
+    pub canonical: String,
+    pub table: TableName,
+    pub partition_key: String,
+    /// Those that are still to be written.
+    pub row_keys: Vec<String>,
+}
+
+/// A share that can be written.
+pub(super) struct Ready<'s> {
+    pub share: &'s mut Share,
+    pub ticket: Ticket,
+    /// The rows that its entity should have.
+    pub wanted: &'s ForeignRows,
+}
+
+/// Shares of one partition together, as many as one transaction takes.
+pub(super) fn groups(ready: Vec<Ready<'_>>) -> Vec<Vec<Ready<'_>>> {
+    let mut groups: Vec<Vec<Ready<'_>>> = Vec::new();
+    // By partition, the place of the group that takes more, and its operations.
+    let mut open: BTreeMap<(TableName, String), (usize, usize)> = BTreeMap::new();
+    for one in ready {
+        let operations = 1 + one.share.row_keys.len().min(MAX_ROWS);
+        let place = (one.share.table.clone(), one.share.partition_key.clone());
+        match open.get_mut(&place) {
+            Some((group, count)) if *count + operations <= MAX_TRANSACTION_OPERATIONS => {
+                *count += operations;
+                groups[*group].push(one);
+            }
+            _ => {
+                open.insert(place, (groups.len(), operations));
+                groups.push(vec![one]);
+            }
+        }
+    }
+    groups
+}
+
+/// Each share by itself.
+pub(super) fn individually(ready: Vec<Ready<'_>>) -> Vec<Vec<Ready<'_>>> {
+    ready.into_iter().map(|one| vec![one]).collect()
+}
+
+/// Why a partition starts again.
+#[derive(Debug)]
+pub(super) enum Again {
+    /// Another settler of the entity consumed the ticket.
+    Overtaken,
+    /// It is unknown whether a request took effect.
+    Unanswered(Error),
+}
+
+impl Again {
+    /// Of an error after which a new attempt may succeed. Any other one ends the settling.
+    pub fn after(error: Error) -> Result<Self> {
+        let transient = error.is_unavailable() || matches!(error, Error::Ambiguous(_));
+        if transient { Ok(Self::Unanswered(error)) } else { Err(error) }
+    }
+}
+
+/// The result of a step of one share: an error ends the settling.
+pub(super) type Step<T> = Result<Result<T, Again>>;
+
+pub(super) fn shares(due: &[DueEntry]) -> Vec<Share> {
+    let mut row_keys: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for entry in due {
+        for (_, ForeignKey { table, partition_key, row_key }) in &entry.keys {
+            let place = (&entry.canonical, table, partition_key);
+            row_keys.entry(place).or_default().insert(row_key.clone());
+        }
+    }
+    let shares = row_keys.into_iter().map(|((canonical, table, partition_key), row_keys)| Share {
+        canonical: canonical.clone(),
+        table: table.clone(),
+        partition_key: partition_key.clone(),
+        row_keys: row_keys.into_iter().collect(),
+    });
+    shares.collect()
+}
+
+impl Share {
+    pub fn key(&self, row_key: &str) -> ForeignKey {
+        ForeignKey {
+            table: self.table.clone(),
+            partition_key: self.partition_key.clone(),
+            row_key: row_key.to_owned(),
+        }
+    }
+
+    /// The operations that write the first rows of the share, at most that many.
+    pub fn operations(&self, wanted: &ForeignRows, most: usize) -> Vec<Operation> {
+        let operation = |row_key: &String| {
+            let body = wanted.body(&self.key(row_key));
+            let delete = Action::Delete(IfMatch::Any);
+            let action = body.map_or(delete, |body| Action::InsertOrReplace(body.clone()));
+            Operation { row_key: row_key.clone(), action }
+        };
+        self.row_keys.iter().take(most).map(operation).collect()
+    }
+
+    /// Whether the partition gets a row of the entity.
+    pub fn gains(&self, wanted: &ForeignRows) -> bool {
+        self.row_keys.iter().any(|row_key| wanted.body(&self.key(row_key)).is_some())
+    }
+}
+
+/// Awaits steps, some at a time. Returns their results in order.
+pub(super) async fn at_once<T>(
+    steps: impl Iterator<Item = impl Future<Output = Result<T>>>,
+) -> Result<Vec<T>> {
+    // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
+    let steps: Vec<_> = steps.collect();
+    stream::iter(steps).buffered(PARALLEL).try_collect().await
+}

@@ -1,0 +1,108 @@
+//! Settles the intents that other processes left.
+//!
+//! Invariant: an intent that is not settled stays, and the report has it.
+
+use super::error::SettleError;
+use super::foreign_type::ForeignType;
+use super::intent::{self, Pending};
+use super::settle::settle;
+use crate::entity::{DynamicEntity, read_row, split_page};
+use crate::error::Result;
+use crate::model::Metadata;
+use crate::plan::TableClient;
+use crate::query::{KeyRange, RowQuery, Span};
+use std::time::Duration;
+
+/// The age below which [`Repo::settle`](crate::Repo::settle) leaves an intent to the process that wrote it,
+/// unless the call sets another one: 2 minutes.
+pub const SETTLE_GRACE: Duration = Duration::from_secs(120);
+
+/// What a call of [`Repo::settle`](crate::Repo::settle) did.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct SettleReport {
+    /// The intents whose rows in other partitions are in step now.
+    pub settled: u64,
+    /// The intents that were left because they are young: their writers may be settling them.
+    pub young: u64,
+    /// The intents that were left because of an error.
+    pub failures: Vec<SettleFailure>,
+}
+
+/// An intent that stays.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot settle {row_key:?} in partition {partition_key:?}: {error}")]
+#[non_exhaustive]
+pub struct SettleFailure {
+    /// The intent's PartitionKey.
+    pub partition_key: String,
+    /// The intent's RowKey.
+    pub row_key: String,
+    /// Why it stays.
+    pub error: SettleError,
+}
+
+/// A sweep of the intents of one type in one table.
+#[derive(Debug, Clone)]
+pub(crate) struct Sweep {
+    pub home: TableClient,
+    pub kind: ForeignType,
+    /// Younger intents are left.
+    pub grace: Duration,
+}
+
+impl Sweep {
+    /// The RowKeys of intents.
+    pub fn rows() -> Span {
+        Span::prefix(intent::START)
+    }
+
+    /// The query for the intents in those partitions.
+    pub fn query(&self, partition: Span) -> RowQuery {
+        let query = self.home.query(KeyRange { partition, row: Self::rows() });
+        RowQuery { metadata: Metadata::Minimal, ..query }
+    }
+
+    /// Settles the intents of a partition, one after the other.
+    pub async fn partition(&self, partition_key: &str, report: &mut SettleReport) -> Result<()> {
+        let mut query = self.query(Span::Exact(partition_key.to_owned()));
+        loop {
+            let page = self.home.page(&query).await?;
+            for row in split_page(&page.body)? {
+                self.intent(read_row(0, row.get().as_bytes())?, report).await;
+            }
+            query.continuation = page.continuation;
+            if query.continuation.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Settles one intent.
+    pub async fn intent(&self, row: DynamicEntity, report: &mut SettleReport) {
+        let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
+        let settled = match Pending::read(row, self.kind) {
+            Ok(None) => return,
+            Ok(Some(pending)) if self.is_young(&pending) => {
+                report.young += 1;
+                return;
+            }
+            Ok(Some(pending)) => settle(&self.home, self.kind, &pending).await,
+            Err(error) => Err(error),
+        };
+        match settled {
+            Ok(()) => report.settled += 1,
+            Err(error) => {
+                report.failures.push(SettleFailure { partition_key, row_key, error });
+            }
+        }
+    }
+
+    /// Whether the intent is younger than the grace, both times by the service's clock.
+    fn is_young(&self, pending: &Pending) -> bool {
+        let now = self.home.store().service_time();
+        let Some((now, written)) = now.zip(pending.written) else { return false };
+        let age = now.ticks().saturating_sub(written.ticks());
+        u128::from(age.max(0).unsigned_abs()) < self.grace.as_nanos() / 100
+    }
+}

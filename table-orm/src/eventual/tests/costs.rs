@@ -1,0 +1,146 @@
+//! The requests that settling takes.
+
+use super::world::{Change, HOME, KIND, State, client, create, read};
+use crate::embedded::EmbeddedStore;
+use crate::eventual::{SettleReport, Sweep, settle};
+use crate::model::ETag;
+use crate::plan::TableClient;
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// Counts the requests.
+#[derive(Debug)]
+struct Counted {
+    inner: EmbeddedStore,
+    requests: AtomicUsize,
+}
+
+impl Middleware for Counted {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
+        &self,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.requests.fetch_add(1, Relaxed);
+        next.await
+    }
+}
+
+struct Counting {
+    store: Arc<Counted>,
+    client: TableClient,
+}
+
+impl Counting {
+    async fn new() -> Self {
+        let inner = EmbeddedStore::in_memory().unwrap();
+        create(&inner).await;
+        let store = Arc::new(Counted { inner, requests: AtomicUsize::new(0) });
+        Self { client: client(Arc::clone(&store) as _, 1), store }
+    }
+
+    /// Writes an entity, which was read before, and settles. Returns the requests of the write.
+    async fn write(&self, entity: &str, new: Option<State>) -> usize {
+        let old = read(&self.client, entity).await.unwrap();
+        let change = Change::of(&self.client, &[(entity, old, new)]).unwrap();
+        self.store.requests.store(0, Relaxed);
+        if let Some(pending) = change.send(&self.client).await.unwrap() {
+            settle(&self.client, KIND, &pending).await.unwrap();
+        }
+        self.store.requests.load(Relaxed)
+    }
+}
+
+const A: &str = "copies p1 FULL:a:0";
+const B: &str = "copies p2 FULL:a:0";
+const BOTH: &str = "copies p1 FULL:a:0;copies p2 FULL:a:0";
+
+#[tokio::test]
+async fn an_insert_a_delete_and_an_update_in_place_take_2p_and_3_requests() {
+    let counting = Counting::new().await;
+    for (keys, expected) in [(A, 5), (BOTH, 7)] {
+        assert_eq!(counting.write("E:0", Some(State::new(keys, "1"))).await, expected);
+        assert_eq!(counting.write("E:0", Some(State::new(keys, "2"))).await, expected);
+        assert_eq!(counting.write("E:0", None).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_move_takes_both_partitions() {
+    let counting = Counting::new().await;
+    counting.write("E:0", Some(State::new(A, "1"))).await;
+    assert_eq!(counting.write("E:0", Some(State::new(B, "1"))).await, 7);
+    // Within one partition it is one transaction.
+    assert_eq!(counting.write("E:0", Some(State::new("copies p2 FULL:b:0", "1"))).await, 5);
+}
+
+#[tokio::test]
+async fn an_update_that_no_row_elsewhere_stores_is_one_request() {
+    let counting = Counting::new().await;
+    counting.write("E:0", Some(State::new("copies p1 REF:a:0", "1"))).await;
+    assert_eq!(counting.write("E:0", Some(State::new("copies p1 REF:a:0", "2"))).await, 1);
+    assert_eq!(counting.write("E:1", Some(State::new("", "1"))).await, 1);
+}
+
+#[tokio::test]
+async fn another_client_settles_in_2p_and_2_requests_and_a_query() {
+    for (keys, expected) in [(A, 5), (BOTH, 7)] {
+        let counting = Counting::new().await;
+        let state = Some(State::new(keys, "1"));
+        let change = Change::of(&counting.client, &[("E:0", None, state)]).unwrap();
+        change.send(&counting.client).await.unwrap();
+        counting.store.requests.store(0, Relaxed);
+        let sweep = Sweep { home: counting.client.clone(), kind: KIND, grace: Duration::ZERO };
+        let mut report = SettleReport::default();
+        sweep.partition(HOME, &mut report).await.unwrap();
+        assert_eq!(counting.store.requests.load(Relaxed), expected);
+        assert_eq!((report.settled, report.failures.len()), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_row_to_delete_that_is_not_there_takes_one_request_more() {
+    let counting = Counting::new().await;
+    counting.write("E:0", Some(State::new(A, "1"))).await;
+    let old = read(&counting.client, "E:0").await.unwrap();
+    let etag = old.as_ref().map(|old| old.etag.clone()).unwrap_or_else(|| ETag::new(""));
+    assert!(!etag.as_str().is_empty());
+    // A sweeper settles the delete first; the writer finds the row gone, and the intent cleared.
+    let delete = Change::of(&counting.client, &[("E:0", old, None)]).unwrap();
+    let pending = delete.send(&counting.client).await.unwrap().unwrap();
+    settle(&counting.client, KIND, &pending).await.unwrap();
+    counting.store.requests.store(0, Relaxed);
+    settle(&counting.client, KIND, &pending).await.unwrap();
+    // Ticket, reading, transaction, transaction without the row, clear.
+    assert_eq!(counting.store.requests.load(Relaxed), 5);
+}
+
+#[tokio::test]
+async fn many_entities_of_one_intent_share_the_requests_of_a_partition() {
+    let counting = Counting::new().await;
+    let names: Vec<_> = (0..99).map(|entity| format!("E:{entity:02}")).collect();
+    let state =
+        |entity: usize, stamp: &str| State::new(&format!("copies p1 FULL:a:{entity:02}"), stamp);
+    let client = &counting.client;
+    let entities: Vec<_> = names
+        .iter()
+        .enumerate()
+        .map(|(entity, name)| (name.as_str(), None, Some(state(entity, "1"))))
+        .collect();
+    let change = Change::of(client, &entities).unwrap();
+    let pending = change.send(client).await.unwrap().unwrap();
+    counting.store.requests.store(0, Relaxed);
+    settle(client, KIND, &pending).await.unwrap();
+    // The tickets, the readings, two transactions of 50 and 49 entities, the clear.
+    assert_eq!(counting.store.requests.load(Relaxed), 5);
+    let mut report = SettleReport::default();
+    let sweep = Sweep { home: client.clone(), kind: KIND, grace: Duration::ZERO };
+    sweep.partition(HOME, &mut report).await.unwrap();
+    assert_eq!(report.settled, 0);
+}

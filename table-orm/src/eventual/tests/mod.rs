@@ -1,0 +1,8 @@
+//! The protocol over the embedded store, with a type made by hand: its canonical rows are told from a text.
+
+mod costs;
+mod left_out;
+mod observer;
+mod settling;
+mod simulation;
+mod world;

@@ -1,0 +1,56 @@
+//! Brings rows in step that no intent lists, and finds those that one lists: what repairs, backfills and
+//! checked queries need.
+
+use super::error::SettleError;
+use super::foreign_rows::ForeignKey;
+use super::foreign_type::ForeignType;
+use super::intent::{DueEntry, Pending};
+use super::settle::Settler;
+use super::share::shares;
+use super::sweep::Sweep;
+use crate::entity::{read_row, split_page};
+use crate::error::Result;
+use crate::model::Metadata;
+use crate::plan::TableClient;
+use crate::query::{KeyRange, RowQuery, Span};
+use std::collections::BTreeSet;
+
+/// Writes the rows of these keys as the canonical rows of the partition say. Each key is one that only the
+/// entity of its entry can have.
+///
+/// # Errors
+/// Some rows may not be in step. Doing it again is safe.
+pub(crate) async fn settle_keys(
+    home: &TableClient,
+    kind: ForeignType,
+    partition_key: &str,
+    due: &[DueEntry],
+) -> Result<(), SettleError> {
+    Settler { home, kind, partition_key }.write_rows(shares(due)).await
+}
+
+/// The keys that intents of a partition list: whoever wrote their entities may be settling them. Leaves out
+/// intents that this version cannot read.
+pub(crate) async fn pending_keys(
+    home: &TableClient,
+    kind: ForeignType,
+    partition_key: &str,
+) -> Result<BTreeSet<ForeignKey>> {
+    let partition = Span::Exact(partition_key.to_owned());
+    let query = home.query(KeyRange { partition, row: Sweep::rows() });
+    let mut query = RowQuery { metadata: Metadata::Minimal, ..query };
+    let mut keys = BTreeSet::new();
+    loop {
+        let page = home.page(&query).await?;
+        for row in split_page(&page.body)? {
+            if let Ok(Some(pending)) = Pending::read(read_row(0, row.get().as_bytes())?, kind) {
+                let due = pending.intent.due.into_iter().flat_map(|entry| entry.keys);
+                keys.extend(due.map(|(_, key)| key));
+            }
+        }
+        query.continuation = page.continuation;
+        if query.continuation.is_none() {
+            return Ok(keys);
+        }
+    }
+}

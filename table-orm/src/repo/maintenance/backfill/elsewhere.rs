@@ -1,0 +1,61 @@
+//! The rows in other partitions of a page's entities.
+
+use crate::entity::{TableEntity, name_of};
+use crate::error::Result;
+use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::maintenance::repair::{SkipReason, Skipped};
+use crate::repo::maintenance::verify::{Elsewhere, Finding, Problem, rows_elsewhere};
+use crate::repo::maintenance::{RowElsewhere, settle};
+use std::collections::BTreeMap;
+
+/// Adds the rows that the entity of a canonical row has elsewhere, by the partition of the entity. `only` is
+/// the only template to take.
+pub(super) fn add<E: TableEntity>(
+    rows: &mut BTreeMap<String, Vec<RowElsewhere>>,
+    client: &TableClient,
+    home: &CanonicalKey,
+    body: &[u8],
+    only: Option<usize>,
+) -> Result<()> {
+    if E::FOREIGN.is_empty() {
+        return Ok(());
+    }
+    let expected = rows_elsewhere::<E>(body)?.into_iter();
+    let expected = expected.filter(|(.., row)| only.is_none_or(|only| only == row.index));
+    let own = expected.filter_map(|(_, partition_key, row)| {
+        RowElsewhere::of::<E>(client, row.index, (&partition_key, &row.row_key))
+    });
+    rows.entry(home.partition_key.clone()).or_default().extend(own);
+    Ok(())
+}
+
+/// Brings the rows in step. Returns their number, and those that other writers of their entities keep busy.
+pub(super) async fn fill<E: TableEntity>(
+    client: &TableClient,
+    rows: BTreeMap<String, Vec<RowElsewhere>>,
+) -> Result<(u64, Vec<Skipped>)> {
+    let (mut written, mut skipped) = (0, Vec::new());
+    for (home, rows) in rows {
+        if settle::<E>(client, &home, &rows).await? {
+            written += rows.len() as u64;
+        } else {
+            skipped.extend(rows.into_iter().map(busy::<E>));
+        }
+    }
+    Ok((written, skipped))
+}
+
+fn busy<E: TableEntity>(row: RowElsewhere) -> Skipped {
+    let RowElsewhere { index, key, home } = row;
+    let finding = Finding {
+        entity: E::NAME.to_owned(),
+        row: name_of::<E>(index).to_owned(),
+        partition_key: key.partition_key,
+        row_key: key.row_key,
+        elsewhere: Some(Elsewhere::new(key.table.as_str(), home.partition_key)),
+        canonical: Some(home.row_key),
+        etag: None,
+        problem: Problem::Missing,
+    };
+    Skipped { finding, reason: SkipReason::Changed }
+}

@@ -1,0 +1,143 @@
+//! Deletes the rows of a kind that the app's types no longer have.
+//!
+//! Invariant: only rows whose keys read as those of the kind are deleted.
+
+use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows};
+use crate::error::{Error, Result};
+use crate::model::{MAX_TRANSACTION_OPERATIONS, Metadata};
+use crate::plan::{Plan, Step, TableClient};
+use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
+use crate::repo::Repo;
+use crate::repo::bulk::DEFAULT_PARALLELISM;
+use crate::repo::get::reading;
+use crate::store::{Action, Batch, IfMatch, Operation};
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::marker::PhantomData;
+
+/// A deletion of all rows of a kind: `.await` sends it and returns their number, `.plan()` shows what it reads.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Retire<R> {
+    client: TableClient,
+    query: RowQuery,
+    reason: String,
+    row: PhantomData<fn() -> R>,
+}
+
+impl<E: TableEntity> Repo<E> {
+    /// Deletes all rows of kind `R` in other partitions, when the types of the app no longer have it: a row
+    /// that was removed, or got another key.
+    ///
+    /// Reads every row of their table, and is billed for it. Deletes up to 100 rows a request. Deploy the
+    /// types without the row first: a writer that still has it writes it again. Declare the earlier form of
+    /// the type for this call. After an error, call it again.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// mod before {
+    ///     # use table_orm::TableEntity;
+    ///     #[derive(TableEntity)]
+    ///     #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    ///     #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+    ///     pub struct Member { pub user: String, pub room: String }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// let members = tables.repo::<before::Member>();
+    /// # members.create_table().await?;
+    /// # members.insert(&before::Member { user: "ann".into(), room: "hall".into() }).await?;
+    /// let permit = ScanPermit::because("by_room has another key now");
+    /// members.retire::<before::MemberByRoom>(permit).await?;
+    /// assert_eq!(members.list(before::Member::by_room("hall")).count().await?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn retire<R: RowOf<E>>(&self, permit: ScanPermit) -> Retire<R> {
+        const {
+            assert!(
+                foreign_at::<E>(R::INDEX).is_some(),
+                "`retire` is for rows in other partitions, declared `eventual`"
+            );
+        }
+        let row = foreign_at::<E>(R::INDEX).map_or(Span::All, |template| template.row.span());
+        let query = self.client.query_of::<R>(KeyRange { partition: Span::All, row });
+        let query = reading::<RowHead>(query, &OwnRows::of::<R>());
+        let query = RowQuery { metadata: Metadata::None, ..query };
+        let (client, reason) = (self.client.in_table(&query.table), permit.reason().to_owned());
+        Retire { client, query, reason, row: PhantomData }
+    }
+}
+
+impl<R: Row> Retire<R> {
+    /// Returns the first request for rows, without sending it. The answer decides what is deleted.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let (query, reason) = (self.query.clone(), Some(self.reason.clone()));
+        Step::Read { query, limit: None, reason }.into()
+    }
+
+    async fn run(self) -> Result<u64> {
+        let (client, mut query, mut deleted) = (self.client, self.query, 0);
+        let own = const { OwnRows::of::<R>() };
+        loop {
+            let page = client.page(&query).await?;
+            let (rows, _) = read_rows::<RowHead>(&own, &page.body, None, usize::MAX)?;
+            deleted += rows.len() as u64;
+            let batches = batches(rows).into_iter().map(|batch| delete(client.clone(), batch));
+            let batches = stream::iter(batches.collect::<Vec<_>>());
+            batches.buffer_unordered(DEFAULT_PARALLELISM).try_collect::<()>().await?;
+            query.continuation = page.continuation;
+            if query.continuation.is_none() {
+                return Ok(deleted);
+            }
+        }
+    }
+}
+
+impl<R: Row + 'static> IntoFuture for Retire<R> {
+    type Output = Result<u64>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// Rows in key order as transactions that delete them.
+fn batches(rows: Vec<RowHead>) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    for RowHead { partition_key, row_key } in rows {
+        let operation = Operation { row_key, action: Action::Delete(IfMatch::Any) };
+        match batches.last_mut() {
+            Some(last)
+                if last.partition_key == partition_key
+                    && last.operations.len() < MAX_TRANSACTION_OPERATIONS =>
+            {
+                last.operations.push(operation);
+            }
+            _ => batches.push(Batch { partition_key, operations: vec![operation] }),
+        }
+    }
+    batches
+}
+
+/// Deletes rows, some of which may be gone.
+fn delete(client: TableClient, mut batch: Batch) -> BoxFuture<'static, Result<()>> {
+    Box::pin(async move {
+        while !batch.operations.is_empty() {
+            let gone = match client.send(batch.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(Error::NotFound(rejection)) => match rejection.operation {
+                    Some((index, _)) => index,
+                    None => return Err(Error::NotFound(rejection)),
+                },
+                Err(error) => return Err(error),
+            };
+            batch.operations.remove(gone);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,97 @@
+//! Compares the rows of entities in other partitions and tables with what their canonical rows say.
+
+use super::differences::differences;
+use super::expected::{ExpectedRow, rows_elsewhere};
+use super::finding::{Elsewhere, Finding, Problem};
+use crate::entity::{TableEntity, name_of};
+use crate::error::Result;
+use crate::eventual::{ForeignType, pending_keys};
+use crate::model::TableName;
+use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::get::MAX_PARALLEL_GETS;
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// The findings about the rows elsewhere of entities whose canonical rows have these keys and bodies: a point
+/// query for each such row, at most 16 in flight. The partition's own verify reports an unreadable canonical
+/// row.
+pub(super) fn findings<E: TableEntity + 'static>(
+    client: TableClient,
+    canonical: Vec<(CanonicalKey, Bytes)>,
+) -> BoxFuture<'static, Result<Vec<Finding>>> {
+    let rows = canonical.into_iter().flat_map(|(home, body)| {
+        let rows = rows_elsewhere::<E>(&body).unwrap_or_default().into_iter();
+        rows.map(move |row| (home.clone(), row))
+    });
+    let home = client.clone();
+    let compared = rows.map(move |(home, (table, partition_key, row))| {
+        let table = table.and_then(|table| TableName::new(table).ok());
+        let place = client.in_table(table.as_ref().unwrap_or(&client.table));
+        compare::<E>(place, home, partition_key, row)
+    });
+    let compared = stream::iter(compared.collect::<Vec<_>>()).buffered(MAX_PARALLEL_GETS);
+    async move {
+        let found = compared.try_filter_map(|finding| async { Ok(finding) });
+        let mut findings: Vec<Finding> = found.try_collect().await?;
+        mark_pending::<E>(&home, &mut findings).await?;
+        Ok(findings)
+    }
+    .boxed()
+}
+
+/// Says of what intents list that it is pending.
+pub(super) async fn mark_pending<E: TableEntity>(
+    client: &TableClient,
+    findings: &mut [Finding],
+) -> Result<()> {
+    let mut pending = BTreeMap::new();
+    for finding in findings {
+        let Some(Elsewhere { table, home }) = &finding.elsewhere else { continue };
+        let keys = match pending.entry(home.clone()) {
+            Entry::Occupied(keys) => keys.into_mut(),
+            Entry::Vacant(keys) => {
+                keys.insert(pending_keys(client, ForeignType::of::<E>(), home).await?)
+            }
+        };
+        let Finding { partition_key, row_key, .. } = &*finding;
+        let listed = keys.iter().any(|key| {
+            key.table.as_str() == table
+                && key.partition_key == *partition_key
+                && key.row_key == *row_key
+        });
+        if listed {
+            finding.problem = Problem::Pending;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the row that is stored in `place` with the expected one.
+async fn compare<E: TableEntity>(
+    place: TableClient,
+    home: CanonicalKey,
+    partition_key: String,
+    row: ExpectedRow,
+) -> Result<Option<Finding>> {
+    let stored = place.annotated_row(&partition_key, &row.row_key).await?;
+    let (problem, etag) = match stored {
+        None => (Some(Problem::Missing), None),
+        Some(stored) => {
+            let hidden = place.store().hidden_property();
+            (differences::<E>(&row, &stored.body, hidden)?, Some(stored.etag()?))
+        }
+    };
+    Ok(problem.map(|problem| Finding {
+        entity: E::NAME.to_owned(),
+        row: name_of::<E>(row.index).to_owned(),
+        partition_key,
+        row_key: row.row_key,
+        elsewhere: Some(Elsewhere::new(place.table.as_str(), home.partition_key)),
+        canonical: Some(home.row_key),
+        etag: etag.map(|etag| etag.as_str().to_owned()),
+        problem,
+    }))
+}

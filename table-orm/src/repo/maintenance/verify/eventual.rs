@@ -1,0 +1,207 @@
+//! Compares rows in other partitions with the canonical rows of their entities, from the rows' side: it
+//! finds rows whose entities are gone.
+
+use super::differences::differences;
+use super::elsewhere::mark_pending;
+use super::expected::rows_elsewhere;
+use super::finding::{Elsewhere, Finding, Problem};
+use super::report::VerifyReport;
+use super::versioned_row::VersionedRow;
+use crate::entity::{OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, split_page};
+use crate::error::Result;
+use crate::key::KeyError;
+use crate::model::Metadata;
+use crate::plan::{Plan, Step, TableClient};
+use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
+use crate::repo::Repo;
+use crate::repo::get::MAX_PARALLEL_GETS;
+use crate::repo::maintenance::RowElsewhere;
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use std::marker::PhantomData;
+
+/// A verify of rows in other partitions: `.await` returns all findings, `.plan()` shows the first request. It
+/// writes nothing.
+///
+/// Costs one request for each 1000 rows, and one for the canonical row of each of them, at most 16 in flight.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct VerifyEventual<R> {
+    client: TableClient,
+    query: Result<RowQuery, KeyError>,
+    reason: Option<String>,
+    row: PhantomData<fn() -> R>,
+}
+
+impl<E: TableEntity> Repo<E> {
+    /// Finds rows in other partitions that are out of step, from their side: rows that no entity has any
+    /// more, and rows that store other values than their entity. [`verify`](Self::verify) finds those that an
+    /// entity lacks. [`repair`](Self::repair) takes the findings of both.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # use table_orm::repo::Problem;
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    /// # #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+    /// # struct Member { user: String, room: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let members = tables.repo::<Member>();
+    /// # members.create_table().await?;
+    /// // Another program writes a row of a room, and no member.
+    /// let rows = tables.table(members.table().clone());
+    /// let row = table_orm::DynamicEntity::new("kitchen", "USER:ann");
+    /// rows.insert(&row.with("User", "ann").with("Room", "kitchen")).await?;
+    ///
+    /// let report = members.verify_eventual(Member::by_room("kitchen")).await?;
+    /// assert_eq!(report.findings[0].problem, Problem::Orphan);
+    /// assert_eq!(members.repair(report.findings).await.all()?, 1);
+    /// assert_eq!(members.list(Member::by_room("kitchen")).count().await?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn verify_eventual<Q>(&self, query: Q) -> VerifyEventual<Q::Row>
+    where
+        Q: Query,
+        Q::Row: RowOf<E>,
+    {
+        VerifyEventual::new(self.client.clone(), keys_of(query), None)
+    }
+
+    /// Does what [`verify_eventual`](Self::verify_eventual) does with all rows of kind `R`, such as
+    /// `MemberByRoom`. Reads every row of their table, and is billed for it.
+    pub fn verify_eventual_table<R: RowOf<E>>(&self, permit: ScanPermit) -> VerifyEventual<R> {
+        let row = foreign_at::<E>(R::INDEX).map_or(Span::All, |template| template.row.span());
+        let keys = KeyRange { partition: Span::All, row };
+        VerifyEventual::new(self.client.clone(), Ok(keys), Some(permit.reason().to_owned()))
+    }
+}
+
+impl<R: Row> VerifyEventual<R> {
+    fn new(client: TableClient, keys: Result<KeyRange, KeyError>, reason: Option<String>) -> Self {
+        const {
+            assert!(
+                foreign_at::<R::Entity>(R::INDEX).is_some(),
+                "`verify_eventual` is for rows in other partitions, declared `eventual`; `verify` checks \
+                 those of the entity's own partition"
+            );
+        }
+        let query =
+            keys.map(|keys| RowQuery { metadata: Metadata::Minimal, ..client.query_of::<R>(keys) });
+        Self { client, query, reason, row: PhantomData }
+    }
+
+    /// Returns the first request, and that it reads canonical rows. Sends nothing.
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values.
+    pub fn plan(&self) -> Result<Plan> {
+        let (query, reason) = (self.query.clone()?, self.reason.clone());
+        let table = self.client.table.clone();
+        let steps = [Step::Read { query, limit: None, reason }, Step::ReadCanonical { table }];
+        Ok(steps.into_iter().map(Plan::from).collect())
+    }
+
+    async fn run(self) -> Result<VerifyReport>
+    where
+        R: 'static,
+        R::Entity: 'static,
+    {
+        let (client, mut query) = (self.client, self.query?);
+        let own = const { OwnRows::of::<R>() };
+        let mut report = VerifyReport::default();
+        loop {
+            let page = client.page(&query).await?;
+            let mut compared = Vec::new();
+            for row in split_page(&page.body)? {
+                report.rows += 1;
+                let stored = Bytes::copy_from_slice(row.get().as_bytes());
+                if own.take(&VersionedRow::read(&stored)?.context) {
+                    compared.push(compare::<R>(client.clone(), stored).boxed());
+                }
+            }
+            let compared = stream::iter(compared).buffered(MAX_PARALLEL_GETS);
+            let compared: Vec<_> = compared.try_collect().await?;
+            let mut findings = Vec::new();
+            for compared in compared {
+                match compared {
+                    Compared::Same => report.entities += 1,
+                    Compared::Undecided => report.undecided += 1,
+                    Compared::Differs(finding) => findings.push(*finding),
+                }
+            }
+            mark_pending::<R::Entity>(&client, &mut findings).await?;
+            report.findings.append(&mut findings);
+            query.continuation = page.continuation;
+            if query.continuation.is_none() {
+                return Ok(report);
+            }
+        }
+    }
+}
+
+impl<R: Row + 'static> IntoFuture for VerifyEventual<R>
+where
+    R::Entity: 'static,
+{
+    type Output = Result<VerifyReport>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+/// A row beside its canonical row.
+enum Compared {
+    Same,
+    Differs(Box<Finding>),
+    /// The canonical row cannot be read, or the key names none.
+    Undecided,
+}
+
+async fn compare<R: Row>(client: TableClient, stored: Bytes) -> Result<Compared> {
+    let row = VersionedRow::read(&stored)?;
+    let keys = (&*row.partition_key, &*row.row_key);
+    let Some(found) = RowElsewhere::of::<R::Entity>(&client, R::INDEX, keys) else {
+        return Ok(Compared::Undecided);
+    };
+    let home = &found.home;
+    let canonical = client.annotated_row(&home.partition_key, &home.row_key).await?;
+    let own = const { OwnRows::canonical::<R::Entity>() };
+    let problem = match canonical {
+        Some(canonical) if own.take(&VersionedRow::read(&canonical.body)?.context) => {
+            let Ok(rows) = rows_elsewhere::<R::Entity>(&canonical.body) else {
+                return Ok(Compared::Undecided);
+            };
+            let expected = rows.iter().find(|(_, partition_key, expected)| {
+                expected.index == R::INDEX
+                    && *partition_key == row.partition_key
+                    && expected.row_key == row.row_key
+            });
+            match expected {
+                Some((.., expected)) => {
+                    let hidden = client.store().hidden_property();
+                    differences::<R::Entity>(expected, &stored, hidden)?
+                }
+                None => Some(Problem::Orphan),
+            }
+        }
+        _ => Some(Problem::Orphan),
+    };
+    Ok(problem.map_or(Compared::Same, |problem| {
+        Compared::Differs(Box::new(Finding {
+            entity: <R::Entity as crate::entity::ReadRow>::NAME.to_owned(),
+            row: foreign_at::<R::Entity>(R::INDEX).map_or("", |row| row.row.name).to_owned(),
+            partition_key: row.partition_key.clone(),
+            row_key: row.row_key.clone(),
+            elsewhere: Some(Elsewhere::new(found.key.table.as_str(), &*home.partition_key)),
+            canonical: Some(home.row_key.clone()),
+            etag: Some(row.etag.as_str().to_owned()),
+            problem,
+        }))
+    }))
+}

@@ -1,0 +1,161 @@
+//! The settling of what ended processes left, in one partition or in a whole table.
+
+use super::Scan;
+use crate::entity::{DynamicEntity, RowOf, TableEntity, WholePartition};
+use crate::error::Result;
+use crate::eventual::{ForeignType, SETTLE_GRACE, SettleReport, Sweep};
+use crate::key::KeyError;
+use crate::plan::{Plan, Step};
+use crate::query::{ScanPermit, Span};
+use crate::repo::Repo;
+use futures_core::future::BoxFuture;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<E: TableEntity> Repo<E> {
+    /// Brings the `eventual` rows of entities in step whose writers ended before they did, in one partition
+    /// or, with a [`ScanPermit`], in the whole table. Returns what it settled, and what it left and why.
+    ///
+    /// A write of an entity settles its rows in other partitions by itself. If its process ends in between,
+    /// they follow when this runs: run it as a job. Without one, they may stay as they are for ever. Two may
+    /// run at a time.
+    ///
+    /// It leaves what is younger than [`SETTLE_GRACE`] to its writer, or the time set by
+    /// [`grace`](Settle::grace). It settles the entities of `E` only.
+    ///
+    /// A partition costs one query, and the whole table a scan: the service reads all of its rows, and returns
+    /// those to settle. Each of them costs 2 requests for each other partition, and 2.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use table_orm::{ScanPermit, TableEntity, Tables};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    /// #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+    /// struct Member { user: String, room: String }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let members = Tables::in_memory()?.repo::<Member>();
+    /// members.create_table().await?;
+    /// members.insert(&Member { user: "ann".into(), room: "kitchen".into() }).await?;
+    /// // The insert has settled its row by itself.
+    /// let ann = members.settle(Member::partition("ann")).await?;
+    /// assert_eq!(ann.settled, 0);
+    /// let permit = ScanPermit::because("what ended processes left");
+    /// let all = members.settle(permit).grace(Duration::from_secs(600)).await?;
+    /// assert_eq!((all.settled, all.failures.len()), (0, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the intents cannot be read. An intent that cannot be settled stays, and is in
+    /// [`SettleReport::failures`].
+    pub fn settle<S: SettleScope<E>>(&self, scope: S) -> Settle<E> {
+        let sweep =
+            Sweep { home: self.client.clone(), kind: ForeignType::of::<E>(), grace: SETTLE_GRACE };
+        Settle { sweep, scope: scope.scope(), entity: PhantomData }
+    }
+}
+
+/// What [`Repo::settle`] settles: a partition, `Entity::partition(..)`, or with a [`ScanPermit`] the table.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a partition of `{E}`",
+    label = "neither a partition nor a permit to scan",
+    note = "pass `{E}::partition(..)`, or `ScanPermit::because(..)` for the whole table"
+)]
+pub trait SettleScope<E> {
+    #[doc(hidden)]
+    fn scope(self) -> Scope;
+}
+
+/// Where intents are looked for.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Scope {
+    Partition(Result<Span, KeyError>),
+    Table(ScanPermit),
+}
+
+impl<E: TableEntity, Q: WholePartition> SettleScope<E> for Q
+where
+    Q::Row: RowOf<E>,
+{
+    fn scope(self) -> Scope {
+        Scope::Partition(self.into_keys().map(|keys| keys.partition))
+    }
+}
+
+impl<E: TableEntity> SettleScope<E> for ScanPermit {
+    fn scope(self) -> Scope {
+        Scope::Table(self)
+    }
+}
+
+/// A settling of what ended processes left: `.await` runs it, `.plan()` shows its first request.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Settle<E> {
+    sweep: Sweep,
+    scope: Scope,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E: TableEntity> Settle<E> {
+    /// Sets the age below which an intent is left to its writer, instead of [`SETTLE_GRACE`]. Both times are
+    /// of the service's clock. A shorter one is safe, and costs the writer and this call some requests.
+    pub const fn grace(mut self, age: Duration) -> Self {
+        self.sweep.grace = age;
+        self
+    }
+
+    /// Returns the query for the intents, without sending it.
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values.
+    pub fn plan(&self) -> Result<Plan> {
+        match &self.scope {
+            Scope::Partition(partition) => {
+                Ok(Step::read(self.sweep.query(partition.clone()?)).into())
+            }
+            Scope::Table(permit) => self.scan(permit).plan(),
+        }
+    }
+
+    fn scan(&self, permit: &ScanPermit) -> Scan<DynamicEntity> {
+        let home = &self.sweep.home;
+        let store = Arc::clone(&home.connection.store);
+        Scan::untyped_in(store, home.table.clone(), Sweep::rows(), permit)
+    }
+
+    async fn run(self) -> Result<SettleReport> {
+        let mut report = SettleReport::default();
+        match &self.scope {
+            Scope::Partition(Err(error)) => return Err(error.clone().into()),
+            Scope::Partition(Ok(Span::Exact(partition_key))) => {
+                self.sweep.partition(partition_key, &mut report).await?;
+            }
+            // The query of a whole partition has one PartitionKey.
+            Scope::Partition(Ok(_)) => {}
+            Scope::Table(permit) => {
+                let mut intents = self.scan(permit).stream();
+                while let Some(row) = intents.next().await? {
+                    self.sweep.intent(row, &mut report).await;
+                }
+            }
+        }
+        Ok(report)
+    }
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Settle<E> {
+    type Output = Result<SettleReport>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

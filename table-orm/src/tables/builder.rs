@@ -1,0 +1,114 @@
+//! The layers of a connection, each by name.
+
+use super::Tables;
+use crate::error::Result;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+use crate::layer::Observe;
+use crate::layer::{Layer, Limit, Rate, Retry};
+use crate::store::Store;
+use std::sync::Arc;
+
+/// A connection to be made: a store, and the layers around it.
+///
+/// It begins with the layers that [`Tables::from_connection_string`] has. Each method replaces the
+/// settings of one, or leaves it out when it gets `None`. From the store up:
+///
+/// | Layer | Default |
+/// |---|---|
+/// | [`Limit`] | at most 64 requests at once, and [fewer](Limit::adaptive) at a slow service |
+/// | [`Rate`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
+/// | [`Retry`] | [`Retry::interactive`] |
+/// | `Observe` | with the feature `tracing` or `metrics` |
+///
+/// ```
+/// use table_orm::Tables;
+/// use table_orm::embedded::EmbeddedStore;
+/// use table_orm::layer::{Rate, Retry};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = EmbeddedStore::in_memory()?; // or `AzureStore::from_connection_string(..)`
+/// let tables = Tables::builder(store)
+///     .rate(Rate::default().per_account(5_000)) // one of four writers
+///     .retry(Retry::classic())
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is connected until `build`"]
+pub struct TablesBuilder {
+    store: Arc<dyn Store>,
+    limit: Option<Limit>,
+    rate: Option<Rate>,
+    retry: Option<Retry>,
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
+    observe: Option<Observe>,
+}
+
+impl TablesBuilder {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            limit: Some(Limit::default().adaptive()),
+            rate: Some(Rate::default()),
+            retry: Some(Retry::interactive()),
+            #[cfg(any(feature = "metrics", feature = "tracing"))]
+            observe: Some(Observe),
+        }
+    }
+
+    /// Leaves out all layers: each call is one request, and its first fault is its error.
+    pub fn bare(self) -> Self {
+        let bare = self.limit(None).rate(None).retry(None);
+        #[cfg(any(feature = "metrics", feature = "tracing"))]
+        let bare = bare.observe(None);
+        bare
+    }
+
+    /// Sets how many requests run at once.
+    pub fn limit(mut self, limit: impl Into<Option<Limit>>) -> Self {
+        self.limit = limit.into();
+        self
+    }
+
+    /// Sets how many entities a second are read and written.
+    pub fn rate(mut self, rate: impl Into<Option<Rate>>) -> Self {
+        self.rate = rate.into();
+        self
+    }
+
+    /// Sets what is retried.
+    pub fn retry(mut self, retry: impl Into<Option<Retry>>) -> Self {
+        self.retry = retry.into();
+        self
+    }
+
+    /// Sets what is reported of each call.
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
+    pub fn observe(mut self, observe: impl Into<Option<Observe>>) -> Self {
+        self.observe = observe.into();
+        self
+    }
+
+    /// Returns the tables behind these layers. Sends nothing.
+    ///
+    /// # Errors
+    /// When the settings of a layer make no sense: [`Error::Layer`](crate::Error::Layer).
+    pub fn build(self) -> Result<Tables> {
+        let mut store = self.store;
+        add(&mut store, self.limit)?;
+        add(&mut store, self.rate)?;
+        add(&mut store, self.retry)?;
+        #[cfg(any(feature = "metrics", feature = "tracing"))]
+        add(&mut store, self.observe)?;
+        Ok(Tables::of(store))
+    }
+}
+
+/// Puts a layer around the store, if there is one.
+fn add(store: &mut Arc<dyn Store>, layer: Option<impl Layer>) -> Result<()> {
+    if let Some(layer) = layer {
+        *store = layer.around(Arc::clone(store))?;
+    }
+    Ok(())
+}

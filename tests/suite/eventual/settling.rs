@@ -1,0 +1,277 @@
+//! Rows elsewhere follow each kind of write.
+
+use super::{Order, Shop, order};
+use futures_util::TryStreamExt as _;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use table_orm::DynamicEntity;
+use table_orm::entity::foreign_rows;
+use table_orm::eventual::Settled;
+use table_orm::layer::{Fault, Faults};
+use table_orm::model::Edm;
+use table_orm::plan::Step;
+use table_orm::{Error, ScanPermit, TableEntity, TableName, Tables};
+
+type Key = (String, String, String);
+
+impl Shop {
+    /// The rows elsewhere, and how many helper rows there are.
+    async fn stored(&self) -> (BTreeMap<Key, DynamicEntity>, usize) {
+        let (mut rows, mut helpers) = (BTreeMap::new(), 0);
+        for table in ["orders", "couriers", "archive"] {
+            let scan = self.tables.table(TableName::new(table).unwrap());
+            let all = scan.scan(ScanPermit::because("test")).stream();
+            for row in all.try_collect::<Vec<_>>().await.unwrap() {
+                let key = (table.to_owned(), row.partition_key.clone(), row.row_key.clone());
+                if row.row_key.starts_with("DUE:") || row.row_key.starts_with("TKT:") {
+                    helpers += 1;
+                } else if !(row.row_key.starts_with("NUM:") || row.row_key.starts_with("CTS:")) {
+                    rows.insert(key, row);
+                }
+            }
+        }
+        (rows, helpers)
+    }
+
+    /// Checks that the rows elsewhere are exactly those of the orders, and that nothing is left to settle.
+    #[track_caller]
+    fn assert_settled(&self, orders: &[Order]) -> impl Future<Output = ()> {
+        let expected: Vec<Key> = orders
+            .iter()
+            .flat_map(|order| foreign_rows(order).unwrap())
+            .map(|row| (row.table.unwrap_or("orders").to_owned(), row.partition_key, row.row_key))
+            .collect();
+        let cents: Vec<_> = orders.iter().map(|order| i64::from(order.cents)).collect();
+        async move {
+            let (rows, helpers) = self.stored().await;
+            let mut expected = expected;
+            expected.sort();
+            assert_eq!(rows.keys().cloned().collect::<Vec<_>>(), expected);
+            assert_eq!(helpers, 0);
+            // What a courier's list shows is a partial copy of the newest content.
+            for row in rows.values().filter(|row| row.row_key.starts_with("ORD:")) {
+                let Edm::Int64(shown) = row.properties["Cents"] else { panic!("{row:?}") };
+                assert!(cents.contains(&shown), "{row:?}");
+            }
+        }
+    }
+
+    fn requests(&self) -> usize {
+        let requests = self.record.take();
+        requests.gets + requests.queries.len() + requests.writes.len()
+    }
+}
+
+macro_rules! key {
+    ($number:expr) => {
+        Order::partition("acme").by_number().number($number)
+    };
+}
+
+#[tokio::test]
+async fn each_write_of_an_entity_takes_its_rows_elsewhere_along() {
+    let shop = Shop::empty().await;
+    let first = order("acme", 1);
+    shop.orders.insert(&first).await.unwrap();
+    shop.assert_settled(&[first.clone()]).await;
+
+    // A save that moves both rows, one to another partition, and adds one.
+    let mut loaded = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
+    loaded.day = "2026-11-24".into();
+    loaded.courier = Some("Bob".into());
+    loaded.cents = 200_000;
+    shop.orders.save(&mut loaded).await.unwrap();
+    shop.assert_settled(&[(*loaded).clone()]).await;
+
+    let updated = shop.orders.update(key!(1), |order| order.courier = None).await.unwrap();
+    shop.assert_settled(&[(*updated).clone()]).await;
+
+    let upserted = Order { cents: 5, ..(*updated).clone() };
+    shop.orders.upsert(&upserted).await.unwrap();
+    shop.assert_settled(&[upserted.clone()]).await;
+    let other = order("acme", 2);
+    shop.orders.upsert(&other).await.unwrap();
+    shop.assert_settled(&[upserted.clone(), other.clone()]).await;
+
+    let replaced = Order { day: "2026-11-25".into(), ..other };
+    shop.orders.force_replace(&replaced).await.unwrap();
+    shop.assert_settled(&[upserted.clone(), replaced.clone()]).await;
+    shop.orders.force_delete(&upserted).await.unwrap();
+    shop.assert_settled(&[replaced.clone()]).await;
+
+    let third = shop.orders.insert_loaded(&order("acme", 3)).await.unwrap();
+    shop.assert_settled(&[replaced.clone(), order("acme", 3)]).await;
+    shop.orders.delete_if(key!(3), third.etag()).await.unwrap();
+    let second = shop.orders.load(key!(2)).await.unwrap().one().unwrap();
+    shop.orders.delete(second).await.unwrap();
+    shop.assert_settled(&[]).await;
+}
+
+/// One row at home, one elsewhere.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+#[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+struct Member {
+    user: String,
+    room: String,
+    admin: bool,
+}
+
+#[tokio::test]
+async fn a_patch_of_an_entity_with_one_row_at_home_takes_its_row_elsewhere_along() {
+    let members = Tables::in_memory().unwrap().repo::<Member>();
+    members.create_table().await.unwrap();
+    let ann = Member { user: "ann".into(), room: "kitchen".into(), admin: false };
+    let key = Member::partition("ann").row().room("kitchen");
+    let patch = |admin| MemberPatch::default().admin(admin);
+    members.insert(&ann).await.unwrap();
+    members.merge(&key, patch(true)).await.unwrap();
+    let kitchen = || members.list(Member::by_room("kitchen")).collect();
+    let promoted = Member { admin: true, ..ann };
+    assert_eq!(kitchen().await.unwrap(), std::slice::from_ref(&promoted));
+    members.insert_or_merge(&promoted).await.unwrap();
+    let etag = members.load(&key).await.unwrap().one().unwrap().etag().clone();
+    members.replace(&Member { admin: false, ..promoted }, &etag).await.unwrap();
+    assert!(!kitchen().await.unwrap()[0].admin);
+    let etag = members.load(&key).await.unwrap().one().unwrap().etag().clone();
+    members.delete_if(&key, &etag).await.unwrap();
+    assert_eq!(kitchen().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_entity_whose_canonical_key_changes_moves_its_rows_elsewhere() {
+    let shop = Shop::empty().await;
+    shop.orders.insert(&order("acme", 1)).await.unwrap();
+    let mut loaded = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
+    loaded.number = 9;
+    shop.orders.save(&mut loaded).await.unwrap();
+    shop.assert_settled(&[order("acme", 9)]).await;
+}
+
+#[tokio::test]
+async fn a_transaction_settles_all_of_its_entities() {
+    let shop = Shop::empty().await;
+    shop.orders.insert(&order("acme", 1)).await.unwrap();
+    let mut first = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
+    first.cents = 7;
+    let acme = shop.orders.transaction(Order::partition("acme"));
+    let acme = acme.save(&mut first).insert(&order("acme", 2)).insert(&order("acme", 3));
+    // Two rows each, but the index row that moved, and the intent.
+    assert_eq!(acme.len(), 3 + 2 + 2 + 1);
+    let settled = Settled::default();
+    acme.report_settled(&settled).commit().await.unwrap();
+    assert!(settled.get());
+    let orders = [Order { cents: 7, ..order("acme", 1) }, order("acme", 2), order("acme", 3)];
+    shop.assert_settled(&orders).await;
+
+    let with = shop.orders.transaction_with(Order::partition("acme"), async |tx| {
+        let mut order = tx.load(key!(2)).await?.expect("stored");
+        order.day = "2026-12-01".into();
+        tx.save(order);
+        Ok::<_, Error>(())
+    });
+    with.await.unwrap();
+    let [first, second, third] = orders;
+    shop.assert_settled(&[first, Order { day: "2026-12-01".into(), ..second }, third]).await;
+    // Deleted and inserted again under its key.
+    let first = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
+    let again = Order { courier: Some("Bob".into()), ..(*first).clone() };
+    let acme = shop.orders.transaction(Order::partition("acme")).delete(first).insert(&again);
+    acme.commit().await.unwrap();
+    let third = Order { day: "2026-12-01".into(), ..order("acme", 2) };
+    shop.assert_settled(&[again, third, order("acme", 3)]).await;
+}
+
+#[tokio::test]
+async fn bulk_writes_settle_what_they_write() {
+    let shop = Shop::empty().await;
+    let orders: Vec<_> = (1..=120).map(|number| order("acme", number)).collect();
+    let written = shop.orders.insert_many(orders.clone()).await.all().unwrap();
+    // Of 100 operations, the intent is one: 49 orders of two rows.
+    assert_eq!((written.entities, written.requests), (120, 3));
+    shop.assert_settled(&orders).await;
+    let moved = orders.iter().map(|order| Order { day: "2027-01-01".into(), ..order.clone() });
+    let moved: Vec<_> = moved.take(10).collect();
+    shop.orders.upsert_many(moved.clone()).await.all().unwrap();
+    let loaded = shop
+        .orders
+        .load(Order::partition("acme").by_number().number_in(11..))
+        .await
+        .unwrap()
+        .into_iter();
+    shop.orders.delete_many(loaded).await.all().unwrap();
+    shop.assert_settled(&moved).await;
+    shop.orders.delete_partition(Order::partition("acme")).await.unwrap();
+    shop.assert_settled(&[]).await;
+}
+
+#[tokio::test]
+async fn an_update_that_no_row_elsewhere_stores_is_as_cheap_as_without_them() {
+    let shop = Shop::empty().await;
+    let (bare, settled) = (order("acme", 1), Settled::default());
+    shop.requests();
+    // A ticket, a transaction for two partitions each; the write, the reading and the clear.
+    shop.orders.insert(&bare).report_settled(&settled).await.unwrap();
+    assert_eq!((shop.requests(), settled.get()), (7, true));
+    let mut loaded = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
+    shop.requests();
+    let settled = Settled::default();
+    shop.orders.save(&mut loaded).report_settled(&settled).await.unwrap();
+    assert_eq!((shop.requests(), settled.get()), (0, true));
+}
+
+#[tokio::test]
+async fn a_plan_shows_the_intent_and_what_settles_it() {
+    let shop = Shop::empty().await;
+    let insert = order("acme", 1);
+    let plan = shop.orders.insert(&insert).plan().unwrap();
+    let last = plan.operations().last().unwrap();
+    assert!(last.row_key.starts_with("DUE:") && last.row_key.len() == 30);
+    let Some(Step::Settle { partitions }) = plan.steps.last() else { panic!("{plan}") };
+    assert_eq!(partitions.len(), 2);
+    let text = plan.to_string();
+    assert!(text.contains("6 requests that write the rows in other partitions"), "{text}");
+    assert!(text.contains("on `couriers`  \"C:Ann\""), "{text}");
+    let plan = shop.orders.update(key!(1), |_| {}).plan().unwrap();
+    assert!(plan.to_string().contains("if rows in other partitions change"), "{plan}");
+}
+
+#[tokio::test]
+async fn what_an_ended_process_left_is_settled_by_partition_or_by_scan() {
+    for by_scan in [false, true] {
+        let shop = Shop::empty().await;
+        // The network fails as the first ticket is made; the process has no runtime any more.
+        let lost = Faults::seeded(1).on(
+            "insert",
+            1,
+            Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput")),
+        );
+        let broken = Tables::new(lost.store(shop.store.clone()).unwrap()).repo::<Order>();
+        let (order, settled) = (order("acme", 1), Settled::default());
+        broken.insert(&order).report_settled(&settled).await.unwrap();
+        assert!(!settled.get());
+        assert_eq!(shop.orders.get(key!(1)).await.unwrap(), Some(order.clone()));
+        assert!(shop.stored().await.1 > 0);
+        let settle = if by_scan {
+            shop.orders.settle(ScanPermit::because("test"))
+        } else {
+            shop.orders.settle(Order::partition("acme"))
+        };
+        let report = settle.grace(Duration::ZERO).await.unwrap();
+        assert_eq!((report.settled, report.young, report.failures.len()), (1, 0, 0));
+        // The ticket that was made and not used is consumed too.
+        shop.assert_settled(&[order]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_settles_later_returns_before_its_rows_follow() {
+    let shop = Shop::empty().await;
+    let (order, settled) = (order("acme", 1), Settled::default());
+    shop.orders.insert(&order).settle_later().report_settled(&settled).await.unwrap();
+    assert!(!settled.get());
+    while !settled.get() {
+        tokio::task::yield_now().await;
+    }
+    shop.assert_settled(&[order]).await;
+}

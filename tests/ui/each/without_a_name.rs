@@ -1,0 +1,14 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "articles", partition = "{blog}")]
+#[row(by_id, key = "ID:{id:05}")]
+#[row(by_label, key = "LAB:{labels}__{id:05}", each(labels))]
+struct Article {
+    blog: String,
+    id: u32,
+    #[table(json)]
+    labels: Vec<String>,
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+#[row(by_room, table = "by-room", partition = "{room}", key = "USER:{user}", eventual)]
+struct Member {
+    user: String,
+    room: String,
+}
+
+fn main() {}
