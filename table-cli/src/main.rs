@@ -1,15 +1,35 @@
-//! Command-line tools for tables: an emulator of the Table service over a table-orm store.
+//! Command-line tools for tables: an emulator of the Table service over a table-orm store, copies,
+//! exports, imports and pages.
 
+mod browse;
+mod completions;
+mod copy;
+mod count;
+mod delete;
+mod export;
+mod failure;
+mod import;
+mod interrupt;
+mod keys;
+mod manifest;
+mod printable;
+mod progress;
 mod secret;
+mod selection;
 mod serve;
+mod show;
+mod store;
+mod text_file;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use failure::{EXIT_CODES, Failure};
 use std::error::Error;
 use std::process::ExitCode;
 
 /// Tools for Azure Table Storage that need no Rust.
 #[derive(Debug, Parser)]
 #[command(name = "table-orm", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = format!("{}\n\n{EXIT_CODES}", store::STORES))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -18,17 +38,43 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Arguments),
+    Count(count::Arguments),
+    Keys(keys::Arguments),
+    Show(show::Arguments),
+    Delete(delete::Arguments),
+    Copy(copy::Arguments),
+    Export(export::Arguments),
+    Import(import::Arguments),
+    Browse(browse::Arguments),
+    Completions(completions::Arguments),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { command: Command::Serve(arguments) } = Arguments::parse();
-    match serve::run(arguments).await {
+    match run(Arguments::parse().command).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("table-orm: {}", with_causes(&error));
-            ExitCode::FAILURE
+        Err(failure) => {
+            let code = failure.exit_code();
+            if code != 0 {
+                eprintln!("table-orm: {}", with_causes(&failure));
+            }
+            code.into()
         }
+    }
+}
+
+async fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(arguments) => Ok(serve::run(arguments).await?),
+        Command::Count(arguments) => count::run(arguments).await,
+        Command::Keys(arguments) => keys::run(arguments).await,
+        Command::Show(arguments) => show::run(arguments).await,
+        Command::Delete(arguments) => delete::run(arguments).await,
+        Command::Copy(arguments) => Ok(copy::run(arguments, interrupt::interrupted()).await?),
+        Command::Export(arguments) => export::run(arguments, interrupt::interrupted()).await,
+        Command::Import(arguments) => import::run(arguments, interrupt::interrupted()).await,
+        Command::Browse(arguments) => browse::run(arguments, interrupt::interrupted()).await,
+        Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
 }
 
@@ -52,6 +98,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        <Arguments as clap::CommandFactory>::command().debug_assert();
+        Arguments::command().debug_assert();
     }
 }

@@ -21,6 +21,8 @@ pub struct Entity<'a> {
     pub encode: bool,
     /// What its rows are marked with.
     pub kind: Option<LitStr>,
+    /// The constant with its sums.
+    pub sums: Option<Path>,
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
@@ -173,6 +175,7 @@ impl<'a> Entity<'a> {
             }),
             encode: escape(&mut items, errors),
             kind: items.text("kind", errors),
+            sums: items.path("sums", errors),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             rows,
             uniques: Vec::new(),

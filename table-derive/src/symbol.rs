@@ -4,7 +4,7 @@
 pub type Attribute = (&'static str, &'static str);
 
 pub const ON_ENTITY: Attribute =
-    ("table", "name partition row unique kind crate escape rename_all allow_append_only");
+    ("table", "name partition row unique kind sums crate escape rename_all allow_append_only");
 /// After the name of a row.
 pub const ON_ROW: Attribute =
     ("row", "key include exclude when canonical each partition table eventual");
@@ -26,4 +26,4 @@ pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Eta
 /// What the RowKeys of guard rows begin with, unless they have a template of their own.
 pub const GUARD_START: &str = "UNQ:";
 /// What the RowKeys of other helper rows begin with.
-pub const HELPER_STARTS: [&str; 3] = ["DUE:", "MOV:", "TKT:"];
+pub const HELPER_STARTS: [&str; 5] = ["DUE:", "MOV:", "SEQ:", "SUM:", "TKT:"];

@@ -31,6 +31,9 @@ pub mod work {
     #[doc = include_str!("../guide/work/transactions.md")]
     pub mod transactions {}
 
+    #[doc = include_str!("../guide/work/counting.md")]
+    pub mod counting {}
+
     #[doc = include_str!("../guide/work/across_partitions.md")]
     pub mod across_partitions {}
 
@@ -137,6 +140,9 @@ pub mod run {
     #[cfg_attr(any(test, feature = "testing"), doc = "[faults]: crate::layer::Faults")]
     #[cfg_attr(not(any(test, feature = "testing")), doc = "[faults]: crate::layer")]
     pub mod emulator {}
+
+    #[doc = include_str!("../guide/run/tools.md")]
+    pub mod tools {}
 }
 
 /// Look up an attribute, a type or a message.

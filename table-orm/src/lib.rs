@@ -80,6 +80,7 @@
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //!
 //! # Features
@@ -141,6 +142,8 @@ pub mod repo;
 
 pub mod scan;
 
+pub mod transfer;
+
 mod tables;
 
 #[cfg(test)]
@@ -157,7 +160,7 @@ pub mod fuzzing;
 pub mod guide;
 
 pub use entity::{
-    DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, TableEntity, TableUnion,
+    DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, Sum, TableEntity, TableUnion,
 };
 pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount};
 pub use key::KeyPart;

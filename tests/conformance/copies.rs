@@ -1,10 +1,9 @@
-//! Whole tables from one store to another, interrupted on the way: the core of the example
-//! `table_copy`.
+//! Whole tables from one store to another, interrupted on the way: the core of `table-orm copy`.
 
 use crate::Run;
 use crate::cases::types::extremes;
 use crate::content::Content;
-use crate::copy::{Copying, Ended};
+use crate::copying::{Copying, Ended};
 use std::future::pending;
 use std::sync::atomic::{AtomicU32, Ordering};
 use support::azurite::Azurite;

@@ -11,11 +11,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cases;
-#[path = "../../examples/apps/table_copy/content.rs"]
+#[path = "../../table-cli/src/copy/content.rs"]
 mod content;
 mod copies;
-#[path = "../../examples/apps/table_copy/copy.rs"]
-mod copy;
+#[path = "../../table-cli/src/copy/copying.rs"]
+mod copying;
 mod cors;
 #[cfg(feature = "azure-data-tables")]
 mod data_tables;

@@ -33,6 +33,21 @@ async fn every_type_comes_back_exactly() {
 }
 
 #[tokio::test]
+async fn rows_that_have_changed_are_left_by_a_delete_of_many() {
+    let (_tables, table) = table().await;
+    let rows = (0..150).map(|at| DynamicEntity::new("p", format!("{at:03}")).with("A", 1));
+    table.insert_many(rows).await.all().unwrap();
+    let scan = table.scan(ScanPermit::because("test")).select::<&'static str>([]);
+    let found = scan.collect().await.unwrap();
+    table.merge(&DynamicEntity::new("p", "007").with("A", 2)).await.unwrap();
+    let report = table.delete_many(found).continue_on_failure().await;
+    assert_eq!((report.written.rows, report.failures.len()), (149, 1));
+    assert!(matches!(report.failures[0].error, Error::Conflict(_)));
+    let left = table.list("p", ..).collect().await.unwrap();
+    assert_eq!(left.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["007"]);
+}
+
+#[tokio::test]
 async fn an_etag_guards_replace_merge_and_delete() {
     let (_tables, table) = table().await;
     table.insert(&DynamicEntity::new("p", "r").with("A", 1).with("B", 1)).await.unwrap();

@@ -12,6 +12,7 @@ const EXAMPLES: &str = "\
 Examples:
   table-orm serve                                 # in memory, at port 10002, as Azurite
   table-orm serve --db race.redb --port 0         # the data of an app, at a free port
+  table-orm serve --db race.redb --browse         # and pages for a browser
   table-orm serve --account race=env:RACE_KEY     # an account of your own
   table-orm serve --cert cert.pem --key key.pem   # HTTPS
   table-orm serve --faults 7                      # a third of all requests fails, repeatably
@@ -61,6 +62,9 @@ pub(crate) struct Arguments {
     /// Accepts every x-ms-version
     #[arg(long = "skipApiVersionCheck", visible_alias = "skip-version-check")]
     any_version: bool,
+    /// Shows the tables in a browser, too, at that port of this machine; without a port, at a free one
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
+    pub(super) browse: Option<u16>,
     /// Prints the address only
     #[arg(long)]
     pub(super) silent: bool,
@@ -148,5 +152,6 @@ fn read(path: &PathBuf) -> Result<Vec<u8>, ServeError> {
 
 fn account(text: &str) -> Result<SharedKey, String> {
     let (name, key) = text.split_once('=').ok_or("write NAME=KEY")?;
-    SharedKey::new(name, &secret::read(key)?).map_err(|error| error.to_string())
+    SharedKey::new(name, &secret::read(key).map_err(|error| error.to_string())?)
+        .map_err(|error| error.to_string())
 }

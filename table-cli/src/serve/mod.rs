@@ -5,9 +5,13 @@ mod faults;
 
 pub(crate) use arguments::Arguments;
 
+use crate::browse::BrowseServer;
+use crate::interrupt::interrupted;
+use std::future::pending;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use table_orm::Tables;
 use table_orm::embedded::{EmbeddedStore, OpenError};
 use table_orm::layer::{Layer as _, LayerError, Throttle};
 use table_orm::store::Store;
@@ -26,10 +30,10 @@ pub(crate) enum ServeError {
     Faults { path: PathBuf, reason: String },
     #[error("the faults or rates are invalid")]
     Layer(#[source] LayerError),
+    #[error("cannot listen for browsers; give another port to --browse")]
+    Browse(#[source] io::Error),
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("cannot wait for signals")]
-    Signals(#[source] io::Error),
 }
 
 /// Serves until the process is asked to end.
@@ -40,7 +44,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         Some(path) => EmbeddedStore::open(path),
         None => EmbeddedStore::in_memory(),
     };
-    let mut store: Arc<dyn Store> = Arc::new(store.map_err(ServeError::Open)?);
+    let store = store.map_err(ServeError::Open)?;
+    // The pages see what is stored, without faults.
+    let tables = Tables::new(store.clone());
+    let mut store: Arc<dyn Store> = Arc::new(store);
     if plan.throttle != Throttle::new() {
         store = plan.throttle.around(store).map_err(ServeError::Layer)?;
     }
@@ -56,14 +63,26 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
     if let Some(faults) = &faults {
         faults.enable();
     }
-    announce(&arguments, &server, database.as_deref());
-    end_signal().await.map_err(ServeError::Signals)?;
+    let pages = match arguments.browse {
+        Some(port) => Some(BrowseServer::bind(tables, port).await.map_err(ServeError::Browse)?),
+        None => None,
+    };
+    announce(&arguments, &server, database.as_deref(), pages.as_ref());
+    tokio::select! {
+        () = async { if let Some(pages) = pages { pages.serve().await } else { pending().await } } => {}
+        () = interrupted() => {}
+    }
     server.stop().await;
     Ok(())
 }
 
 /// Says where the server listens. Scripts that wait for Azurite wait for the first line.
-fn announce(arguments: &Arguments, server: &Server, database: Option<&std::path::Path>) {
+fn announce(
+    arguments: &Arguments,
+    server: &Server,
+    database: Option<&Path>,
+    pages: Option<&BrowseServer>,
+) {
     let mut text = format!(
         "table-orm Table service is successfully listening at {}://{}\n",
         arguments.scheme(),
@@ -78,22 +97,10 @@ fn announce(arguments: &Arguments, server: &Server, database: Option<&std::path:
             Some(names) => text.push_str(&format!("Accounts: {names}\n")),
         }
     }
+    if let Some(Ok(url)) = pages.map(BrowseServer::url) {
+        text.push_str(&format!("Pages: {url}\n"));
+    }
     let mut out = io::stdout().lock();
     // Nobody may be reading.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-#[cfg(unix)]
-async fn end_signal() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        ended = tokio::signal::ctrl_c() => ended,
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn end_signal() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
 }

@@ -1,11 +1,13 @@
-//! `table-orm serve` as a process: its clients in other languages, its faults, its death.
+//! `table-orm serve` and the tools as programs: clients in other languages, faults, a sudden death.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod azure_cli;
+mod browser;
 mod crash;
 mod faults;
 mod javascript;
 mod known;
 mod microsoft;
 mod served;
+mod tools;

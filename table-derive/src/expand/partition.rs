@@ -43,7 +43,7 @@ pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let partition = types.partition();
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
-    let body = quote!(_orm::KeyState::keys(self.#method().0));
+    let body = quote!(_orm::KeyState::keys(Self::#method(&self).0));
     let class = quote!(_orm::class::Partition);
     let query = query(types, (types.params(), &partition), (row, class), body);
     let rows = types.items(partition, rows(model, types));

@@ -86,8 +86,8 @@ fn template(make: &str, name: &str, key: &Key<'_>, encode: bool) -> TokenStream 
     quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
 }
 
-/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, and those
-/// that allow cheaper writes.
+/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
+/// allow cheaper writes, and the sums.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
     let escape = entity.encode.then(|| {
@@ -95,7 +95,7 @@ fn options(model: &Model<'_>) -> TokenStream {
             const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         )
     });
-    let kind = entity.kind.iter();
+    let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
     let guards = entity.uniques.iter().zip(guards);
     let guards = guards.map(|(unique, key)| template("guard", &unique.name, key, entity.encode));
     let guards = (!entity.uniques.is_empty())
@@ -119,6 +119,7 @@ fn options(model: &Model<'_>) -> TokenStream {
     quote! {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
+        #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::From::from(#sums) })*
         #guards
         #foreign
         #(const #flags: _orm::bool = true;)*

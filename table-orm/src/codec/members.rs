@@ -5,7 +5,7 @@ use super::name_cache::{CachedName, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
 use crate::key::{KeyError, StoredKeys};
 use crate::model::{
-    DateTime, ETAG_MEMBER, ETag, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY, TIMESTAMP,
+    DateTime, ETAG_MEMBER, ETag, Edm, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY, TIMESTAMP,
 };
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, Visitor};
@@ -157,6 +157,19 @@ impl<'c, 'de> Members<'c, 'de> {
         };
         *slot = self.json.text()?;
         Ok(())
+    }
+
+    /// Keeps a mark whose value was read as a property of a row of any shape.
+    pub(crate) fn note(&mut self, name: &str, value: Option<&Edm>) {
+        let text = |value: &Edm| match value {
+            Edm::String(text) => Cow::Owned(text.clone()),
+            _ => Cow::Borrowed(""),
+        };
+        match name {
+            MOVED_TO => self.context.moved_to = value.map(text),
+            KIND => self.context.kind = value.map(text).unwrap_or_default(),
+            _ => {}
+        }
     }
 
     /// Reads a member that is neither key nor version: keeps marks, skips the rest.

@@ -1,9 +1,9 @@
 //! A row of any shape.
 
 use crate::codec::Members;
-use crate::entity::{ReadRow, body};
-use crate::model::{DateTime, ETag, Edm, Metadata};
-use crate::property::{Properties, PropertiesWriter, PropertyError, RowFault};
+use crate::entity::{ReadRow, body, read_row};
+use crate::model::{DateTime, ETag, Edm, Metadata, PARTITION_KEY, ROW_KEY};
+use crate::property::{Properties, PropertiesWriter, PropertyError, PropertyFault, RowFault};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,40 @@ impl DynamicEntity {
         self
     }
 
+    /// Returns the row as one line of JSON: its keys and properties, in the form of the service. Each
+    /// value comes back with its exact type. Timestamp and ETag, which the store sets, are left out.
+    ///
+    /// ```
+    /// use table_orm::DynamicEntity;
+    ///
+    /// # fn main() -> table_orm::Result<()> {
+    /// let row = DynamicEntity::new("Boston", "00007").with("Chip", 7_i64);
+    /// let json = row.to_json()?;
+    /// assert_eq!(
+    ///     json,
+    ///     r#"{"PartitionKey":"Boston","RowKey":"00007","Chip":"7","Chip@odata.type":"Edm.Int64"}"#
+    /// );
+    /// assert_eq!(DynamicEntity::from_json(&json)?, row);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the service could not store the row: [`Error::Property`](crate::Error::Property).
+    pub fn to_json(&self) -> Result<String, PropertyError> {
+        let body = self.body()?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// Reads a row from its JSON, as [`to_json`](Self::to_json) writes it and the service returns it.
+    ///
+    /// # Errors
+    /// When the text is not a JSON object, lacks a key, or has a value that does not fit its type:
+    /// [`Error::Property`](crate::Error::Property).
+    pub fn from_json(json: &str) -> Result<Self, PropertyError> {
+        read_row::<KeyedRow>(0, json.as_bytes()).map(|KeyedRow(row)| row)
+    }
+
     /// The row's JSON object.
     pub(crate) fn body(&self) -> Result<Bytes, PropertyError> {
         let mut out = PropertiesWriter::new(Self::NAME);
@@ -51,21 +85,48 @@ impl ReadRow for DynamicEntity {
     const NAME: &'static str = "DynamicEntity";
     const METADATA: Metadata = Metadata::Minimal;
 
-    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        type Open = BTreeMap<String, Edm>;
-        let mut slots = <Open as Properties>::Slots::default();
-        while let Some(name) = members.next_name()? {
-            if !slots.read(&name, &mut members)? {
-                members.other(&name)?;
-            }
-        }
-        let timestamp = members.timestamp();
-        Ok(Self {
-            properties: Open::finish(slots, "")?,
-            partition_key: members.partition_key().into_owned(),
-            row_key: members.row_key().into_owned(),
-            etag: timestamp.is_some().then(|| members.etag()),
-            timestamp,
-        })
+    fn read_row(_row: usize, members: Members<'_, '_>) -> Result<Self, RowFault> {
+        read(members, |_| ())
     }
+}
+
+/// A row that states both of its keys. A key may be empty, so the value does not show that.
+struct KeyedRow(DynamicEntity);
+
+impl ReadRow for KeyedRow {
+    const NAME: &'static str = DynamicEntity::NAME;
+
+    fn read_row(_row: usize, members: Members<'_, '_>) -> Result<Self, RowFault> {
+        let mut missing = vec![ROW_KEY, PARTITION_KEY];
+        let row = read(members, |name| missing.retain(|key| *key != name))?;
+        match missing.pop() {
+            Some(key) => Err(RowFault::new(key, PropertyFault::Missing)),
+            None => Ok(Self(row)),
+        }
+    }
+}
+
+/// Reads a row, and calls `each` with the names of its members.
+fn read(
+    mut members: Members<'_, '_>,
+    mut each: impl FnMut(&str),
+) -> Result<DynamicEntity, RowFault> {
+    type Open = BTreeMap<String, Edm>;
+    let mut slots = <Open as Properties>::Slots::default();
+    while let Some(name) = members.next_name()? {
+        each(&name);
+        if slots.read(&name, &mut members)? {
+            members.note(&name, slots.value(&name));
+        } else {
+            members.other(&name)?;
+        }
+    }
+    let timestamp = members.timestamp();
+    Ok(DynamicEntity {
+        properties: Open::finish(slots, "")?,
+        partition_key: members.partition_key().into_owned(),
+        row_key: members.row_key().into_owned(),
+        etag: timestamp.is_some().then(|| members.etag()),
+        timestamp,
+    })
 }

@@ -3,8 +3,9 @@
 //! Invariant: they follow from the entity alone. So the canonical row, as it is stored, says which of
 //! them there should be, and what each should hold.
 
+use super::query::canonical;
 use super::rows::{body, element_key, elements, encode, partition_key};
-use super::template::{canonical, first_foreign, foreign_at, template_at};
+use super::template::{first_foreign, foreign_at, template_at};
 use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
 use crate::key::{KeyError, KeyText, StoredKeys};
 use bytes::Bytes;

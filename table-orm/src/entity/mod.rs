@@ -14,6 +14,7 @@ mod read;
 mod row_head;
 mod rows;
 mod skip;
+mod sum;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, Whol
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
+pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
@@ -43,13 +45,14 @@ pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
-pub(crate) use query::{canonical_rows, keys_of};
+pub(crate) use query::{canonical, canonical_rows, keys_of};
 pub(crate) use read::{
     PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-pub(crate) use template::{canonical, first_foreign, foreign_at, name_of, rows_of};
+pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, is_total};
+pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
@@ -148,6 +151,12 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
         row: usize,
         out: &mut PropertiesWriter,
     ) -> Result<(), PropertyError>;
+
+    /// The sums over the entities of a partition.
+    #[must_use]
+    fn sums() -> Vec<Sum<Self>> {
+        Vec::new()
+    }
 
     /// Sets the fields that hold the version after a write: the ETag, and no timestamp, because the
     /// service does not return the timestamp of a write.

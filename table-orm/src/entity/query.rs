@@ -128,6 +128,11 @@ impl<R: Row> Query for Below<R> {
     }
 }
 
+/// The index of the canonical row among the rows of an entity type.
+pub(crate) const fn canonical<E: TableEntity>() -> usize {
+    <E::Canonical as Row>::INDEX
+}
+
 /// The canonical rows of `E`, in any partition.
 pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
     row_span::<E::Canonical>()

@@ -3,7 +3,7 @@
 //! Invariant: a template [takes](RowTemplate::takes) every RowKey that it writes, and its span
 //! holds it.
 
-use super::{Row, TableEntity};
+use super::TableEntity;
 use crate::key::{Escape, KeyTemplate, TemplatePart};
 use crate::model::{TableName, reserved_start};
 use crate::query::Span;
@@ -88,8 +88,8 @@ impl RowTemplate {
     }
 
     /// Whether a stored RowKey reads to its end as this template, each component in its shape.
-    /// RowKeys of helper rows, which begin with `DUE:`, `MOV:`, `TKT:` or `UNQ:`, do not, unless the
-    /// template begins so.
+    /// RowKeys of helper rows, which begin with `DUE:`, `MOV:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
+    /// not, unless the template begins so.
     ///
     /// ```
     /// use table_orm::entity::RowTemplate;
@@ -201,11 +201,6 @@ impl ForeignTemplate {
     }
 }
 
-/// The index of the canonical row among the rows of an entity type.
-pub(crate) const fn canonical<E: TableEntity>() -> usize {
-    <E::Canonical as Row>::INDEX
-}
-
 /// The templates of an entity type in its own partition, in the order of
 /// [`EntityRow::index`](crate::entity::EntityRow::index).
 pub(super) fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
@@ -283,7 +278,7 @@ mod tests {
         let text = full("", const { &[part(Shape::Text, "")] });
         let guard = full("UNQ:bib:", const { &[part(Shape::Digits(10), "")] });
         assert!(text.takes("DUE", Reject) && text.takes("DUEs", Reject) && text.takes("", Reject));
-        for helper in ["DUE:x", "MOV:x", "TKT:", "UNQ:bib:0000000001"] {
+        for helper in ["DUE:x", "MOV:x", "SEQ:x", "SUM:x:00", "TKT:", "UNQ:bib:0000000001"] {
             assert!(!text.takes(helper, Reject), "{helper}");
         }
         assert!(guard.takes("UNQ:bib:0000000001", Reject));

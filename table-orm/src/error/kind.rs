@@ -86,6 +86,9 @@ impl Error {
             #[cfg(feature = "azure")]
             Self::Connect(_) => ErrorKind::ServerError,
             Self::Scan(_)
+            | Self::Sequence(_)
+            | Self::Sum(_)
+            | Self::Transfer(_)
             | Self::TableNotFound(_)
             | Self::Unauthorized(_)
             | Self::Ambiguous(_)

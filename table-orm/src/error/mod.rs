@@ -11,7 +11,10 @@ mod kind;
 mod rejection;
 mod row_count;
 mod scan;
+mod sequence;
+mod sum;
 mod transaction;
+mod transfer;
 
 pub use deadline::DeadlineExceeded;
 #[cfg(feature = "distributed")]
@@ -21,7 +24,10 @@ pub use kind::ErrorKind;
 pub use rejection::Rejection;
 pub use row_count::RowCount;
 pub use scan::ScanError;
+pub use sequence::SequenceError;
+pub use sum::SumError;
 pub use transaction::TransactionError;
+pub use transfer::TransferError;
 
 use crate::entity::{
     GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
@@ -56,6 +62,9 @@ pub enum Error {
     /// A scan cannot run as configured.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// Rows cannot be exported or imported.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// A distributed scan cannot run as configured.
     #[cfg(feature = "distributed")]
     #[error(transparent)]
@@ -175,6 +184,12 @@ pub enum Error {
     /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
+    /// A sequence gives no number. Nothing was written.
+    #[error(transparent)]
+    Sequence(#[from] SequenceError),
+    /// A total of a [`Sum`](crate::Sum) cannot be kept. Nothing was written.
+    #[error(transparent)]
+    Sum(#[from] SumError),
     /// Exactly one result was expected, but there was no result or more than one.
     #[error(transparent)]
     RowCount(RowCount),

@@ -37,6 +37,8 @@ pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
     match start {
         b"DUE:" => Some("DUE:"),
         b"MOV:" => Some("MOV:"),
+        b"SEQ:" => Some("SEQ:"),
+        b"SUM:" => Some("SUM:"),
         b"TKT:" => Some("TKT:"),
         b"UNQ:" => Some("UNQ:"),
         _ => None,

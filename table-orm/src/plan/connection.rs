@@ -38,6 +38,11 @@ impl Connection {
         Self { store, write_locks: KeyedLock::new(1), timer, random }
     }
 
+    /// The time on the clock of waits.
+    pub fn now(&self) -> Duration {
+        self.timer.now()
+    }
+
     /// Another store with locks of its own, and the same clock.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
         let (timer, random) = (self.timer, Arc::clone(&self.random));

@@ -14,7 +14,12 @@ pub(crate) struct MeasuredBatch {
     pub room: usize,
     /// The most operations that one request can have together.
     pub most: usize,
+    /// The operations that a request needs for each entity beside its own.
+    pub more: usize,
 }
+
+/// More than the bytes of an operation that changes a total.
+const TOTAL_BYTES: usize = 8 * 1024;
 
 impl TableClient {
     /// Measures operations as the store will send them.
@@ -23,7 +28,11 @@ impl TableClient {
         let bytes = |operations| self.store().commit_bytes(&self.table, partition_key, operations);
         let frame = bytes(&[]);
         let bytes = bytes(operations).saturating_sub(frame);
-        let room = MAX_TRANSACTION_BYTES.saturating_sub(frame);
-        MeasuredBatch { batch, bytes, room, most: MAX_TRANSACTION_OPERATIONS }
+        let of_all = self.summed.iter().map(|summed| summed.shared).sum::<usize>();
+        let more = self.summed.iter().map(|summed| summed.each).sum::<usize>();
+        let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
+        let bytes = bytes + more * TOTAL_BYTES;
+        let most = MAX_TRANSACTION_OPERATIONS.saturating_sub(of_all);
+        MeasuredBatch { batch, bytes, room, most, more }
     }
 }

@@ -39,6 +39,7 @@ mod display;
 mod measured_batch;
 mod optimistic;
 mod step;
+mod sums;
 mod table_client;
 mod within;
 
@@ -54,6 +55,7 @@ pub(crate) use changes::{
 pub(crate) use connection::Connection;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
+pub(crate) use sums::total_row;
 pub(crate) use table_client::{EntityContext, Found, TableClient};
 pub(crate) use within::writing;
 

@@ -5,8 +5,8 @@ use super::connection::Connection;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, GuardTemplate, Loaded, Row, TableEntity, TooManyElements, foreign_at, index_of,
-    too_many_elements,
+    Excess, GuardTemplate, Loaded, Row, SummedType, TableEntity, TooManyElements, foreign_at,
+    index_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{
@@ -25,6 +25,8 @@ pub(crate) struct TableClient {
     pub connection: Arc<Connection>,
     pub table: TableName,
     pub context: EntityContext,
+    /// The types of its writes whose entities are added up.
+    pub summed: Vec<SummedType>,
 }
 
 /// The entity type that rows are written for. An error names it and its rows.
@@ -91,7 +93,8 @@ fn too_many<E: TableEntity>(batch: &Batch, excess: Excess) -> Option<TooManyElem
 impl TableClient {
     /// A table, on behalf of `E`.
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { connection, table, context: EntityContext::of::<E>() }
+        let summed = SummedType::of::<E>().into_iter().collect();
+        Self { connection, table, context: EntityContext::of::<E>(), summed }
     }
 
     /// The store behind the pointer. The pointer is a store too, but boxes each future again.
@@ -113,7 +116,8 @@ impl TableClient {
 
     /// A table, on behalf of tools that do not know its entities.
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
-        Self { connection, table, context: EntityContext::untyped(entity) }
+        let context = EntityContext::untyped(entity);
+        Self { connection, table, context, summed: Vec::new() }
     }
 
     /// A point query for a row of this table, for a reader that knows the types.
@@ -185,7 +189,18 @@ impl TableClient {
 
     /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
     /// ETags in order.
+    ///
+    /// Where entities are added up, their totals change in the same transaction.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
+        if self.changes_sums(&batch) {
+            // Boxed: most types have no sums.
+            return Box::pin(self.send_with_sums(batch)).await;
+        }
+        self.send_rows(batch).await
+    }
+
+    /// Sends these operations and no others.
+    pub(super) async fn send_rows(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         self.check_size(&batch)?;
         let partition_key = batch.partition_key.clone();
         // For an error: one text of all row keys, which costs less than a text for each.

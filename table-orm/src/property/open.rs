@@ -76,6 +76,11 @@ impl OpenSlots {
         Ok(true)
     }
 
+    /// The value that was read under that name.
+    pub(crate) fn value(&self, name: &str) -> Option<&Edm> {
+        self.values.get(name)
+    }
+
     fn finish(mut self) -> Result<BTreeMap<String, Edm>, RowFault> {
         for (name, edm) in self.types {
             if let Some(value) = self.values.get_mut(&name) {

@@ -21,13 +21,15 @@ mod merged;
 mod pages;
 mod patch;
 mod save;
+mod sequence;
+mod sums;
 mod table;
 mod transaction;
 mod union;
 mod update;
 mod write;
 
-pub use crate::error::TransactionError;
+pub use crate::error::{SequenceError, SumError, TransactionError};
 pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
@@ -57,6 +59,8 @@ pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
 pub use save::{Delete, Save};
+pub use sequence::{MAX_BLOCK, Sequence};
+pub use sums::WrongSum;
 pub use table::Table;
 pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
 pub use union::UnionList;

@@ -120,6 +120,31 @@ impl Table {
         self.write(row, Action::InsertOrReplace).await
     }
 
+    /// Inserts many rows, in entity group transactions of at most 100 rows, several at a time. A row
+    /// that exists is a failure of the report, and no other row of its transaction is written.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("results")?;
+    /// # tables.create(&name).await?;
+    /// # let results = tables.table(name);
+    /// results.insert(&DynamicEntity::new("Boston", "00007")).await?;
+    /// let rows = (0..250).map(|bib| DynamicEntity::new("Boston", format!("{bib:05}")));
+    /// let report = results.insert_many(rows).continue_on_failure().await;
+    /// assert_eq!((report.written.rows, report.failures.len()), (249, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn insert_many<I>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::IntoIter>
+    where
+        I: IntoIterator<Item = DynamicEntity>,
+    {
+        self.many(rows.into_iter(), |row| batch(row, Action::Insert))
+    }
+
     /// Inserts or replaces many rows, in entity group transactions of at most 100 rows, several at a
     /// time. If two rows have one key, the later one is stored.
     ///
@@ -136,17 +161,44 @@ impl Table {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn insert_or_replace_many<I>(&self, rows: I) -> Bulk<'_, DynamicEntity, I::IntoIter>
+    pub fn insert_or_replace_many<I>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::IntoIter>
     where
         I: IntoIterator<Item = DynamicEntity>,
     {
-        let operations = |row: &DynamicEntity| {
-            let action = Action::InsertOrReplace(row.body()?);
-            let operations = vec![Operation { row_key: row.row_key.clone(), action }];
-            Ok(Batch { partition_key: row.partition_key.clone(), operations })
-        };
-        let input = rows.into_iter();
-        Bulk::new(self.client.clone(), input, BatchPolicy::shared(operations))
+        self.many(rows.into_iter(), |row| batch(row, Action::InsertOrReplace))
+    }
+
+    /// Deletes many rows, each in the version of its `etag`, or in any version when that is `None`.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let name = TableName::new("results")?;
+    /// # tables.create(&name).await?;
+    /// # let results = tables.table(name);
+    /// # let rows = (0..250).map(|bib| DynamicEntity::new("Boston", format!("{bib:05}")));
+    /// # results.insert_many(rows).await.all()?;
+    /// let boston = results.list("Boston", ..).collect().await?;
+    /// let deleted = results.delete_many(boston).await.all()?;
+    /// assert_eq!((deleted.rows, deleted.requests), (250, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delete_many<I>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::IntoIter>
+    where
+        I: IntoIterator<Item = DynamicEntity>,
+    {
+        self.many(rows.into_iter(), |row| Ok(batch_of(row, Action::Delete(condition(row)))))
+    }
+
+    fn many<I: Iterator<Item = DynamicEntity>>(
+        &self,
+        rows: I,
+        operations: fn(&DynamicEntity) -> Result<Batch>,
+    ) -> Bulk<'static, DynamicEntity, I> {
+        Bulk::new(self.client.clone(), rows, BatchPolicy::shared(operations))
     }
 
     /// Inserts a row, or sets its properties in the stored one. Properties that are not in `row` keep their
@@ -292,13 +344,20 @@ impl Table {
         row: &DynamicEntity,
         action: impl FnOnce(Bytes) -> Action,
     ) -> Result<Option<ETag>> {
-        let operation = Operation { row_key: row.row_key.clone(), action: action(row.body()?) };
-        let partition_key = row.partition_key.clone();
-        let batch = Batch { partition_key, operations: vec![operation] };
-        Ok(self.client.send(batch).await?.into_iter().next().flatten())
+        Ok(self.client.send(batch(row, action)?).await?.into_iter().next().flatten())
     }
 }
 
 fn condition(row: &DynamicEntity) -> IfMatch {
     row.etag.clone().map_or(IfMatch::Any, IfMatch::ETag)
+}
+
+fn batch(row: &DynamicEntity, action: impl FnOnce(Bytes) -> Action) -> Result<Batch> {
+    Ok(batch_of(row, action(row.body()?)))
+}
+
+/// One operation on a row.
+fn batch_of(row: &DynamicEntity, action: Action) -> Batch {
+    let operation = Operation { row_key: row.row_key.clone(), action };
+    Batch { partition_key: row.partition_key.clone(), operations: vec![operation] }
 }

@@ -12,9 +12,12 @@ use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient, writing};
 use crate::query::ScanPermit;
-use crate::repo::{Repo, Table, Transaction, TransactionScope, TransactionWith, UnionList};
+use crate::repo::{
+    Repo, Sequence, Table, Transaction, TransactionScope, TransactionWith, UnionList,
+};
 use crate::scan::Scan;
 use crate::store::Store;
+use crate::transfer::{Export, Import};
 use std::sync::Arc;
 
 /// The tables of one store. Cheap to clone.
@@ -342,6 +345,30 @@ impl Tables {
         TransactionWith::new(client, partition, function)
     }
 
+    /// Returns the sequence of that name in a partition: numbers that are given once. Sends nothing.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{shop}", row = "{number:08}")]
+    /// # struct Order { shop: String, number: u32, cents: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.repo::<Order>().create_table().await?;
+    /// let numbers = tables.sequence(Order::partition("north"), "orders");
+    /// let number = numbers.next().await? as u32;
+    /// tables.repo().insert(&Order { shop: "north".into(), number, cents: 900 }).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sequence<Q: WholePartition>(&self, partition: Q, name: impl Into<String>) -> Sequence {
+        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
+        let connection = Arc::clone(&self.connection);
+        let client = TableClient::new::<<Q::Row as Row>::Entity>(connection, table);
+        Sequence::of_partition(&client, partition, name.into())
+    }
+
     /// Returns the untyped rows of a table, for tools that do not know its entities.
     ///
     /// ```
@@ -382,6 +409,39 @@ impl Tables {
     /// ```
     pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
         Scan::untyped(Arc::clone(&self.connection.store), name, &permit)
+    }
+
+    /// Exports every row of a table, of whatever type, as text with exact types. The service bills
+    /// every row. [`Repo::export`] does the same for the entities of one type.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.create(&"readings".parse()?).await?;
+    /// let row = DynamicEntity::new("roof", "00001").with("Celsius", 20.5);
+    /// tables.table("readings".parse()?).insert(&row).await?;
+    /// let export = tables.export("readings".parse()?, ScanPermit::because("backup"));
+    /// let mut text = Vec::new();
+    /// export.write_to(&mut text).await?;
+    ///
+    /// tables.create(&"copy".parse()?).await?;
+    /// tables.import("copy".parse()?).read_from(&*text).await?;
+    /// let copy = tables.table("copy".parse()?).get("roof", "00001").await?;
+    /// assert_eq!(copy.map(|row| row.properties), Some(row.properties));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn export(&self, table: TableName, permit: ScanPermit) -> Export {
+        Export::new(self.scan(table, permit))
+    }
+
+    /// Imports the rows of a text that [`export`](Self::export) wrote.
+    ///
+    /// These rows are written as they are. [`Repo::import`] keeps the index rows of entities in step.
+    pub fn import<'a>(&self, table: TableName) -> Import<'a, Table> {
+        Import::new(self.table(table))
     }
 
     /// Lists the names of all tables, in order.

@@ -10,8 +10,11 @@ mod keys;
 mod open;
 mod pages;
 mod rows;
+mod sequences;
+mod sums;
 mod tables;
 mod transactions;
+mod transfer;
 pub mod types;
 mod writes;
 
@@ -50,6 +53,8 @@ cases! {
         of_defaults_see_rows_without_them, of_instants_between_ticks_take_the_earlier_one;
     pages: hold_every_row_once_in_order, resume_from_a_token,
         are_walked_back_by_their_tokens, are_never_larger_than_asked;
+    sequences: give_each_number_once, number_entities_without_gaps;
+    sums: stay_exact_beside_other_writers;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
@@ -61,6 +66,7 @@ cases! {
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
         depend_on_what_a_transaction_reads;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+    transfer: out_and_back_changes_no_bit;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
         the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,

@@ -195,6 +195,17 @@ pub mod hostile {
         }
     }
 
+    #[derive(::table_orm::TableEntity)]
+    #[table(name = "counted", partition = "{event}", row = "{bib}", sums = Counted::SUMS)]
+    pub struct Counted {
+        pub event: Text,
+        pub bib: p::u32,
+    }
+
+    impl Counted {
+        const SUMS: &[::table_orm::Sum<Self>] = &[::table_orm::Sum::count("counted")];
+    }
+
     macro_rules! team {
         ($(#[$attr:meta])* $name:ident<$param:ident, $len:ident>, $team:ident: $ty:ty, $when:path) => {
             $(#[$attr])*

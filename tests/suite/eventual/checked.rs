@@ -72,7 +72,7 @@ async fn checked_pages_resume_by_their_token() {
     let mut pages = day().pages(4);
     let first = pages.next().await.unwrap().unwrap();
     assert_eq!(numbers(&first), [1, 2, 3]);
-    let mut rest = day().pages(4).resume(first.token.unwrap());
+    let mut rest = day().pages(4).resume(first.next.unwrap());
     assert_eq!(numbers(&rest.next().await.unwrap().unwrap()), [11]);
     assert_eq!(rest.next().await.unwrap(), None);
 }

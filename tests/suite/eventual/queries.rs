@@ -57,7 +57,7 @@ async fn a_token_resumes_a_query_of_rows_elsewhere_and_no_other() {
     let day = || orders.list(Order::by_date("2026-11-23"));
     let mut pages = day().pages(2);
     let first = pages.next().await.unwrap().unwrap();
-    let token = first.token.unwrap();
+    let token = first.next.unwrap();
     assert_eq!(numbers(&first.items), [1, 2]);
     let rest = day().pages(2).resume(token.clone()).collect().await.unwrap();
     assert_eq!(numbers(&rest), [3]);

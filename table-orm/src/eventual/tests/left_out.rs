@@ -10,6 +10,7 @@ use crate::layer::{Fault, Faults};
 use crate::model::{ETag, Metadata, TableName};
 use crate::store::{Action, Batch, IfMatch, Middleware, Operation, Store, StoreError, StoredRow};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -213,16 +214,16 @@ impl Middleware for Tampering {
     }
 }
 
-/// The first seed that finds a violation.
+/// The first of the seeds that finds a violation.
 #[track_caller]
-fn found(part: LeftOut, setting: Setting, seeds: u64) -> String {
+fn found(part: LeftOut, setting: Setting, mut seeds: Range<u64>) -> String {
     let violation = |seed| simulate(seed, setting, Some(part)).err().map(|what| (seed, what));
-    match (0..seeds).find_map(violation) {
+    match seeds.find_map(violation) {
         Some((seed, violation)) => {
             println!("{part:?}: seed {seed}: {violation}");
             violation
         }
-        None => panic!("{seeds} simulations without {part:?} find nothing"),
+        None => panic!("the simulations without {part:?} find nothing"),
     }
 }
 
@@ -235,15 +236,16 @@ macro_rules! each_part {
     )*};
 }
 
+// The rare ones begin shortly before the first seed that is known to find them.
 each_part! {
-    without_an_intent_a_death_leaves_a_row_wrong: Intent, BUSY, 50;
-    an_intent_whose_name_is_used_again_is_lost: FreshName, BUSY, 200;
-    an_intent_that_is_cleared_early_leaves_a_row_wrong: ClearedLast, BUSY, 50;
-    without_a_ticket_an_older_state_comes_back: Ticket, BUSY, 200;
-    a_reading_before_the_ticket_brings_an_older_state_back: ReadAfterTicket, BUSY, 1000;
-    a_writer_that_does_not_read_again_brings_an_older_state_back: ReadAgain, BUSY, 1000;
-    a_row_that_looks_right_and_is_not_written_leaves_an_older_ticket: RightRows, BUSY, 3000;
-    a_row_that_is_not_there_keeps_the_others_from_being_written: RestOfRows, BUSY, 50;
+    without_an_intent_a_death_leaves_a_row_wrong: Intent, BUSY, 0..50;
+    an_intent_whose_name_is_used_again_is_lost: FreshName, BUSY, 0..200;
+    an_intent_that_is_cleared_early_leaves_a_row_wrong: ClearedLast, BUSY, 0..50;
+    without_a_ticket_an_older_state_comes_back: Ticket, BUSY, 0..200;
+    a_reading_before_the_ticket_brings_an_older_state_back: ReadAfterTicket, BUSY, 780..2000;
+    a_writer_that_does_not_read_again_brings_an_older_state_back: ReadAgain, BUSY, 250..2000;
+    a_row_that_looks_right_and_is_not_written_leaves_an_older_ticket: RightRows, BUSY, 190..3000;
+    a_row_that_is_not_there_keeps_the_others_from_being_written: RestOfRows, BUSY, 0..50;
 }
 
 /// What is wrong after this: a transaction is on its way twice, and its second copy takes effect after the

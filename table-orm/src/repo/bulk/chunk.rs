@@ -64,10 +64,12 @@ impl<E> Chunk<E> {
     }
 
     /// Whether the operations fit beside those here, and write other rows.
-    pub fn takes(&self, MeasuredBatch { batch, bytes, room, most }: &MeasuredBatch) -> bool {
+    pub fn takes(&self, measured: &MeasuredBatch) -> bool {
+        let MeasuredBatch { batch, bytes, room, most, more } = measured;
         let (here, operations) = (&self.batch.operations, &batch.operations);
+        let more = more * (self.entities.len() + 1);
         here.is_empty()
-            || here.len() + operations.len() <= *most
+            || here.len() + operations.len() + more <= *most
                 && self.bytes + bytes <= *room
                 && self.takes_rows(operations)
     }

@@ -11,3 +11,5 @@ pub use required::Required;
 pub use scope::TransactionScope;
 pub use with::TransactionWith;
 pub use writes::Room;
+
+pub(super) use writes::Writes;

@@ -5,7 +5,8 @@
 
 use super::required::Required;
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity, WholePartition, body as row_body,
+    AsLoaded, EntityRows, Invalid, Loaded, Row, SummedType, TableEntity, WholePartition,
+    body as row_body,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
@@ -32,7 +33,7 @@ pub struct Room {
 }
 
 /// The operations of a transaction.
-pub(super) struct Writes<'a> {
+pub(in crate::repo) struct Writes<'a> {
     pub client: TableClient,
     /// The table that the derive of the entities names. The entities may be stored in another one.
     pub table: &'static str,
@@ -184,6 +185,15 @@ impl<'a> Writes<'a> {
             Err(kept) => kept,
         });
         Ok(committed.collect())
+    }
+
+    /// Adds a write of one row that belongs to no entity.
+    pub fn single(&mut self, context: EntityContext, operation: Operation) {
+        self.ascends &= self.batch.operations.is_empty();
+        self.members.push(Member { version: Ok(self.batch.operations.len()), written: None });
+        self.batch.operations.push(operation);
+        self.entries.push(Entry { context, requires: false });
+        self.check_count();
     }
 
     /// Adds the rows of an entity.
@@ -370,6 +380,10 @@ impl<'a> Writes<'a> {
         if let Err(error) = self.check_place::<E>(&new.partition_key) {
             return self.fail(error);
         }
+        let is_new =
+            |summed: &SummedType| self.client.summed.iter().all(|one| one.entity != summed.entity);
+        let summed = SummedType::of::<E>().filter(is_new);
+        self.client.summed.extend(summed);
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);

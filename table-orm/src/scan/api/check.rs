@@ -93,6 +93,7 @@ impl<T, R> Scan<T, R> {
             buffer: self.buffer,
             keys_only,
             limit: self.limit,
+            after: self.after,
         })
     }
 }

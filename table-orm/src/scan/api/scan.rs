@@ -1,8 +1,10 @@
 //! A scan and its options.
 
-use crate::entity::{DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, SkipUnreadable};
+use crate::entity::{
+    DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, RowHead, SkipUnreadable,
+};
 use crate::error::Result;
-use crate::model::{SYSTEM_PROPERTIES, TableName};
+use crate::model::{Metadata, SYSTEM_PROPERTIES, TableName};
 use crate::property::PropertyError;
 use crate::query::{
     Condition, Filter, IntoCondition, IntoSpan, KeyRange, RowQuery, ScanPermit, Span,
@@ -102,6 +104,8 @@ pub struct Scan<T, R = Untyped> {
     pub(in crate::scan) ordered: bool,
     pub(in crate::scan) buffer: usize,
     pub(in crate::scan) limit: Option<usize>,
+    /// The row behind which it begins.
+    pub(in crate::scan) after: Option<RowHead>,
     pub(in crate::scan) skip: Option<SkipUnreadable>,
     pub(in crate::scan) checkpoint: Option<Checkpoint>,
     /// The seed of random waits; `None` takes one from the system.
@@ -118,6 +122,7 @@ impl<T, R> Clone for Scan<T, R> {
             query: self.query.clone(),
             prefix: self.prefix.clone(),
             splitter: self.splitter.clone(),
+            after: self.after.clone(),
             skip: self.skip.clone(),
             checkpoint: self.checkpoint.clone(),
             reason: self.reason.clone(),
@@ -153,6 +158,7 @@ impl<T: ReadRow, R> Scan<T, R> {
             ordered: false,
             buffer: DEFAULT_BUFFER,
             limit: None,
+            after: None,
             skip: None,
             checkpoint: None,
             seed: None,
@@ -313,6 +319,18 @@ impl<T, R> Scan<T, R> {
         self
     }
 
+    /// Asks the store for more or less about the properties' types.
+    pub(crate) fn metadata(mut self, metadata: Metadata) -> Self {
+        self.query = self.query.map(|query| RowQuery { metadata, ..query });
+        self
+    }
+
+    /// Begins behind that row.
+    pub(crate) fn after(mut self, last: RowHead) -> Self {
+        self.after = Some(last);
+        self
+    }
+
     pub(super) fn keep(mut self, filter: Result<Filter, Invalid>) -> Self {
         self.query = self.query.and_then(|query| Ok(query.and(filter?)));
         self
@@ -334,6 +352,7 @@ impl<T, R> Scan<T, R> {
             ordered: self.ordered,
             buffer: self.buffer,
             limit: self.limit,
+            after: self.after,
             skip: self.skip,
             checkpoint: self.checkpoint,
             seed: self.seed,
@@ -372,6 +391,17 @@ impl<T, R: Row> Scan<T, R> {
 }
 
 impl Scan<DynamicEntity> {
+    /// Reads only the rows whose RowKeys lie in a range of stored text, in each partition. The service
+    /// reads the others too, except within one partition.
+    pub fn row_range(mut self, rows: impl IntoSpan) -> Self {
+        let span = rows.into_span();
+        self.query = self.query.map(|mut query| {
+            query.keys.row = span;
+            query
+        });
+        self
+    }
+
     /// Keeps the rows that match a condition. The service evaluates it on every row of the range, so a
     /// filter saves transfer, not reading. Rows must match every filter. All filters together may hold
     /// 12 comparisons.

@@ -1,5 +1,7 @@
 //! What a scan reads, and how its workers divide it.
 
+use super::position::Position;
+use crate::entity::RowHead;
 use crate::query::RowQuery;
 
 /// How many pages ahead of the range it splits a worker may start.
@@ -50,9 +52,20 @@ pub(in crate::scan) struct Rules {
     pub keys_only: bool,
     /// The most rows in all, or partition keys.
     pub limit: Option<usize>,
+    /// The row behind which the scan begins.
+    pub after: Option<RowHead>,
 }
 
 impl Rules {
+    /// What a scan reads that begins behind a row; `None` where it begins at the start.
+    pub fn rest(&self) -> Option<Vec<(Position, Option<Position>)>> {
+        let (lo, hi) = &self.partitions;
+        let start = Position::after(self.after.as_ref()?).max(Position::partition(lo.clone()));
+        let end = hi.clone().map(Position::partition);
+        let left = end.as_ref().is_none_or(|end| start < *end);
+        Some(left.then_some((start, end)).into_iter().collect())
+    }
+
     /// Whether the service leaves out rows that it reads, so that a page does not measure its work.
     pub const fn is_sparse(&self) -> bool {
         self.query.filter.is_some() || !self.rows.0.is_empty() || self.rows.1.is_some()

@@ -1,8 +1,10 @@
+use super::shared::SharedCopy;
 use super::*;
-use crate::location::Location;
-use crate::shared::SharedCopy;
+use crate::store::StoreName;
+use clap::Parser as _;
 use std::cell::Cell;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
+use std::io::Write as _;
 use std::path::Path;
 use std::task::Poll;
 use std::time::Duration;
@@ -25,7 +27,7 @@ fn copying(source: Table, target: Table, directory: &Path) -> Copying {
 
 async fn sample(rows: usize) -> Table {
     let name = TableName::new("results").unwrap();
-    Location::Sample(rows).open(&name, true).await.unwrap().table(name)
+    StoreName::Sample(rows).open_to_read(&name).await.unwrap().table(name)
 }
 
 async fn content(table: &Table) -> Content {
@@ -116,7 +118,7 @@ async fn workers_that_share_a_copy_make_it_whole_though_one_stops() {
 }
 
 /// Runs the program; when it has ended, nothing holds its files any more.
-fn command(text: &[&str], directory: &Path) -> Result<(), Failure> {
+fn command(text: &[&str], directory: &Path) -> Result<(), CopyFailure> {
     command_until(text, directory, pending())
 }
 
@@ -124,11 +126,23 @@ fn command_until(
     text: &[&str],
     directory: &Path,
     stop: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Result<(), CopyFailure> {
     let checkpoint = directory.join("checkpoint.json");
     let checkpoint = ["--checkpoint", checkpoint.to_str().unwrap()];
-    let parser = lexopt::Parser::from_args(text.iter().chain(&checkpoint));
-    Runtime::new().unwrap().block_on(run(parser, stop))
+    let arguments = read(&[text, &checkpoint].concat()).unwrap();
+    Runtime::new().unwrap().block_on(run(arguments, stop))
+}
+
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// The arguments of a command line about the table `results`.
+fn read(text: &[&str]) -> Result<Arguments, clap::Error> {
+    let line = ["copy", "--table", "results"].iter().chain(text);
+    Line::try_parse_from(line).map(|line| line.arguments)
 }
 
 #[test]
@@ -145,7 +159,7 @@ fn a_program_stopped_at_any_moment_is_completed_by_the_next_one() {
         });
         match command_until(&text, directory.path(), stop) {
             Ok(()) => break,
-            Err(Failure::Stopped(_)) => assert!(asked < 1000),
+            Err(CopyFailure::Stopped(_)) => assert!(asked < 1000),
             Err(failure) => panic!("{failure}"),
         }
     }
@@ -174,12 +188,12 @@ fn what_would_do_harm_is_refused() {
     let copied = |text: &[&str]| command(text, directory.path()).unwrap();
     let rejected = |text: &[&str]| command(text, directory.path()).unwrap_err();
     copied(&["--from", "sample:10", "--to", file]);
-    assert!(matches!(rejected(&["--from", file, "--to", file]), Failure::Same(..)));
+    assert!(matches!(rejected(&["--from", file, "--to", file]), CopyFailure::Same(..)));
     let error = rejected(&["--from", "sample:20", "--to", file]);
-    assert!(matches!(error, Failure::NotEmpty(_)), "{error}");
+    assert!(matches!(error, CopyFailure::NotEmpty(_)), "{error}");
     copied(&["--from", "sample:20", "--to", file, "--over"]);
     let error = rejected(&["--from", "sample:10", "--to", file, "--over"]);
-    assert!(matches!(error, Failure::Different { .. }), "{error}");
+    assert!(matches!(error, CopyFailure::Different { .. }), "{error}");
     assert!(!directory.path().join("checkpoint.json").exists());
     for text in [
         &["--to", "memory"][..],
@@ -187,19 +201,16 @@ fn what_would_do_harm_is_refused() {
         &["--from", "memory", "--to", "memory", "--readers", "0"],
         &["--from", "memory", "--to", "memory", "--workers", "0"],
         &["--from", "memory", "--to", "memory", "--what"],
+        &["--from", "memory", "--to", "memory", "--to-table", "no-table"],
     ] {
-        assert!(matches!(rejected(text), Failure::Arguments(_)));
+        assert!(read(text).is_err(), "{text:?}");
     }
-    let error = rejected(&["--from", "memory", "--to", "memory", "--table", "no-table"]);
-    assert!(matches!(error, Failure::TableName(_)), "{error}");
 }
 
 #[test]
 fn each_pair_of_stores_has_a_checkpoint_of_its_own() {
-    let checkpoint = |from: &str, to: &str| {
-        let arguments = Arguments::read(lexopt::Parser::from_args(["--from", from, "--to", to]));
-        arguments.unwrap().unwrap().checkpoint
-    };
+    let checkpoint =
+        |from: &str, to: &str| read(&["--from", from, "--to", to]).unwrap().checkpoint().unwrap();
     let one = checkpoint("sample:10", "a.redb");
     assert_eq!(one, checkpoint("sample:10", "./a.redb"));
     let name = one.to_str().unwrap();
@@ -212,29 +223,22 @@ fn each_pair_of_stores_has_a_checkpoint_of_its_own() {
 #[test]
 fn options_of_shared_copies_that_do_not_go_together_are_refused() {
     let stores = ["--from", "sample:10", "--to", "copy.redb"];
-    let rejected = |text: &[&str]| {
-        Arguments::read(lexopt::Parser::from_args(stores.iter().chain(text))).unwrap_err()
-    };
     for part in [&["--workers", "2"][..], &["--worker"]] {
-        assert!(matches!(rejected(part), Failure::NoAccount));
-        let error = rejected(&[part, &["--checkpoint", "copy.json"]].concat());
-        assert!(matches!(&error, Failure::Arguments(_)), "{error}");
-        assert!(error.to_string().starts_with("--checkpoint is of a copy by one process"));
+        let arguments = read(&[&stores, part].concat()).unwrap();
+        let error = Runtime::new().unwrap().block_on(run(arguments, pending())).unwrap_err();
+        assert!(matches!(error, CopyFailure::Arguments(_)), "{error}");
+        assert!(!Path::new("copy.redb").exists());
+        assert!(read(&[&stores, part, &["--checkpoint", "copy.json"]].concat()).is_err());
     }
-    let error = rejected(&["--workers", "2", "--worker"]);
-    assert_eq!(
-        error.to_string(),
-        "--workers begins a copy and --worker joins one; give one of them; --help lists the options"
-    );
+    assert!(read(&[&stores[..], &["--workers", "2", "--worker"]].concat()).is_err());
 }
 
-#[cfg(feature = "azure")]
 #[test]
 fn a_worker_without_a_copy_in_progress_says_how_to_begin_one() {
     use table_orm::scan::distributed::DistributedScanError;
     let azurite = "UseDevelopmentStorage=true";
     let text = ["--from", azurite, "--to", azurite, "--to-table", "copy", "--worker"];
-    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
+    let arguments = read(&text).unwrap();
     let error = DistributedScanError::NotStarted("results-to-copy".to_owned());
     let failure = workers::incomplete(&arguments, error.into());
     assert_eq!(
@@ -244,40 +248,38 @@ fn a_worker_without_a_copy_in_progress_says_how_to_begin_one() {
     );
 }
 
-#[cfg(feature = "azure")]
 #[test]
 fn ranges_put_aside_are_reported_with_their_error() {
     let poisoned = |error: Option<&str>| {
         workers::WorkersError::Poisoned { ranges: 2, error: error.map(str::to_owned) }.to_string()
     };
     assert_eq!(
-        poisoned(Some("refused: too large")),
+        poisoned(Some("rejected: too large")),
         "2 ranges were put aside, since they failed again and again, the last time with: rejected: \
          too large; the same command tries them again"
     );
     assert!(poisoned(None).contains("again and again; the same command"));
 }
 
-#[cfg(feature = "azure")]
 #[test]
 fn command_lines_of_workers_have_no_keys() {
     let account = "DefaultEndpointsProtocol=https;AccountName=runners;AccountKey=c2VjcmV0";
     let text = ["--from", "UseDevelopmentStorage=true", "--to", account, "--workers", "3"];
-    let arguments = Arguments::read(lexopt::Parser::from_args(text)).unwrap().unwrap();
-    let command = workers::worker(Path::new("table_copy"), &arguments, 3);
+    let arguments = read(&text).unwrap();
+    let command = workers::worker(Path::new("table-orm"), &arguments, 3);
     let command = command.as_std();
     let line: Vec<_> = command.get_args().map(|text| text.to_str().unwrap()).collect();
-    assert_eq!(line[..4], ["--from", "env:TABLE_COPY_FROM", "--to", "env:TABLE_COPY_TO"]);
+    let from = ["copy", "--from", "env:TABLE_ORM_COPY_FROM", "--to", "env:TABLE_ORM_COPY_TO"];
+    assert_eq!(line[..5], from);
     assert!(!line.iter().any(|text| text.contains('=')), "{line:?}");
     let passed = |name: &str, value: &str| {
         command.get_envs().any(|set| set == (name.as_ref(), Some(value.as_ref())))
     };
-    assert!(passed("TABLE_COPY_FROM", "UseDevelopmentStorage=true"));
-    assert!(passed("TABLE_COPY_TO", account));
-    assert!(passed("TABLE_COPY_PARENT", "stdin"));
+    assert!(passed("TABLE_ORM_COPY_FROM", "UseDevelopmentStorage=true"));
+    assert!(passed("TABLE_ORM_COPY_TO", account));
+    assert!(passed("TABLE_ORM_COPY_PARENT", "stdin"));
 }
 
-#[cfg(feature = "azure")]
 #[tokio::test]
 async fn a_worker_stops_when_its_pipe_is_closed_and_not_before() {
     let (reader, mut writer) = io::pipe().unwrap();
@@ -287,21 +289,6 @@ async fn a_worker_stops_when_its_pipe_is_closed_and_not_before() {
     assert!(early.is_err());
     drop(writer);
     tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn both_signals_stop_the_program() {
-    for signal in ["-INT", "-TERM"] {
-        let mut stop = pin!(interrupted());
-        // Both are waited for from here on.
-        let early = tokio::time::timeout(Duration::from_millis(50), stop.as_mut()).await;
-        assert!(early.is_err());
-        let process = std::process::id().to_string();
-        let sent = tokio::process::Command::new("kill").args([signal, &process]).status().await;
-        assert!(sent.unwrap().success());
-        tokio::time::timeout(Duration::from_secs(60), stop).await.unwrap();
-    }
 }
 
 fn rows(rows: &[DynamicEntity]) -> Content {

@@ -1,11 +1,11 @@
 //! A copy by processes of this program: a coordinator, and workers on one machine or on several.
 
-use crate::arguments::Arguments;
-use crate::hash::hash;
-use crate::location::create;
-use crate::progress::{CopyProgress, copied_rows};
-use crate::shared::SharedCopy;
-use crate::{Failure, check, check_target, is_over, total};
+use super::arguments::Arguments;
+use super::hash::hash;
+use super::shared::SharedCopy;
+use super::{CopyFailure, check, check_target, copied, is_over, total};
+use crate::progress::{Progress, speed};
+use crate::store::create;
 use std::future::pending;
 use std::io::{self, Read};
 use std::path::Path;
@@ -25,10 +25,10 @@ use tokio::time::{sleep, timeout};
 /// The table of the copies in progress.
 const CONTROL: &str = "tablecopies";
 /// The environment variables that name the stores to workers.
-const FROM: &str = "TABLE_COPY_FROM";
-const TO: &str = "TABLE_COPY_TO";
+const FROM: &str = "TABLE_ORM_COPY_FROM";
+const TO: &str = "TABLE_ORM_COPY_TO";
 /// The environment variable that makes a worker stop when stdin ends.
-const PARENT: (&str, &str) = ("TABLE_COPY_PARENT", "stdin");
+const PARENT: (&str, &str) = ("TABLE_ORM_COPY_PARENT", "stdin");
 /// How long workers have to finish the pages they are at.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -66,13 +66,17 @@ struct Job {
 }
 
 impl Job {
-    async fn open(arguments: &Arguments, source: &Table, target: &Table) -> Result<Self, Failure> {
+    async fn open(
+        arguments: &Arguments,
+        source: &Table,
+        target: &Table,
+    ) -> Result<Self, CopyFailure> {
         let to = arguments.to.account().unwrap_or_default();
         let queues = AzureQueues::from_connection_string(to).map_err(WorkersError::from)?;
         let tables = Tables::from_connection_string(to)?;
-        let control = TableName::new(CONTROL)?;
+        let control = TableName::new(CONTROL).map_err(Error::from)?;
         create(&tables, &control).await?;
-        let [table, copy] = [&arguments.table, &arguments.to_table].map(TableName::as_str);
+        let [table, copy] = [&arguments.table, arguments.copy()].map(TableName::as_str);
         let hash = hash(&[&arguments.from.name()?, &table.to_lowercase(), &copy.to_lowercase()]);
         let (id, queue) =
             (format!("{table:.28}-to-{copy:.28}-{hash:016x}"), format!("copy-{hash:016x}"));
@@ -95,7 +99,7 @@ impl Job {
         }
     }
 
-    async fn remove(&self) -> Result<(), Failure> {
+    async fn remove(&self) -> Result<(), CopyFailure> {
         self.copy.scan.remove().await?;
         for queue in [self.queue.clone(), format!("{}-poison", self.queue)] {
             match self.queues.delete(&queue).await {
@@ -115,7 +119,7 @@ pub async fn work(
     source: Table,
     target: Table,
     stop: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Result<(), CopyFailure> {
     let job = Job::open(&arguments, &source, &target).await?;
     let started = Instant::now();
     let stop = async {
@@ -125,7 +129,7 @@ pub async fn work(
         }
     };
     let report = job.copy.work(stop).await.map_err(|error| incomplete(&arguments, error))?;
-    println!("{}", copied_rows(report.rows, started.elapsed()));
+    println!("{}", copied((report.rows, speed(report.rows, started.elapsed()))));
     match report.complete {
         true => Ok(()),
         false => Err(stopped()),
@@ -133,13 +137,13 @@ pub async fn work(
 }
 
 /// The failure of a worker whose work ends with that error.
-pub fn incomplete(arguments: &Arguments, error: Error) -> Failure {
+pub fn incomplete(arguments: &Arguments, error: Error) -> CopyFailure {
     match error {
         Error::DistributedScan(DistributedScanError::NotStarted(_)) => {
-            let (table, copy) = (arguments.table.clone(), arguments.to_table.clone());
+            let (table, copy) = (arguments.table.clone(), arguments.copy().clone());
             WorkersError::NotBegun(table, copy).into()
         }
-        error => Failure::Incomplete(error),
+        error => CopyFailure::Incomplete(error),
     }
 }
 
@@ -150,7 +154,7 @@ pub async fn coordinate(
     target: Table,
     workers: usize,
     stop: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Result<(), CopyFailure> {
     let job = Job::open(&arguments, &source, &target).await?;
     let resumed = job.status().await?.is_some();
     check_target(&arguments, &target, resumed).await?;
@@ -171,10 +175,10 @@ async fn copy(
     job: &Job,
     workers: usize,
     mut stop: Pin<&mut impl Future<Output = ()>>,
-) -> Result<(), Failure> {
+) -> Result<(), CopyFailure> {
     let total = total(arguments, source).await?;
     let before = job.status().await?.unwrap_or_default().rows;
-    let progress = CopyProgress::new(total, before);
+    let progress = Progress::resumed("copying", total, before);
     let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
     let mut workers = workers.map_err(WorkersError::Start)?;
     // Taken from the workers, because waiting for one closes its pipe.
@@ -198,7 +202,7 @@ async fn copy(
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
     reach(&progress, total, &status);
-    println!("{}", progress.finish());
+    println!("{}", copied(progress.finish()));
     match status {
         _ if stopped_early => Err(stopped()),
         DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
@@ -211,9 +215,12 @@ async fn copy(
 }
 
 /// Shows how far the copy is; where its rows were not counted, as the ranges let it estimate.
-fn reach(progress: &CopyProgress, total: Option<u64>, status: &DistributedStatus) {
+fn reach(progress: &Progress, total: Option<u64>, status: &DistributedStatus) {
     let estimate = status.rows_left.map(|left| status.rows + left);
-    progress.reach(status.rows, total.or(estimate));
+    if let Some(total) = total.or(estimate) {
+        progress.lengthen(total);
+    }
+    progress.reach(status.rows);
 }
 
 /// Starts one of `workers` workers; it is killed when its handle is dropped.
@@ -223,9 +230,10 @@ fn start(arguments: &Arguments, workers: usize) -> io::Result<Child> {
 
 /// The command that starts one of `workers` workers.
 pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command {
-    let Arguments { from, to, table, to_table, readers, writers, .. } = arguments;
+    let Arguments { from, to, table, readers, writers, .. } = arguments;
     let share = |requests: &usize| requests.div_ceil(workers).to_string();
     let mut command = Command::new(program);
+    command.arg("copy");
     // Everyone on the machine may see command lines, and connection strings have keys.
     for (option, variable, store) in [("--from", FROM, from), ("--to", TO, to)] {
         command.args([option, &format!("env:{variable}")]);
@@ -233,7 +241,7 @@ pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command 
     }
     command
         .arg("--worker")
-        .args(["--table", table.as_str(), "--to-table", to_table.as_str()])
+        .args(["--table", table.as_str(), "--to-table", arguments.copy().as_str()])
         .args(["--readers", &share(readers), "--writers", &share(writers)])
         .env(PARENT.0, PARENT.1)
         .stdin(Stdio::piped())
@@ -269,6 +277,6 @@ pub async fn end_of(mut input: impl Read + Send + 'static) {
     drop(ended.await);
 }
 
-fn stopped() -> Failure {
-    Failure::Stopped(format!("where the table `{CONTROL}` has it"))
+fn stopped() -> CopyFailure {
+    CopyFailure::Stopped(format!("where the table `{CONTROL}` has it"))
 }

@@ -1,0 +1,124 @@
+//! Which rows a command reads.
+
+use table_orm::model::TableNameError;
+use table_orm::query::Filter;
+use table_orm::scan::{MAX_CONCURRENCY, Scan};
+use table_orm::{DynamicEntity, ScanPermit, TableName};
+use table_server::filter;
+
+/// Which rows of a table; all without an option.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Which rows")]
+pub(crate) struct Selection {
+    /// Only the partition of that key
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["prefix", "from_partition", "to_partition"])]
+    pub partition: Option<String>,
+    /// Only partitions whose keys start with that text
+    #[arg(long, value_name = "TEXT")]
+    pub prefix: Option<String>,
+    /// Only partitions from that key on
+    #[arg(long, value_name = "KEY")]
+    from_partition: Option<String>,
+    /// Only partitions before that key
+    #[arg(long, value_name = "KEY")]
+    to_partition: Option<String>,
+    /// Only rows from that RowKey on
+    #[arg(long, value_name = "KEY")]
+    from_row: Option<String>,
+    /// Only rows before that RowKey
+    #[arg(long, value_name = "KEY")]
+    to_row: Option<String>,
+    /// Only rows that match, as `Age ge 50 and Name ne 'Ann'`
+    #[arg(long, value_name = "FILTER", value_parser = read_filter)]
+    filter: Option<FilterText>,
+}
+
+/// A filter, with the text it was read from.
+#[derive(Debug, Clone)]
+struct FilterText {
+    text: String,
+    filter: Filter,
+}
+
+fn read_filter(text: &str) -> Result<FilterText, filter::FilterError> {
+    let filter = filter::parse(text)?;
+    Ok(FilterText { text: text.to_owned(), filter })
+}
+
+/// Reads the number of requests at a time.
+pub(crate) fn requests(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if (1..=MAX_CONCURRENCY).contains(&number) => Ok(number),
+        _ => Err(format!("it is no number from 1 to {MAX_CONCURRENCY}")),
+    }
+}
+
+/// Reads the name of a table.
+pub(crate) fn table_name(text: &str) -> Result<TableName, TableNameError> {
+    TableName::new(text)
+}
+
+impl Selection {
+    /// Limits a scan to these rows.
+    pub(crate) fn of(&self, mut scan: Scan<DynamicEntity>) -> Scan<DynamicEntity> {
+        if let Some(key) = &self.partition {
+            scan = scan.partition_range(key.clone()..=key.clone());
+        }
+        if let Some(prefix) = &self.prefix {
+            scan = scan.prefix(prefix);
+        }
+        scan = match (self.from_partition.clone(), self.to_partition.clone()) {
+            (None, None) => scan,
+            (Some(from), None) => scan.partition_range(from..),
+            (None, Some(to)) => scan.partition_range(..to),
+            (Some(from), Some(to)) => scan.partition_range(from..to),
+        };
+        scan = match (self.from_row.clone(), self.to_row.clone()) {
+            (None, None) => scan,
+            (Some(from), None) => scan.row_range(from..),
+            (None, Some(to)) => scan.row_range(..to),
+            (Some(from), Some(to)) => scan.row_range(from..to),
+        };
+        match &self.filter {
+            Some(filter) => scan.filter(filter.filter.clone()),
+            None => scan,
+        }
+    }
+
+    /// Whether it is every row of the table.
+    pub(crate) fn is_all(&self) -> bool {
+        self.to_string().is_empty()
+    }
+
+    /// Whether rows are selected by their properties, too.
+    pub(crate) const fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+}
+
+/// The options as they were given.
+impl std::fmt::Display for Selection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let filter = self.filter.as_ref().map(|filter| filter.text.clone());
+        let options = [
+            ("partition", &self.partition),
+            ("prefix", &self.prefix),
+            ("from-partition", &self.from_partition),
+            ("to-partition", &self.to_partition),
+            ("from-row", &self.from_row),
+            ("to-row", &self.to_row),
+            ("filter", &filter),
+        ];
+        let given = options.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        for (at, (name, value)) in given.enumerate() {
+            let space = if at == 0 { "" } else { " " };
+            write!(f, "{space}--{name} {value:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A permit for what the command line asks for.
+pub(crate) fn permit() -> ScanPermit {
+    ScanPermit::because("asked for on the command line")
+}

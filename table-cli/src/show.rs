@@ -1,0 +1,160 @@
+//! `table-orm show`: rows as a table, JSON or CSV.
+
+use crate::failure::Failure;
+use crate::printable::printable;
+use crate::selection::{Selection, permit, requests, table_name};
+use crate::store::{STORES, StoreName};
+use comfy_table::{ContentArrangement, Table, presets};
+use std::collections::BTreeSet;
+use std::io::{Write as _, stderr, stdout};
+use table_orm::model::{Edm, EdmType};
+use table_orm::transfer::Columns;
+use table_orm::{DynamicEntity, TableName};
+
+const EXAMPLES: &str = "\
+Examples:
+  table-orm show race.redb results --partition Boston
+  table-orm show race.redb results --prefix Bos --select Name,Seconds --limit 5
+  table-orm show env:STORAGE results --filter \"Name eq 'Ann'\" --json
+  table-orm show race.redb results --partition Boston --format csv --limit 0 > boston.csv
+
+A table shows values as a filter has them: 'Ann' is text, 5 an Int32, 5L an Int64, 5.0 a Double.
+";
+
+/// The form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// For reading
+    Table,
+    /// A JSON object in each line, with exact types
+    Json,
+    /// With a header that states the types
+    Csv,
+}
+
+/// Shows rows in key order
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("{EXAMPLES}\n{STORES}"))]
+pub(crate) struct Arguments {
+    /// Where the table is
+    store: StoreName,
+    /// The table
+    #[arg(value_parser = table_name)]
+    table: TableName,
+    #[command(flatten)]
+    selection: Selection,
+    /// Only these properties
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    select: Vec<String>,
+    /// The most rows; 0 shows all
+    #[arg(long, value_name = "ROWS", default_value_t = 100)]
+    limit: usize,
+    /// The form of the output
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Table)]
+    format: Form,
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Requests at a time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = requests)]
+    readers: usize,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { store, table, selection, select, limit, format, json, readers } = arguments;
+    let tables = store.open_to_read(&table).await?;
+    let mut scan = selection.of(tables.scan(table, permit())).concurrency(readers).ordered(true);
+    if !select.is_empty() {
+        scan = scan.select(select);
+    }
+    if limit > 0 {
+        // One more shows whether there are more.
+        scan = scan.take(limit.saturating_add(1));
+    }
+    if json || format == Form::Json {
+        let mut rows = scan.stream();
+        let mut shown = 0;
+        while let Some(row) = rows.next().await? {
+            if limit > 0 && shown == limit {
+                return more(limit);
+            }
+            writeln!(stdout(), "{}", row.to_json().map_err(table_orm::Error::from)?)?;
+            shown += 1;
+        }
+        return Ok(());
+    }
+    let mut rows = scan.collect().await?;
+    let has_more = limit > 0 && rows.len() > limit;
+    if has_more {
+        rows.truncate(limit);
+    }
+    match format {
+        Form::Csv => csv(&rows)?,
+        Form::Table | Form::Json => writeln!(stdout(), "{}", text(&rows))?,
+    }
+    if has_more { more(limit) } else { Ok(()) }
+}
+
+/// Says that there are more rows, where no program reads it.
+fn more(limit: usize) -> Result<(), Failure> {
+    Ok(writeln!(stderr(), "There are more than {limit} rows; --limit 0 shows all")?)
+}
+
+fn csv(rows: &[DynamicEntity]) -> Result<(), Failure> {
+    let columns: Columns = rows.iter().collect();
+    writeln!(stdout(), "{columns}")?;
+    for row in rows {
+        writeln!(stdout(), "{}", columns.record(row).map_err(table_orm::Error::from)?)?;
+    }
+    Ok(())
+}
+
+fn text(rows: &[DynamicEntity]) -> Table {
+    let names: BTreeSet<&String> = rows.iter().flat_map(|row| row.properties.keys()).collect();
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    let header = ["PartitionKey", "RowKey"].into_iter().chain(names.iter().map(|name| &***name));
+    table.set_header(header);
+    for row in rows {
+        let keys = [printable(&row.partition_key), printable(&row.row_key)];
+        let value = |name: &&String| row.properties.get(*name).map(literal).unwrap_or_default();
+        table.add_row(keys.into_iter().chain(names.iter().map(value)));
+    }
+    table
+}
+
+/// The value as a filter has it, not longer than a terminal is wide.
+fn literal(value: &Edm) -> String {
+    const WIDTH: usize = 60;
+    let text = match value {
+        // Bytes by their number, which their digits do not show.
+        Edm::Binary(bytes) if bytes.len() > WIDTH / 2 => {
+            return format!("{} of {} bytes", EdmType::Binary, bytes.len());
+        }
+        value => printable(&value.to_string()),
+    };
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_can_be_told_apart_and_hostile_values_stay_in_their_cell() {
+        let row = DynamicEntity::new("p\u{1b}[2J", "r").with("A", 5_i64).with("B", "x\n'y");
+        let other = DynamicEntity::new("p", "s").with("A", 5).with("C", "z".repeat(1000));
+        let shown = text(&[row, other]).to_string();
+        let lines: Vec<_> = shown.lines().map(str::trim).collect();
+        assert!(
+            lines.iter().any(|line| line.contains("5L") && line.contains("'x\\n''y'")),
+            "{shown}"
+        );
+        assert!(shown.contains("\\u{1b}[2J") && !shown.contains('\u{1b}'));
+        assert!(lines.iter().all(|line| line.chars().count() < 160), "{shown}");
+    }
+}

@@ -1,0 +1,134 @@
+//! The tools as programs: what they print, and their exit codes.
+
+use crate::served::Served;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_table-orm"));
+    program.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What a command prints that succeeds.
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command says that ends with that code.
+fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// A folder with 250 rows in `race.redb`, and their text in `rows.jsonl`.
+fn race() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = ["copy", "--from", "sample:250", "--to", "race.redb", "--table", "results"];
+    printed(folder.path(), &copy);
+    printed(folder.path(), &["export", "race.redb", "results", "--to", "rows.jsonl"]);
+    folder
+}
+
+#[test]
+fn tables_are_counted_and_shown() {
+    let race = race();
+    let printed = |arguments: &[&str]| printed(race.path(), arguments);
+    assert_eq!(printed(&["count", "race.redb", "results"]), "250\n");
+    assert_eq!(printed(&["count", "race.redb"]), "         250  results\n");
+    assert_eq!(
+        printed(&["count", "race.redb", "--json"]),
+        "{\"rows\":250,\"table\":\"results\"}\n"
+    );
+    let few = ["count", "race.redb", "results", "--filter", "Rank ge 240"];
+    assert_eq!(printed(&few), "10\n");
+    assert_eq!(printed(&["keys", "race.redb", "results"]), "race-000000\nrace-000001\n");
+    let sizes = printed(&["keys", "race.redb", "results", "--largest", "1", "--json"]);
+    assert!(sizes.starts_with("{\"bytes\":") && sizes.contains("\"rows\":225"), "{sizes}");
+    let show = ["show", "race.redb", "results", "--partition", "race-000001", "--limit", "1"];
+    let table = printed(&show);
+    assert!(table.contains("PartitionKey") && table.contains("201L"), "{table}");
+    let json = printed(&[&show[..], &["--json", "--select", "Chip"]].concat());
+    let row = r#"{"PartitionKey":"race-000001","RowKey":"000000201","Chip":"201","Chip@odata.type":"Edm.Int64"}"#;
+    assert_eq!(json, format!("{row}\n"));
+    let csv = printed(&[&show[..], &["--format", "csv", "--select", "Chip"]].concat());
+    assert_eq!(csv, "PartitionKey,RowKey,Chip:Edm.Int64\nrace-000001,000000201,201\n");
+}
+
+#[test]
+fn nothing_is_deleted_that_was_not_named_and_agreed_to() {
+    let race = race();
+    let refused = |arguments: &[&str]| refused(race.path(), arguments, 2);
+    let printed = |arguments: &[&str]| printed(race.path(), arguments);
+    assert!(refused(&["delete", "race.redb", "results", "--yes"]).contains("--whole-table"));
+    let partition = ["delete", "race.redb", "results", "--partition", "race-000001"];
+    assert!(refused(&partition).contains("--yes"));
+    assert_eq!(printed(&["count", "race.redb", "results"]), "250\n");
+    let deleted = printed(&[&partition[..], &["--yes", "--json"]].concat());
+    assert_eq!(deleted, "{\"changed\":0,\"deleted\":25}\n");
+    let filter = ["delete", "race.redb", "results", "--filter", "Rank lt 100", "--yes"];
+    assert!(printed(&filter).starts_with("deleted 100 rows"), "by filter");
+    assert_eq!(printed(&["count", "race.redb", "results"]), "125\n");
+    printed(&["delete", "race.redb", "results", "--whole-table", "--yes"]);
+    assert_eq!(printed(&["count", "race.redb"]), "");
+}
+
+#[test]
+fn rows_that_are_refused_are_reported_with_lines_and_code_3() {
+    let race = race();
+    let text =
+        "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n{\"PartitionKey\":\"p\",\"RowKey\":\"a/b\"}\n";
+    std::fs::write(race.path().join("own.jsonl"), text).unwrap();
+    let import = ["import", "race.redb", "results", "--from", "own.jsonl", "--no-manifest"];
+    let errors = refused(race.path(), &[&import[..], &["--go-on"]].concat(), 3);
+    assert!(errors.starts_with("line 2 (p / a/b): "), "{errors}");
+    assert_eq!(printed(race.path(), &["count", "race.redb", "results"]), "251\n");
+    let errors = refused(race.path(), &import, 1);
+    assert!(errors.contains("line 2 was refused"), "{errors}");
+}
+
+#[test]
+fn a_table_goes_to_a_server_and_back() {
+    let (race, served) = (race(), Served::start());
+    let store = served.connection_string();
+    let printed = |arguments: &[&str]| printed(race.path(), arguments);
+    printed(&["import", &store, "--from", "rows.jsonl", "--insert-only"]);
+    refused(race.path(), &["import", &store, "--from", "rows.jsonl", "--insert-only"], 1);
+    printed(&["import", &store, "--from", "rows.jsonl"]);
+    printed(&["export", &store, "results", "--to", "again.jsonl.zst"]);
+    let sha256 = |name: &str| {
+        let text = std::fs::read_to_string(race.path().join(name)).unwrap();
+        text.lines().find(|line| line.contains("sha256")).unwrap().to_owned()
+    };
+    assert_eq!(sha256("rows.jsonl.manifest.json"), sha256("again.jsonl.zst.manifest.json"));
+}
+
+#[test]
+fn wrong_lines_end_with_code_2_and_absent_stores_with_1() {
+    let race = race();
+    refused(race.path(), &["count"], 2);
+    refused(race.path(), &["count", "env:TABLE_ORM_NO_SUCH_VARIABLE", "results"], 2);
+    refused(race.path(), &["show", "race.redb", "results", "--filter", "Age eq"], 2);
+    let absent = refused(race.path(), &["count", "absent.redb"], 1);
+    assert_eq!(
+        absent,
+        "table-orm: there is no file `absent.redb`; name a database file that is there\n"
+    );
+    let table = refused(race.path(), &["export", "race.redb", "none", "--to", "a.jsonl"], 1);
+    assert!(table.contains("the table does not exist"), "{table}");
+}
+
+#[test]
+fn each_command_has_help_with_examples_and_shells_complete_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = printed(folder.path(), &["completions", "bash"]);
+    for command in ["serve", "count", "keys", "show", "delete", "copy", "export", "import"] {
+        let help = printed(folder.path(), &[command, "--help"]);
+        assert!(help.contains(&format!("\n  table-orm {command}")), "{command}");
+        assert!(script.contains(command));
+    }
+    assert!(printed(folder.path(), &["--help"]).contains("Exit codes: 0 done"));
+}

@@ -1,0 +1,325 @@
+//! Sums over the entities of a partition: what each entity adds, and the rows that hold the totals.
+//!
+//! Invariant: what an entity adds follows from its canonical row alone, so that every writer computes the
+//! same from what is stored.
+
+use super::own_rows::{OwnRowError, OwnRows};
+use super::query::canonical;
+use super::read::read_own;
+use super::template::template_at;
+use super::{ReadRow, TableEntity};
+use crate::codec::Members;
+use crate::key::{Escape, KeyError, KeyText};
+use crate::property::{PropertyFault, RowFault};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The total, an `Int64`.
+pub(crate) const TOTAL: &str = "Total";
+/// What the RowKey of such a row begins with.
+const START: &str = "SUM:";
+/// The most rows of one total: their numbers have two digits.
+const MAX_SHARDS: u8 = 100;
+
+/// A sum or count over the entities of a partition, which every write of an entity keeps exact.
+///
+/// Name it in `#[table(sums = ..)]`. The total is in the row `SUM:<name>:00` of the partition; the
+/// transaction that writes an entity also replaces that row. So the total is exact at any time.
+///
+/// Types of one table need different names. A call's `plan()` shows the rows of the entity alone.
+///
+/// ```
+/// use table_orm::{Sum, TableEntity, Tables};
+///
+/// #[derive(Debug, Clone, PartialEq, TableEntity)]
+/// #[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS)]
+/// struct Order { customer: String, number: u32, cents: i64 }
+///
+/// impl Order {
+///     const COUNT: Sum<Self> = Sum::count("orders");
+///     const CENTS: Sum<Self> = Sum::of("cents", |order| order.cents);
+///     const SUMS: &'static [Sum<Self>] = &[Self::COUNT, Self::CENTS];
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> table_orm::Result<()> {
+/// let orders = Tables::in_memory()?.repo::<Order>();
+/// orders.create_table().await?;
+/// for (number, cents) in [(1, 900), (2, 150)] {
+///     orders.insert(&Order { customer: "acme".into(), number, cents }).await?;
+/// }
+/// let acme = Order::partition("acme");
+/// assert_eq!(orders.sum(&acme, &Order::CENTS).await?, 1050);
+/// assert_eq!(orders.sum(&acme, &Order::COUNT).await?, 2);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Sum<E> {
+    name: &'static str,
+    shards: u8,
+    adds: Adds<E>,
+}
+
+/// What an entity adds.
+enum Adds<E> {
+    One,
+    Value(fn(&E) -> i64),
+    InGroup(fn(&E) -> (String, i64)),
+}
+
+impl<E> Clone for Sum<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Sum<E> {}
+
+impl<E> Clone for Adds<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Adds<E> {}
+
+impl<E> fmt::Debug for Sum<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, shards, .. } = self;
+        f.debug_struct("Sum").field("name", name).field("shards", shards).finish_non_exhaustive()
+    }
+}
+
+impl<E> Sum<E> {
+    /// Counts entities.
+    ///
+    /// The name becomes part of a RowKey. Does not compile with a name that is empty, or has other
+    /// characters than letters, digits, `_` and `-`.
+    #[must_use]
+    pub const fn count(name: &'static str) -> Self {
+        Self::new(name, Adds::One)
+    }
+
+    /// Adds up a number of each entity; 0 for those that do not count.
+    #[must_use]
+    pub const fn of(name: &'static str, value: fn(&E) -> i64) -> Self {
+        Self::new(name, Adds::Value(value))
+    }
+
+    /// Adds up a number of each entity by group: one total for each text, such as a state or a day.
+    ///
+    /// Read the totals with [`Repo::sum_by_group`](crate::Repo::sum_by_group). The text becomes part of a
+    /// RowKey: it cannot have `/`, `\`, `#`, `?` or control characters.
+    #[must_use]
+    pub const fn by_group(name: &'static str, value: fn(&E) -> (String, i64)) -> Self {
+        Self::new(name, Adds::InGroup(value))
+    }
+
+    /// Spreads each total over that many rows, 1 to 100. A write changes one of them, at random; a read
+    /// adds them up.
+    ///
+    /// With one row, the writes of a partition's entities wait for each other. With `n` rows, of `c`
+    /// writes at once about one in `n / c` meets another and is repeated: use four times as many rows as
+    /// writes at once. You may raise the number at any time.
+    #[must_use]
+    pub const fn shards(mut self, shards: u8) -> Self {
+        assert!(shards >= 1 && shards <= MAX_SHARDS, "a sum has 1 to 100 shards");
+        self.shards = shards;
+        self
+    }
+
+    const fn new(name: &'static str, adds: Adds<E>) -> Self {
+        assert!(is_name(name), "the name of a sum has letters, digits, `_` and `-` only");
+        Self { name, shards: 1, adds }
+    }
+
+    /// What the RowKeys of its totals begin with.
+    pub(crate) fn start(&self) -> String {
+        format!("{START}{}:", self.name)
+    }
+
+    /// The total that a RowKey with this start belongs to.
+    pub(crate) fn total_of(&self, row_key: &str) -> Option<Total> {
+        let rest = row_key.strip_prefix(START)?.strip_prefix(self.name)?.strip_prefix(':')?;
+        let group = match self.adds {
+            Adds::InGroup(_) => Some(rest.rsplit_once(':')?.0.to_owned()),
+            _ => None,
+        };
+        Some(Total { name: self.name, group, shards: self.shards })
+    }
+
+    fn contribution(&self, entity: &E) -> (Total, i64) {
+        let (group, value) = match self.adds {
+            Adds::One => (None, 1),
+            Adds::Value(value) => (None, value(entity)),
+            Adds::InGroup(value) => {
+                let (group, value) = value(entity);
+                (Some(group), value)
+            }
+        };
+        (Total { name: self.name, group, shards: self.shards }, value)
+    }
+}
+
+const fn is_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !(bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'_' | b'-')) {
+            return false;
+        }
+        at += 1;
+    }
+    !bytes.is_empty()
+}
+
+/// One total of a partition, in one row or several.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Total {
+    pub name: &'static str,
+    pub group: Option<String>,
+    pub shards: u8,
+}
+
+impl Total {
+    /// The RowKey of one of its rows.
+    pub fn row_key(&self, shard: u8) -> Result<String, KeyError> {
+        let mut key = KeyText::new("Sum", Escape::Reject);
+        key.literal(START);
+        key.literal(self.name);
+        if let Some(group) = &self.group {
+            key.literal(":");
+            key.push_text(group).map_err(|fault| KeyError {
+                entity: "Sum",
+                component: self.name,
+                value: group.clone(),
+                fault,
+            })?;
+        }
+        key.literal(&format!(":{shard:02}"));
+        key.finish()
+    }
+}
+
+/// Whether a row holds a total.
+pub(crate) fn is_total(row_key: &str) -> bool {
+    row_key.starts_with(START)
+}
+
+/// What entities add to each total.
+pub(crate) type Contributions = BTreeMap<Total, i128>;
+
+/// The sums over the entities of a type, which is not known any more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SummedType {
+    /// Its name.
+    pub entity: &'static str,
+    /// How many totals one transaction changes at most, whatever number of entities it writes.
+    pub shared: usize,
+    /// How many more it changes for each entity.
+    pub each: usize,
+    is_canonical: fn(&str) -> bool,
+    contributions: fn(&[u8]) -> Result<Contributions, OwnRowError>,
+}
+
+impl SummedType {
+    /// `None` for a type without sums.
+    pub fn of<E: TableEntity>() -> Option<Self> {
+        let sums = E::sums();
+        if sums.is_empty() {
+            return None;
+        }
+        let in_groups = sums.iter().filter(|sum| matches!(sum.adds, Adds::InGroup(_))).count();
+        Some(Self {
+            entity: E::NAME,
+            shared: sums.len() - in_groups,
+            each: 2 * in_groups,
+            is_canonical: |row_key| {
+                let template = template_at::<E>(canonical::<E>());
+                template.is_some_and(|template| template.takes(row_key, E::ESCAPE))
+            },
+            contributions: contributions::<E>,
+        })
+    }
+
+    /// Whether the key is one of the type's canonical rows.
+    pub fn is_canonical(&self, row_key: &str) -> bool {
+        (self.is_canonical)(row_key)
+    }
+
+    /// What the entity of a canonical row adds; nothing if the row is of another type, or was moved.
+    pub fn contributions(&self, row: &[u8]) -> Result<Contributions, OwnRowError> {
+        (self.contributions)(row)
+    }
+}
+
+fn contributions<E: TableEntity>(row: &[u8]) -> Result<Contributions, OwnRowError> {
+    let entity = match read_own::<E>(&OwnRows::canonical::<E>(), row, None) {
+        Ok(Some((entity, _))) => entity,
+        Ok(None) | Err(OwnRowError::Moved(_)) => return Ok(Contributions::new()),
+        Err(error) => return Err(error),
+    };
+    let each = E::sums().into_iter().map(|sum| sum.contribution(&entity));
+    Ok(each.map(|(total, value)| (total, i128::from(value))).collect())
+}
+
+/// A row that holds a total.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TotalRow(pub i64);
+
+impl ReadRow for TotalRow {
+    const NAME: &'static str = "Sum";
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        let mut total = None;
+        while let Some(name) = members.next_name()? {
+            match &*name {
+                TOTAL => members.read(TOTAL, &mut total)?,
+                name => members.other(name)?,
+            }
+        }
+        total.map(Self).ok_or_else(|| RowFault::new(TOTAL, PropertyFault::Missing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Order {
+        state: &'static str,
+        cents: i64,
+    }
+
+    const CENTS: Sum<Order> = Sum::of("cents", |order: &Order| order.cents).shards(16);
+    const BY_STATE: Sum<Order> = Sum::by_group("state", |order| (order.state.to_owned(), 1));
+
+    #[test]
+    fn the_rows_of_a_total_are_read_back_as_its_rows() {
+        for state in ["", "open", "a:b", "00"] {
+            let (total, value) = BY_STATE.contribution(&Order { state, cents: 5 });
+            assert_eq!(value, 1);
+            let row_key = total.row_key(7).unwrap();
+            assert_eq!(row_key, format!("SUM:state:{state}:07"));
+            assert_eq!(BY_STATE.total_of(&row_key), Some(total));
+        }
+        let (total, value) = CENTS.contribution(&Order { state: "", cents: -5 });
+        assert_eq!((value, &*total.row_key(0).unwrap()), (-5, "SUM:cents:00"));
+        assert_eq!(CENTS.total_of("SUM:cents:15"), Some(total));
+        assert_eq!(CENTS.total_of("SUM:centsx:15"), None);
+    }
+
+    #[test]
+    fn a_group_that_no_key_can_hold_is_an_error() {
+        let (total, _) = BY_STATE.contribution(&Order { state: "a/b", cents: 5 });
+        assert_eq!(total.row_key(0).unwrap_err().component, "state");
+    }
+
+    #[test]
+    fn names_are_text_that_every_key_can_hold() {
+        assert!(is_name("a-B_9"));
+        for wrong in ["", "a:b", "a/b", "ä", "a b"] {
+            assert!(!is_name(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Why a total cannot be kept.
+
+/// A total that cannot be kept. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SumError {
+    /// The total would be outside the range of `Int64`.
+    #[error(
+        "the total in row {row_key:?} of partition {partition_key:?} would not fit `Edm.Int64`; \
+         nothing was written: add up smaller numbers, or raise the `shards` of the sum"
+    )]
+    Overflow {
+        /// The partition.
+        partition_key: String,
+        /// The row of the total.
+        row_key: String,
+    },
+}

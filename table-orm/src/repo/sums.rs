@@ -1,0 +1,343 @@
+//! Totals over the entities of a partition: read, counted again, and corrected.
+//!
+//! Invariant: a total is corrected only while the rows that hold it are as they were before and after the
+//! entities were counted. Every write that changes a total changes one of those rows.
+
+use crate::entity::{
+    Contributions, ReadRow, RowOf, Sum, SummedType, TableEntity, Total, TotalRow, WholePartition,
+    canonical_rows, read_row_in_context, split_page,
+};
+use crate::error::{Error, Result, SumError};
+use crate::model::{ETag, Metadata};
+use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient, total_row};
+use crate::query::{KeyRange, RowQuery, Span};
+use crate::repo::Repo;
+use crate::store::Batch;
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A total that was not the sum over the stored entities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrongSum {
+    /// The name of the [`Sum`].
+    pub name: &'static str,
+    /// The group, for a sum by group.
+    pub group: Option<String>,
+    /// The stored total; 0 where none was stored.
+    pub stored: i128,
+    /// The sum over the stored entities.
+    pub counted: i128,
+}
+
+/// The rows of one total.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct StoredTotal {
+    total: i128,
+    /// The version of each row, by its RowKey.
+    rows: BTreeMap<String, ETag>,
+}
+
+type StoredTotals = BTreeMap<Total, StoredTotal>;
+
+impl<E: TableEntity> Repo<E> {
+    /// Returns the total of a sum in a partition: one query of the rows that hold it. It is exact at any
+    /// time, and that of all groups for a sum by group.
+    ///
+    /// The sum must be one of the type's `sums`; another one has no rows, and its total is 0.
+    ///
+    /// ```
+    /// # use table_orm::{Sum, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS)]
+    /// # struct Order { customer: String, number: u32, cents: i64 }
+    /// # impl Order {
+    /// #     const CENTS: Sum<Self> = Sum::of("cents", |order: &Self| order.cents).shards(8);
+    /// #     const SUMS: &'static [Sum<Self>] = &[Self::CENTS];
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let orders = Tables::in_memory()?.repo::<Order>();
+    /// # orders.create_table().await?;
+    /// let order = Order { customer: "acme".into(), number: 1, cents: 900 };
+    /// orders.insert(&order).await?;
+    /// let acme = Order::partition("acme");
+    /// orders.update(acme.row().number(1), |order| order.cents -= 100).await?;
+    /// assert_eq!(orders.sum(&acme, &Order::CENTS).await?, 800);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SumError::Overflow`](crate::repo::SumError) when the total of all rows does not fit `i64`.
+    pub async fn sum<Q>(&self, partition: Q, sum: &Sum<E>) -> Result<i64>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
+        let totals = self.totals(&partition_key, std::slice::from_ref(sum)).await?;
+        let total = totals.values().map(|stored| stored.total).sum();
+        Ok(to_i64(&partition_key, sum.start(), total)?)
+    }
+
+    /// Returns the totals of a sum by group in a partition. Groups without entities have 0, or are absent.
+    ///
+    /// ```
+    /// # use table_orm::{Sum, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS)]
+    /// # struct Order { customer: String, number: u32, state: String }
+    /// # impl Order {
+    /// #     const SUMS: &'static [Sum<Self>] = &[Self::BY_STATE];
+    /// const BY_STATE: Sum<Order> = Sum::by_group("state", |order| (order.state.clone(), 1));
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let orders = Tables::in_memory()?.repo::<Order>();
+    /// # orders.create_table().await?;
+    /// for (number, state) in [(1, "open"), (2, "paid"), (3, "open")] {
+    ///     orders.insert(&Order { customer: "acme".into(), number, state: state.into() }).await?;
+    /// }
+    /// let states = orders.sum_by_group(Order::partition("acme"), &Order::BY_STATE).await?;
+    /// assert_eq!((states["open"], states["paid"]), (2, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum).
+    pub async fn sum_by_group<Q>(&self, partition: Q, sum: &Sum<E>) -> Result<BTreeMap<String, i64>>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
+        let totals = self.totals(&partition_key, std::slice::from_ref(sum)).await?;
+        let group = |(total, stored): (Total, StoredTotal)| {
+            Ok((
+                total.group.unwrap_or_default(),
+                to_i64(&partition_key, sum.start(), stored.total)?,
+            ))
+        };
+        totals.into_iter().map(group).collect()
+    }
+
+    /// Counts the sums of the type again in a partition. Returns the totals that are wrong: other programs
+    /// wrote entities, or the type did not have the sum then.
+    ///
+    /// Reads the canonical rows of the partition, and the rows of the totals before and after. Starts
+    /// again when a total changed meanwhile.
+    ///
+    /// ```
+    /// # use table_orm::{Sum, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS)]
+    /// # struct Order { customer: String, number: u32, cents: i64 }
+    /// # impl Order {
+    /// #     const SUMS: &'static [Sum<Self>] = &[Sum::of("cents", |order| order.cents)];
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let orders = Tables::in_memory()?.repo::<Order>();
+    /// # orders.create_table().await?;
+    /// orders.insert(&Order { customer: "acme".into(), number: 1, cents: 900 }).await?;
+    /// assert_eq!(orders.verify_sums(Order::partition("acme")).await?, []);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when totals changed during every count, for
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME).
+    pub async fn verify_sums<Q>(&self, partition: Q) -> Result<Vec<WrongSum>>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        self.count_again(partition, false).await
+    }
+
+    /// Counts the sums of the type again in a partition, and corrects the totals that are wrong. Returns
+    /// those. Run it for a partition that had entities before the type had the sum.
+    ///
+    /// A total is one transaction. None is written that another writer changed since the count.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, Sum, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS)]
+    /// # struct Order { customer: String, number: u32, cents: i64 }
+    /// # impl Order {
+    /// #     const CENTS: Sum<Self> = Sum::of("cents", |order| order.cents);
+    /// #     const SUMS: &'static [Sum<Self>] = &[Self::CENTS];
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let orders = tables.repo::<Order>();
+    /// # orders.create_table().await?;
+    /// # let rows = tables.table(orders.table().clone());
+    /// // Another program inserts an order.
+    /// let row = DynamicEntity::new("acme", "00001").with("Customer", "acme");
+    /// rows.insert(&row.with("Number", 1_i64).with("Cents", 900_i64)).await?;
+    /// let acme = Order::partition("acme");
+    /// let wrong = orders.repair_sums(&acme).await?;
+    /// assert_eq!((wrong[0].stored, wrong[0].counted), (0, 900));
+    /// assert_eq!(orders.sum(&acme, &Order::CENTS).await?, 900);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`verify_sums`](Self::verify_sums). Totals that were corrected before the error stay so.
+    pub async fn repair_sums<Q>(&self, partition: Q) -> Result<Vec<WrongSum>>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        self.count_again(partition, true).await
+    }
+
+    async fn count_again<Q>(&self, partition: Q, repairs: bool) -> Result<Vec<WrongSum>>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E>,
+    {
+        let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
+        let Some(summed) = SummedType::of::<E>() else { return Ok(Vec::new()) };
+        let mut corrected = Vec::new();
+        let mut attempts = Attempts::begin(&self.client.connection, RetryLimits::default());
+        loop {
+            let before = self.totals(&partition_key, &E::sums()).await?;
+            let counted = self.counted(&partition_key, summed).await?;
+            let stored = self.totals(&partition_key, &E::sums()).await?;
+            let mut lost = (before != stored).then(|| self.client.changed(&partition_key, ""));
+            if lost.is_none() {
+                let wrong = differences(&stored, &counted);
+                if !repairs {
+                    return Ok(wrong.into_iter().map(|(_, wrong)| wrong).collect());
+                }
+                for (total, wrong) in wrong {
+                    let rows = stored.get(&total).cloned().unwrap_or_default();
+                    match self.correct(&partition_key, &total, wrong.counted, rows).await {
+                        Ok(()) => corrected.push(wrong),
+                        Err(error @ (Error::Conflict(_) | Error::AlreadyExists(_))) => {
+                            lost = Some(error);
+                            break;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            match lost {
+                None => return Ok(corrected),
+                Some(error) if !attempts.next().await => return Err(error),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Writes a total into its rows, if they are as they were read.
+    async fn correct(
+        &self,
+        partition_key: &str,
+        total: &Total,
+        counted: i128,
+        stored: StoredTotal,
+    ) -> Result<()> {
+        let counted = to_i64(partition_key, total.row_key(0)?, counted)?;
+        let own = (0..total.shards).map(|shard| total.row_key(shard));
+        let own = own.collect::<Result<BTreeSet<_>, _>>()?;
+        let first = total.row_key(0)?;
+        let row_keys: BTreeSet<_> = own.iter().chain(stored.rows.keys()).cloned().collect();
+        let operation = |row_key: String| {
+            let value = if row_key == first { counted } else { 0 };
+            let etag = stored.rows.get(&row_key).cloned();
+            let key = CanonicalKey { partition_key: partition_key.to_owned(), row_key };
+            total_row(&key, value, etag)
+        };
+        let operations = row_keys.into_iter().map(operation).collect::<Result<_>>()?;
+        let batch = Batch { partition_key: partition_key.to_owned(), operations };
+        self.client.send(batch).await.map(drop)
+    }
+
+    /// The stored totals of these sums.
+    async fn totals(&self, partition_key: &str, sums: &[Sum<E>]) -> Result<StoredTotals> {
+        let mut totals = StoredTotals::new();
+        for sum in sums {
+            let mut pages = Pages::new(
+                &self.client,
+                partition_key,
+                Span::prefix(sum.start()),
+                TotalRow::METADATA,
+            );
+            while let Some(body) = pages.next().await? {
+                for row in split_page(&body)? {
+                    let (TotalRow(value), context) =
+                        read_row_in_context::<TotalRow>(0, row.get().as_bytes(), None)?;
+                    let Some(total) = sum.total_of(&context.row_key) else { continue };
+                    let stored = totals.entry(total).or_default();
+                    stored.total += i128::from(value);
+                    stored.rows.insert(context.row_key.clone().into_owned(), context.etag());
+                }
+            }
+        }
+        Ok(totals)
+    }
+
+    /// The sums over the stored entities.
+    async fn counted(&self, partition_key: &str, summed: SummedType) -> Result<Contributions> {
+        let mut counted = Contributions::new();
+        let mut pages = Pages::new(&self.client, partition_key, canonical_rows::<E>(), E::METADATA);
+        while let Some(body) = pages.next().await? {
+            for row in split_page(&body)? {
+                let row = row.get().as_bytes();
+                for (total, value) in summed.contributions(row)? {
+                    *counted.entry(total).or_default() += value;
+                }
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// A total that a property can hold.
+fn to_i64(partition_key: &str, row_key: String, total: i128) -> Result<i64, SumError> {
+    let partition_key = partition_key.to_owned();
+    i64::try_from(total).map_err(|_| SumError::Overflow { partition_key, row_key })
+}
+
+/// The pages of a query of one partition.
+struct Pages<'a> {
+    client: &'a TableClient,
+    query: Option<RowQuery>,
+}
+
+impl<'a> Pages<'a> {
+    fn new(client: &'a TableClient, partition_key: &str, row: Span, metadata: Metadata) -> Self {
+        let partition = Span::Exact(partition_key.to_owned());
+        let query = client.query(KeyRange { partition, row });
+        Self { client, query: Some(RowQuery { metadata, ..query }) }
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        let Some(mut query) = self.query.take() else { return Ok(None) };
+        let page = self.client.page(&query).await?;
+        query.continuation = page.continuation;
+        self.query = query.continuation.is_some().then_some(query);
+        Ok(Some(page.body))
+    }
+}
+
+/// The totals that are not as counted.
+fn differences(stored: &StoredTotals, counted: &Contributions) -> Vec<(Total, WrongSum)> {
+    let all: BTreeSet<&Total> = stored.keys().chain(counted.keys()).collect();
+    let difference = |total: &Total| {
+        let stored = stored.get(total).map_or(0, |stored| stored.total);
+        let counted = counted.get(total).copied().unwrap_or_default();
+        let wrong = WrongSum { name: total.name, group: total.group.clone(), stored, counted };
+        (stored != counted).then(|| (total.clone(), wrong))
+    };
+    all.into_iter().filter_map(difference).collect()
+}

@@ -1,0 +1,51 @@
+//! Readers and writers that block, as those that are polled: one way through the code for both.
+
+use std::io::{self, BufRead, Read, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+
+/// A reader or writer that is ready whenever it is polled.
+pub(super) struct Blocking<T>(pub T);
+
+// The value is never pinned.
+impl<T> Unpin for Blocking<T> {}
+
+impl<W: Write> AsyncWrite for Blocking<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.0.write(bytes))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.0.flush())
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(context)
+    }
+}
+
+impl<R: Read> AsyncRead for Blocking<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = self.0.read(buffer.initialize_unfilled());
+        Poll::Ready(read.map(|bytes| buffer.advance(bytes)))
+    }
+}
+
+impl<R: BufRead> AsyncBufRead for Blocking<R> {
+    fn poll_fill_buf(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        Poll::Ready(self.get_mut().0.fill_buf())
+    }
+
+    fn consume(mut self: Pin<&mut Self>, bytes: usize) {
+        self.0.consume(bytes);
+    }
+}

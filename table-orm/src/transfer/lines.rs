@@ -1,0 +1,70 @@
+//! Lines of an import, numbered.
+
+use super::csv;
+use crate::error::TransferError;
+use std::io;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
+
+/// The longest text of a row in bytes: 1 MiB of values, each byte escaped, and room for names.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+
+/// The lines of a text. A record of CSV may have several.
+pub(super) struct Lines<R> {
+    input: R,
+    /// The lines that were read.
+    line: u64,
+    is_csv: bool,
+}
+
+/// The text of one row.
+pub(super) struct Line {
+    /// Where it starts, from 1.
+    pub number: u64,
+    pub text: Result<String, TransferError>,
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    pub fn new(input: R, is_csv: bool) -> Self {
+        Self { input, line: 0, is_csv }
+    }
+
+    /// The next text that is not blank; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Line>, TransferError> {
+        loop {
+            let number = self.line + 1;
+            let (mut bytes, mut is_open) = (Vec::new(), false);
+            loop {
+                let start = bytes.len();
+                let room = MAX_LINE.saturating_sub(bytes.len() as u64);
+                let read = (&mut self.input).take(room).read_until(b'\n', &mut bytes).await;
+                let read = read.map_err(|source| self.failed(source))?;
+                self.line += u64::from(read > 0);
+                if bytes.len() as u64 >= MAX_LINE {
+                    return Err(TransferError::LongLine { line: number, most: MAX_LINE });
+                }
+                is_open ^= self.is_csv && csv::changes_quotes(&bytes[start..]);
+                if read == 0 || !is_open {
+                    break;
+                }
+            }
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            if bytes.last() == Some(&b'\n') {
+                bytes.pop();
+            }
+            if bytes.last() == Some(&b'\r') {
+                bytes.pop();
+            }
+            if bytes.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let text = String::from_utf8(bytes).map_err(|_| TransferError::Encoding);
+            return Ok(Some(Line { number, text }));
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> TransferError {
+        TransferError::Read { line: self.line + 1, source }
+    }
+}

@@ -1,0 +1,277 @@
+use super::*;
+use crate::dose::dose;
+use crate::entity::{DynamicEntity, RowHead};
+use crate::error::Error;
+use crate::model::{DateTime, Edm, TableName};
+use crate::query::ScanPermit;
+use crate::tables::Tables;
+use proptest::prelude::*;
+use std::io;
+use uuid::Uuid;
+
+fn permit() -> ScanPermit {
+    ScanPermit::because("test")
+}
+
+fn name() -> TableName {
+    TableName::new("results").unwrap()
+}
+
+async fn tables(rows: impl IntoIterator<Item = DynamicEntity>) -> Tables {
+    let tables = Tables::in_memory().unwrap();
+    tables.create(&name()).await.unwrap();
+    let rows: Vec<_> = rows.into_iter().collect();
+    tables.table(name()).insert_or_replace_many(rows).await.all().unwrap();
+    tables
+}
+
+async fn exported(tables: &Tables) -> String {
+    let mut text = Vec::new();
+    tables.export(name(), permit()).write_to(&mut text).await.unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn edm() -> impl Strategy<Value = Edm> {
+    let text = prop_oneof!["", ".{0,9}", "[\"',\r\n\u{1F3C3}\0 ]{0,9}"];
+    prop_oneof![
+        text.prop_map(Edm::String),
+        any::<i32>().prop_map(Edm::Int32),
+        prop_oneof![any::<i64>(), Just(i64::MIN), Just(i64::MAX), Just(3)].prop_map(Edm::Int64),
+        prop_oneof![any::<f64>(), Just(f64::NAN), Just(-0.0), Just(3.0), Just(f64::INFINITY)]
+            .prop_map(Edm::Double),
+        any::<bool>().prop_map(Edm::Boolean),
+        (DateTime::MIN.ticks()..=DateTime::MAX.ticks())
+            .prop_map(|ticks| Edm::DateTime(DateTime::from_ticks(ticks).unwrap())),
+        any::<u128>().prop_map(|bits| Edm::Guid(Uuid::from_u128(bits))),
+        prop::collection::vec(any::<u8>(), 0..9).prop_map(Edm::Binary),
+    ]
+}
+
+fn row() -> impl Strategy<Value = DynamicEntity> {
+    let key = "[ -\"$-.0->@-\\[\\]-~\u{1F3C3}]{0,5}";
+    let properties = prop::collection::btree_map("[A-C]", edm(), 0..4);
+    (key, key, properties).prop_map(|(partition_key, row_key, properties)| DynamicEntity {
+        partition_key,
+        row_key,
+        properties,
+        ..DynamicEntity::default()
+    })
+}
+
+/// A value, with the bits of a double that is a number.
+type Bits = (String, String, Option<u64>);
+
+/// With the bits of doubles, so that NaN is equal and minus zero is not zero.
+fn bits(row: &DynamicEntity) -> (String, String, Vec<Bits>) {
+    let properties = row.properties.iter().map(|(name, value)| match value {
+        Edm::Double(double) if double.is_nan() => (name.clone(), "NaN".to_owned(), None),
+        Edm::Double(double) => (name.clone(), String::new(), Some(double.to_bits())),
+        value => (name.clone(), format!("{value:?}"), None),
+    });
+    (row.partition_key.clone(), row.row_key.clone(), properties.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(dose(256, 4096)))]
+
+    #[test]
+    fn every_row_is_one_line_of_json_and_comes_back_bit_by_bit(row in row()) {
+        let json = row.to_json().unwrap();
+        prop_assert!(!json.contains('\n'));
+        prop_assert_eq!(bits(&DynamicEntity::from_json(&json).unwrap()), bits(&row));
+    }
+
+    #[test]
+    fn rows_come_back_from_csv_bit_by_bit(rows in prop::collection::vec(row(), 1..6)) {
+        let columns: Columns = rows.iter().collect();
+        prop_assert_eq!(&columns.to_string().parse::<Columns>().unwrap(), &columns);
+        for row in &rows {
+            let record = columns.record(row).unwrap();
+            prop_assert_eq!(bits(&columns.row(&record).unwrap()), bits(row));
+        }
+    }
+
+    #[test]
+    fn any_line_is_a_row_or_an_error(line in "\\PC{0,40}", json in any::<bool>()) {
+        let columns: Columns = [DynamicEntity::new("", "").with("A", 1)].iter().collect();
+        let read = match json {
+            true => DynamicEntity::from_json(&line).map(|row| row.to_json().is_ok()).ok(),
+            false => columns.row(&line).ok().map(|row| columns.record(&row).is_ok()),
+        };
+        prop_assert_ne!(read, Some(false));
+    }
+
+    #[test]
+    fn a_text_of_rows_is_imported_as_those_rows(
+        rows in prop::collection::vec(row(), 0..6),
+        is_csv in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let source = tables(rows).await;
+            let target = tables([]).await;
+            let (mut export, mut import) = (source.export(name(), permit()), target.import(name()));
+            if is_csv {
+                let columns = source.export(name(), permit()).columns().await.unwrap();
+                (export, import) = (export.csv(columns), import.csv());
+            }
+            let mut text = Vec::new();
+            export.write_to(&mut text).await.unwrap();
+            import.read_from(&*text).await.unwrap();
+            assert_eq!(exported(&target).await, exported(&source).await);
+        });
+    }
+}
+
+#[tokio::test]
+async fn an_export_goes_on_behind_any_row() {
+    let rows = (0..60).map(|at| DynamicEntity::new(format!("p{}", at % 7), format!("{at:03}")));
+    let source = tables(rows).await;
+    let whole = exported(&source).await;
+    let mut so_far = String::new();
+    for line in whole.split_inclusive('\n') {
+        so_far.push_str(line);
+        let row = DynamicEntity::from_json(line).unwrap();
+        let last = RowHead { partition_key: row.partition_key, row_key: row.row_key };
+        let mut rest = Vec::new();
+        let export = source.export(name(), permit()).after(last);
+        export.scan(|scan| scan.page_size(7)).write_to(&mut rest).await.unwrap();
+        assert_eq!(so_far.clone() + str::from_utf8(&rest).unwrap(), whole);
+    }
+}
+
+#[tokio::test]
+async fn an_export_within_bounds_goes_on_within_them() {
+    let rows = (0..60).map(|at| DynamicEntity::new(format!("p{}", at % 7), format!("{at:03}")));
+    let source = tables(rows).await;
+    let export = |after: &str| {
+        let last = RowHead { partition_key: after.to_owned(), row_key: "040".to_owned() };
+        let range = "p2".to_owned().."p4".to_owned();
+        let export = source.export(name(), permit()).after(last);
+        export.scan(|scan| scan.partition_range(range).row_range("030".to_owned()..))
+    };
+    let mut found = Vec::new();
+    for after in ["p1", "p2", "p3", "p4"] {
+        found.push(export(after).write_to(io::sink()).await.unwrap().rows);
+    }
+    // Of p2: 30, 37, 44, 51, 58; of p3: 31, 38, 45, 52, 59.
+    assert_eq!(found, [10, 8, 3, 0]);
+}
+
+#[tokio::test]
+async fn refused_rows_are_reported_with_their_lines_and_the_others_are_written() {
+    let target = tables([DynamicEntity::new("p", "2").with("Old", true)]).await;
+    let text = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\r\n\n\
+                {\"PartitionKey\":\"p\",\"RowKey\":\"2\"}\n\
+                {\"PartitionKey\":\"p\"}\n\
+                not json\n\
+                {\"PartitionKey\":\"p\",\"RowKey\":\"6\",\"N@odata.type\":\"Edm.Int64\",\"N\":\"x\"}\n\
+                {\"PartitionKey\":\"p\",\"RowKey\":\"a/b\"}\n\
+                {\"PartitionKey\":\"p\",\"RowKey\":\"8\"}";
+    let mut refused = Vec::new();
+    let import = target.import(name()).insert_only();
+    let import = import.on_refused(|row| refused.push((row.line, row.key.map(|key| key.row_key))));
+    let imported = import.read_from(text.as_bytes()).await.unwrap();
+    assert_eq!((imported.rows, imported.refused), (2, 5));
+    refused.sort();
+    let key = |key: &str| Some(key.to_owned());
+    assert_eq!(refused, [(3, key("2")), (4, None), (5, None), (6, None), (7, key("a/b"))]);
+    let stored = target.table(name()).get("p", "2").await.unwrap().unwrap();
+    assert!(stored.properties.contains_key("Old"), "insert_only replaces nothing");
+
+    let stopped = target.import(name()).read_from(text.as_bytes()).await.unwrap_err();
+    let Error::Transfer(TransferError::Refused { line, rows, .. }) = &stopped else {
+        panic!("{stopped}")
+    };
+    assert_eq!((*line, *rows), (4, 2));
+}
+
+#[tokio::test]
+async fn a_missing_table_ends_an_import_that_goes_on_after_refused_rows() {
+    let tables = Tables::in_memory().unwrap();
+    let text = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n";
+    let import = tables.import(name()).on_refused(|row| panic!("{:?}", row.error));
+    let error = import.read_from(text.as_bytes()).await.unwrap_err();
+    assert!(matches!(error, Error::TableNotFound(_)), "{error}");
+}
+
+#[tokio::test]
+async fn records_with_line_ends_in_texts_keep_their_line_numbers() {
+    let target = tables([]).await;
+    let text = "PartitionKey,RowKey,A:Edm.String,N:Edm.Int32\r\n\
+                p,1,\"two\r\nlines, \"\"quoted\"\"\",1\r\n\
+                p,2,,x\r\n";
+    let mut refused = Vec::new();
+    let import = target.import(name()).csv().on_refused(|row| refused.push(row.line));
+    import.read_from(text.as_bytes()).await.unwrap();
+    assert_eq!(refused, [4]);
+    let row = target.table(name()).get("p", "1").await.unwrap().unwrap();
+    assert_eq!(row.properties["A"], Edm::from("two\r\nlines, \"quoted\""));
+}
+
+#[tokio::test]
+async fn a_csv_text_without_a_typed_header_is_refused() {
+    let target = tables([]).await;
+    for header in [
+        "",
+        "PartitionKey",
+        "RowKey,PartitionKey",
+        "PartitionKey,RowKey,A",
+        "a\",b",
+        "PartitionKey,RowKey,A:Edm.Text",
+        "PartitionKey,RowKey,A:Edm.Guid,A:Edm.Guid",
+    ] {
+        let error = target.import(name()).csv().read_from(header.as_bytes()).await.unwrap_err();
+        assert!(matches!(error, Error::Transfer(TransferError::Header(_))), "{header}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_without_a_column_is_no_silent_loss() {
+    let source = tables([DynamicEntity::new("p", "1").with("New", 1)]).await;
+    let export = source.export(name(), permit()).csv(Columns::default());
+    let error = export.write_to(io::sink()).await.unwrap_err();
+    let Error::Transfer(TransferError::Column { property, .. }) = &error else { panic!("{error}") };
+    assert_eq!(property, "New");
+}
+
+struct FullDisk;
+
+impl io::Write for FullDisk {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Cut<'a>(&'a [u8]);
+
+impl io::Read for Cut<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.is_empty() {
+            true => Err(io::ErrorKind::ConnectionReset.into()),
+            false => self.0.read(buffer),
+        }
+    }
+}
+
+#[tokio::test]
+async fn failures_of_files_are_typed_and_what_came_before_is_kept() {
+    let source = tables([DynamicEntity::new("p", "1")]).await;
+    let error = source.export(name(), permit()).write_to(FullDisk).await.unwrap_err();
+    assert!(matches!(error, Error::Transfer(TransferError::Write { rows: 0, .. })), "{error}");
+
+    let text = exported(&source).await;
+    let target = tables([]).await;
+    let cut = io::BufReader::new(Cut(text.as_bytes()));
+    let error = target.import(name()).read_from(cut).await.unwrap_err();
+    assert!(matches!(error, Error::Transfer(TransferError::Read { line: 2, .. })), "{error}");
+    assert_eq!(exported(&target).await, text);
+
+    let long = "x".repeat(17 * 1024 * 1024);
+    let error = target.import(name()).read_from(long.as_bytes()).await.unwrap_err();
+    assert!(matches!(error, Error::Transfer(TransferError::LongLine { line: 1, .. })), "{error}");
+}

@@ -1,0 +1,349 @@
+//! Sums over the entities of a partition: exact after every write, whatever call makes it.
+//!
+//! Time is virtual where there are faults.
+
+use futures_util::future::join_all;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use support::recorder::recorded;
+use support::{dose, draw};
+use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Faults, Retry, Strategy};
+use table_orm::repo::SumError;
+use table_orm::store::Store;
+use table_orm::{DynamicEntity, Error, Repo, Sum, TableEntity, Tables};
+use tokio::time::sleep;
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "orders", partition = "{customer}", sums = Order::SUMS)]
+#[row(by_number, key = "ORD:{number:05}")]
+#[row(by_state, key = "STA:{state}__{number:05}", include(cents))]
+struct Order {
+    customer: String,
+    number: u32,
+    state: String,
+    cents: i64,
+    note: Option<String>,
+}
+
+impl Order {
+    const COUNT: Sum<Self> = Sum::count("orders");
+    const CENTS: Sum<Self> = Sum::of("cents", |order: &Self| order.cents).shards(4);
+    const BY_STATE: Sum<Self> =
+        Sum::by_group("by-state", |order| (order.state.clone(), order.cents));
+    const SUMS: &'static [Sum<Self>] = &[Self::COUNT, Self::CENTS, Self::BY_STATE];
+}
+
+/// An entity whose blind writes need no read but for the sum.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "orders", partition = "{customer}", row = "LINE:{number:05}", sums = Line::SUMS)]
+struct Line {
+    #[table(key_only)]
+    customer: String,
+    #[table(key_only)]
+    number: u32,
+    pieces: i32,
+    text: Option<String>,
+}
+
+impl Line {
+    const PIECES: Sum<Self> = Sum::of("pieces", |line| line.pieces as i64);
+    const SUMS: &'static [Sum<Self>] = &[Self::PIECES];
+}
+
+fn order(number: u32, state: &str, cents: i64) -> Order {
+    Order { customer: "acme".into(), number, state: state.into(), cents, note: None }
+}
+
+fn line(number: u32, pieces: i32) -> Line {
+    Line { customer: "acme".into(), number, pieces, text: None }
+}
+
+async fn orders_in(tables: &Tables) -> Repo<Order> {
+    let orders = tables.repo::<Order>();
+    orders.create_table().await.unwrap();
+    orders
+}
+
+/// Checks the totals against the stored entities. Returns count and cents.
+async fn check(orders: &Repo<Order>, text: &str) -> (i64, i64) {
+    let acme = Order::partition("acme");
+    let stored = orders.list(&acme).collect().await.unwrap();
+    let cents = stored.iter().map(|order| order.cents).sum::<i64>();
+    let mut by_state = BTreeMap::<String, i64>::new();
+    for order in &stored {
+        *by_state.entry(order.state.clone()).or_default() += order.cents;
+    }
+    assert_eq!(orders.verify_sums(&acme).await.unwrap(), [], "{text}");
+    let count = orders.sum(&acme, &Order::COUNT).await.unwrap();
+    assert_eq!(count, stored.len() as i64, "{text}");
+    assert_eq!(orders.sum(&acme, &Order::CENTS).await.unwrap(), cents, "{text}");
+    assert_eq!(orders.sum(&acme, &Order::BY_STATE).await.unwrap(), cents, "{text}");
+    let mut groups = orders.sum_by_group(&acme, &Order::BY_STATE).await.unwrap();
+    groups.retain(|_, total| *total != 0);
+    by_state.retain(|_, total| *total != 0);
+    assert_eq!(groups, by_state, "{text}");
+    (count, cents)
+}
+
+#[tokio::test]
+async fn every_write_of_an_entity_keeps_the_totals_exact() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = orders_in(&tables).await;
+    let acme = Order::partition("acme");
+    let key = |number: u32| acme.by_number().number(number);
+    assert_eq!(check(&orders, "nothing").await, (0, 0));
+
+    orders.insert(&order(1, "open", 100)).await.unwrap();
+    assert_eq!(check(&orders, "insert").await, (1, 100));
+    let again = orders.insert(&order(1, "open", 100)).await;
+    assert!(matches!(again, Err(Error::AlreadyExists(_))));
+    assert_eq!(check(&orders, "refused").await, (1, 100));
+    let mut loaded = orders.insert_loaded(&order(2, "open", 20)).await.unwrap();
+    loaded.cents = 25;
+    orders.save(&mut loaded).await.unwrap();
+    loaded.number = 3;
+    orders.save(&mut loaded).await.unwrap();
+    assert_eq!(check(&orders, "save, and a move to another key").await, (2, 125));
+    let stale = loaded.clone();
+    orders.update(key(3), |order| order.state = "paid".into()).await.unwrap();
+    assert_eq!(check(&orders, "update").await, (2, 125));
+    assert!(matches!(orders.delete(stale).await, Err(Error::Conflict(_))));
+    assert_eq!(check(&orders, "a stale delete").await, (2, 125));
+
+    orders.upsert(&order(3, "sent", 5)).await.unwrap();
+    orders.upsert(&order(4, "sent", 6)).await.unwrap();
+    assert_eq!(check(&orders, "upsert").await, (3, 111));
+    let etag = orders.force_replace(&order(4, "open", 7)).await.unwrap();
+    orders.replace(&order(4, "open", 8), &etag).await.unwrap();
+    assert_eq!(check(&orders, "replace").await, (3, 113));
+    orders.merge(key(4), OrderPatch::default().cents(9)).await.unwrap();
+    orders.insert_or_merge(&order(5, "open", 1)).await.unwrap();
+    assert_eq!(check(&orders, "merge").await, (4, 115));
+    orders.force_delete(&order(5, "open", 1)).await.unwrap();
+    orders.delete(orders.load(key(4)).await.unwrap().one().unwrap()).await.unwrap();
+    assert_eq!(check(&orders, "delete").await, (2, 105));
+
+    orders.insert_many((100..300).map(|number| order(number, "open", 1))).await.all().unwrap();
+    assert_eq!(check(&orders, "bulk insert").await, (202, 305));
+    orders.upsert_many((200..310).map(|number| order(number, "paid", 2))).await.all().unwrap();
+    assert_eq!(check(&orders, "bulk upsert").await, (212, 425));
+
+    let mut one = orders.load(key(1)).await.unwrap().one().unwrap();
+    one.cents = 1;
+    let tx = orders.transaction(&acme).save(&mut one).insert(&order(6, "open", 10));
+    tx.commit().await.unwrap();
+    assert_eq!(check(&orders, "transaction").await, (213, 336));
+    let mixed = tables.transaction(&acme).insert(&order(7, "open", 1)).insert(&line(1, 5));
+    mixed.commit().await.unwrap();
+    let moved = orders.transaction_with(&acme, async |tx| {
+        let seven = tx.load(Order::partition("acme").by_number().number(7)).await?;
+        if let Some(mut seven) = seven {
+            seven.cents += 9;
+            tx.save(seven);
+        }
+        tx.insert(&order(8, "open", 1));
+        Ok(())
+    });
+    moved.await.unwrap();
+    assert_eq!(check(&orders, "transaction_with").await, (215, 347));
+    let lines = tables.repo::<Line>();
+    assert_eq!(lines.sum(Line::partition("acme"), &Line::PIECES).await.unwrap(), 5);
+
+    orders.delete_partition(&acme).await.unwrap();
+    assert_eq!(check(&orders, "delete_partition").await, (0, 0));
+    assert_eq!(lines.sum(Line::partition("acme"), &Line::PIECES).await.unwrap(), 5);
+}
+
+#[tokio::test]
+async fn blind_writes_of_one_row_read_what_they_replace() {
+    let (tables, record) = recorded();
+    let lines = tables.repo::<Line>();
+    lines.create_table().await.unwrap();
+    let acme = Line::partition("acme");
+    let total = async || lines.sum(&acme, &Line::PIECES).await.unwrap();
+    for pieces in [3, 8, 8] {
+        lines.upsert(&line(1, pieces)).await.unwrap();
+        assert_eq!(total().await, i64::from(pieces));
+    }
+    lines.merge(acme.row().number(1), LinePatch::default().text("x".to_owned())).await.unwrap();
+    assert_eq!(total().await, 8);
+    lines.merge(acme.row().number(1), LinePatch::default().pieces(2)).await.unwrap();
+    assert_eq!(total().await, 2);
+    let tx = lines.transaction(&acme).upsert(&line(1, 4)).insert_or_merge(&line(2, 1));
+    tx.commit().await.unwrap();
+    assert_eq!(total().await, 5);
+    record.take();
+    lines.force_delete(&line(1, 0)).await.unwrap();
+    assert!(matches!(lines.force_delete(&line(1, 0)).await, Err(Error::NotFound(_))));
+    assert_eq!(total().await, 1);
+}
+
+#[tokio::test]
+async fn a_write_costs_a_read_of_each_total_and_of_each_row_that_it_replaces() {
+    let (tables, record) = recorded();
+    let lines = tables.repo::<Line>();
+    lines.create_table().await.unwrap();
+    let requests = async |what: &str, gets: usize, writes: &[usize]| {
+        let sent = record.take();
+        assert_eq!((sent.gets, &*sent.writes), (gets, writes), "{what}");
+    };
+    requests("nothing", 0, &[]).await;
+    lines.insert(&line(1, 5)).await.unwrap();
+    requests("insert", 1, &[2]).await;
+    lines.upsert(&line(1, 6)).await.unwrap();
+    requests("upsert", 2, &[2]).await;
+    lines.upsert(&Line { text: Some("x".into()), ..line(1, 6) }).await.unwrap();
+    requests("the total stays", 1, &[1]).await;
+    let one = lines.load(Line::partition("acme").row().number(1)).await.unwrap().one().unwrap();
+    record.take();
+    lines.delete(one).await.unwrap();
+    requests("delete", 2, &[2]).await;
+    lines.insert_many((0..198).map(|number| line(number, 1))).parallelism(1).await.all().unwrap();
+    requests("two full transactions", 2, &[100, 100]).await;
+}
+
+/// Random writes of one process.
+async fn write(orders: Repo<Order>, seed: u64, writer: u64) {
+    for step in 0..12 {
+        let draw = |what, range| draw((seed, writer, step, what), range);
+        let state = ["open", "paid"][draw("state", 0..2) as usize];
+        let new = order(draw("number", 0..4) as u32, state, draw("cents", 0..100) as i64);
+        let key = Order::partition("acme").by_number().number(new.number);
+        let done = match draw("call", 0..5) {
+            0 => orders.insert(&new).await.map(drop),
+            1 => orders.upsert(&new).await.map(drop),
+            2 => orders.update(key, |order| order.cents += new.cents).await.map(drop),
+            3 => orders.merge(key, OrderPatch::default().cents(new.cents)).await.map(drop),
+            _ => orders.force_delete(&new).await.map(drop),
+        };
+        match done {
+            Ok(())
+            | Err(
+                Error::AlreadyExists(_)
+                | Error::NotFound(_)
+                | Error::Conflict(_)
+                | Error::Throttled(_)
+                | Error::Unavailable(_)
+                | Error::Ambiguous(_),
+            ) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn totals_are_exact_whatever_fails() {
+    for seed in 0..dose(15, 300) {
+        let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let below = orders_in(&Tables::new(Arc::clone(&store))).await;
+        let faults = Faults::seeded(seed).throttled(0.03).errors_after(0.05).lost_requests(0.03);
+        let flaky = faults.lost_replies(0.08).late(0.05).slow(0.2).store(store).unwrap();
+        let wait = Strategy::Fixed { retries: 3, wait: Duration::from_millis(300) };
+        let retry = Retry::new(wait).attempt_timeout(Duration::from_millis(1500)).seed(seed);
+        let retry = if seed % 2 == 0 { retry.write_id("WriteId") } else { retry };
+        let writers = (0..6).map(|writer| {
+            // Two of each process.
+            let tables = Tables::new(flaky.clone()).layer(retry.clone()).unwrap();
+            let tables = tables.on_virtual_time(seed * 100 + writer / 2);
+            tokio::spawn(write(tables.repo::<Order>(), seed, writer))
+        });
+        for ended in join_all(writers.collect::<Vec<_>>()).await {
+            ended.unwrap();
+        }
+        flaky.disable();
+        sleep(Duration::from_secs(60)).await;
+        check(&below, &format!("seed {seed}")).await;
+    }
+}
+
+#[tokio::test]
+async fn what_other_programs_wrote_is_counted_again() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = orders_in(&tables).await;
+    let acme = Order::partition("acme");
+    orders.insert(&order(1, "open", 10)).await.unwrap();
+    let rows = tables.table(orders.table().clone());
+    let row = |key: &str| {
+        let row = DynamicEntity::new("acme", key).with("Customer", "acme").with("State", "sent");
+        row.with("Number", 2_i64).with("Cents", 7_i64)
+    };
+    rows.insert(&row("ORD:00002")).await.unwrap();
+    let wrong = orders.verify_sums(&acme).await.unwrap();
+    let found: Vec<_> = wrong
+        .iter()
+        .map(|wrong| (wrong.name, wrong.group.as_deref(), wrong.stored, wrong.counted))
+        .collect();
+    let by_state = ("by-state", Some("sent"), 0, 7);
+    assert_eq!(found, [by_state, ("cents", None, 10, 17), ("orders", None, 1, 2)]);
+    assert_eq!(orders.sum(&acme, &Order::CENTS).await.unwrap(), 10, "nothing is corrected yet");
+    assert_eq!(orders.repair_sums(&acme).await.unwrap(), wrong);
+    assert_eq!(check(&orders, "repaired").await, (2, 17));
+    // Rows of totals that are too large, or of groups that have no entity.
+    for (key, total) in [("SUM:cents:99", 1000_i64), ("SUM:by-state:lost:00", 3)] {
+        rows.insert(&DynamicEntity::new("acme", key).with("Total", total)).await.unwrap();
+    }
+    assert_eq!(orders.repair_sums(&acme).await.unwrap().len(), 2);
+    assert_eq!(check(&orders, "repaired again").await, (2, 17));
+    rows.delete(&DynamicEntity::new("acme", "ORD:00002")).await.unwrap();
+    assert_eq!(orders.repair_sums(&acme).await.unwrap().len(), 3);
+    assert_eq!(check(&orders, "repaired after a delete").await, (1, 10));
+}
+
+#[tokio::test]
+async fn a_repair_beside_writers_leaves_exact_totals() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = orders_in(&tables).await;
+    let rows = tables.table(orders.table().clone());
+    let lost = DynamicEntity::new("acme", "SUM:orders:00").with("Total", 77_i64);
+    rows.insert(&lost).await.unwrap();
+    let writers = (0..4).map(|writer| {
+        let orders = orders.clone();
+        tokio::spawn(async move {
+            for number in 0..20 {
+                orders.insert(&order(100 * writer + number, "open", 1)).await.unwrap();
+            }
+        })
+    });
+    let writers: Vec<_> = writers.collect();
+    orders.repair_sums(Order::partition("acme")).await.unwrap();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!(check(&orders, "afterwards").await, (80, 80));
+}
+
+#[tokio::test]
+async fn a_total_that_does_not_fit_is_a_typed_error_and_nothing_is_written() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = orders_in(&tables).await;
+    let rows = tables.table(orders.table().clone());
+    for shard in 0..4 {
+        let row = DynamicEntity::new("acme", format!("SUM:cents:{shard:02}"));
+        rows.insert(&row.with("Total", i64::MAX)).await.unwrap();
+    }
+    let refused = orders.insert(&order(1, "open", 1)).await;
+    let Err(Error::Sum(SumError::Overflow { row_key, .. })) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(row_key.starts_with("SUM:cents:"), "{row_key}");
+    assert_eq!(orders.list(Order::partition("acme")).count().await.unwrap(), 0);
+    let refused = orders.insert(&order(1, "a/b", 0)).await;
+    assert!(matches!(refused, Err(Error::Key(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_without_room_for_the_totals_is_refused_whole() {
+    let tables = Tables::in_memory().unwrap();
+    let lines = tables.repo::<Line>();
+    lines.create_table().await.unwrap();
+    let acme = Line::partition("acme");
+    let all =
+        |count| (0..count).fold(lines.transaction(&acme), |tx, number| tx.insert(&line(number, 1)));
+    let refused = all(100).commit().await;
+    assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
+    assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 0);
+    all(99).commit().await.unwrap();
+    assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 99);
+}
