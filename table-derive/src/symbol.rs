@@ -9,7 +9,7 @@ pub const ON_ENTITY: Attribute =
 pub const ON_ROW: Attribute =
     ("row", "key include exclude when canonical each partition table eventual");
 /// After the names in `unique(..)`.
-pub const ON_UNIQUE: Attribute = ("unique", "key");
+pub const ON_UNIQUE: Attribute = ("unique", "key across table");
 /// On a field of an entity or of a group of properties.
 pub const ON_FIELD: Attribute =
     ("table", "rename skip default json series flatten key_only max_len max etag timestamp");

@@ -9,7 +9,8 @@
 
 use support::reference::{self, Distance, Registration, Sex};
 use table_orm::entity::{EntityRows, foreign_rows};
-use table_orm::{KeyPart, TableEntity};
+use table_orm::plan::Step;
+use table_orm::{KeyPart, TableEntity, Tables};
 use time::{Date, Duration, Month, OffsetDateTime, Time, UtcOffset};
 use uuid::Uuid;
 
@@ -147,6 +148,20 @@ struct Parcel {
     place: Option<String>,
 }
 
+/// Values that are unique over all partitions.
+#[derive(Debug, TableEntity)]
+#[table(
+    name = "travellers", partition = "{id}", row = "ID", escape = encode,
+    unique(alias, across), unique(country, passport, born, across, table = "passports")
+)]
+struct Traveller {
+    id: String,
+    alias: Option<String>,
+    country: String,
+    passport: u32,
+    born: Date,
+}
+
 struct Written(Vec<String>);
 
 impl Written {
@@ -155,6 +170,12 @@ impl Written {
         for row in &rows.rows {
             let name = E::ROWS[row.index].name;
             self.0.push(format!("{case}/{name}\t{}\t{}", rows.partition_key, row.row_key));
+        }
+        let plan = Tables::in_memory().unwrap().repo::<E>().insert(entity).plan().unwrap();
+        if let Some(Step::Reserve { guards }) = plan.steps.first() {
+            for (table, partition_key) in guards {
+                self.0.push(format!("{case}/guard@{table}\t{partition_key}\tUNQ"));
+            }
         }
         for row in foreign_rows(entity).unwrap() {
             let template = E::FOREIGN[row.index - E::ROWS.len() - E::GUARDS.len()];
@@ -282,6 +303,15 @@ fn cases() -> Vec<String> {
         Parcel { sender: "a/b".to_owned(), number: 7, day, place: Some("Łódź #1".to_owned()) };
     written.add("parcel", &parcel);
     written.add("parcel-nowhere", &Parcel { place: None, number: 99_999_999, ..parcel });
+    let traveller = Traveller {
+        id: "7".to_owned(),
+        alias: Some("Å/b_c".to_owned()),
+        country: "DK".to_owned(),
+        passport: 12_345,
+        born: day,
+    };
+    written.add("traveller", &traveller);
+    written.add("traveller-unnamed", &Traveller { alias: None, ..traveller });
     written.0
 }
 

@@ -119,7 +119,7 @@ async fn one_rejected_operation_undoes_all_and_is_named_with_its_entity() {
         .commit()
         .await
         .unwrap_err();
-    let Error::UniqueViolation { unique, key, rejection } = error else { panic!("{error}") };
+    let Error::UniqueViolation { unique, key, rejection, .. } = error else { panic!("{error}") };
     assert_eq!((unique, key.as_str()), ("email", "UNQ:email:1@oslo"));
     assert_eq!((rejection.entity, rejection.operation), ("Employee", Some((4, "insert"))));
 

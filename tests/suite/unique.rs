@@ -59,7 +59,7 @@ async fn guards(tables: &Tables) -> BTreeMap<String, String> {
 
 fn violation(error: Error) -> (&'static str, String) {
     match error {
-        Error::UniqueViolation { unique, key, rejection } => {
+        Error::UniqueViolation { unique, key, rejection, .. } => {
             assert_eq!(rejection.entity, "Account");
             assert_eq!(rejection.row_key, key);
             (unique, key)

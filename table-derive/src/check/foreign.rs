@@ -34,12 +34,14 @@ pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
 /// Ranges of an entity's rows contain no helper rows, which come and go as rows of other partitions
 /// are written.
 pub fn helper_rows(model: &Model<'_>, errors: &mut Errors) {
-    if model.elsewhere.is_empty() {
+    let across = model.entity.uniques.iter().any(|unique| unique.across.is_some());
+    if model.elsewhere.is_empty() && !across {
         return;
     }
+    let what = if across { "`unique(.., across)`" } else { "`eventual` rows" };
     for (row, key) in model.rows().filter(|(_, key)| key.is_open() && !key.template.broken) {
         let name = &row.name;
-        mistake!(errors, key.template.literal => "row `{name}` starts with no literal and no digit, so its range would read helper rows of `eventual` rows",
+        mistake!(errors, key.template.literal => "row `{name}` starts with no literal and no digit, so its range would read helper rows of {what}",
             help: "start the template with a literal, such as `A:`");
     }
 }

@@ -20,7 +20,8 @@ use crate::model::Model;
 /// Rules that need no template to be correct.
 pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     let elsewhere = entity.rows.iter().filter_map(|row| row.elsewhere.as_ref()?.table.as_ref());
-    for table in entity.table.iter().chain(elsewhere) {
+    let guards = entity.uniques.iter().filter_map(|unique| unique.table.as_ref());
+    for table in entity.table.iter().chain(elsewhere).chain(guards) {
         table::name(table, errors);
     }
     fields::fields(&entity.fields, errors);

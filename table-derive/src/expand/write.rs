@@ -97,7 +97,11 @@ fn options(model: &Model<'_>) -> TokenStream {
     });
     let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
     let guards = entity.uniques.iter().zip(guards);
-    let guards = guards.map(|(unique, key)| template("guard", &unique.name, key, entity.encode));
+    let guards = guards.map(|(unique, key)| {
+        let guard = template("guard", &unique.name, key, entity.encode);
+        let (across, table) = (unique.across.map(|_| quote!(.across())), unique.table.iter());
+        quote_spanned!(key.template.literal.span()=> #guard #across #(.table(#table))*)
+    });
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
     let foreign = model.foreign().map(|(row, partition, key)| {

@@ -1,5 +1,6 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
+mod across;
 mod dynamic;
 mod elements;
 mod foreign;
@@ -40,6 +41,7 @@ pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
+pub(crate) use across::{across_keys, reaches_across};
 pub(crate) use elements::too_many_elements;
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
@@ -80,7 +82,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const KIND: Option<&'static str> = None;
     /// The rows of an entity.
     const ROWS: &'static [RowTemplate];
-    /// The guard rows of its `unique(..)`s.
+    /// The guard rows of its `unique(..)`s. Those of a `unique(.., across)` are in other partitions.
     const GUARDS: &'static [GuardTemplate] = &[];
     /// The rows in other partitions and tables, which follow a write of the entity.
     const FOREIGN: &'static [ForeignTemplate] = &[];
@@ -105,7 +107,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
 
     /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`.
     /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of
-    /// rows, and those of rows in other partitions follow them.
+    /// rows, and those of rows in other partitions follow them. The key of a guard of values that are unique
+    /// over all partitions is a PartitionKey.
     /// A row for each element is written for that of [`KeyText::element`]; `false` says that there is no
     /// such element.
     ///

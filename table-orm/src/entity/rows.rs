@@ -114,7 +114,7 @@ impl EntityRows {
 
     /// The guard rows, each with the key of the canonical row alone.
     fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), Invalid> {
-        for index in E::ROWS.len()..E::ROWS.len() + E::GUARDS.len() {
+        for index in guards::<E>(|guard| !guard.across) {
             let Some(row_key) = row_key(entity, index)? else { continue };
             let mut rows = self.rows.iter();
             let canonical = rows.find(|row| row.index == <E::Canonical as Row>::INDEX);
@@ -145,6 +145,14 @@ impl EntityRows {
     pub fn row(&self, row_key: &str) -> Option<&EntityRow> {
         self.rows.iter().find(|row| row.row_key == row_key)
     }
+}
+
+/// The indices of those guards.
+pub(super) fn guards<E: TableEntity>(
+    which: impl Fn(&GuardTemplate) -> bool,
+) -> impl Iterator<Item = usize> {
+    let guards = E::GUARDS.iter().enumerate().filter(move |(_, guard)| which(guard));
+    guards.map(|(at, _)| E::ROWS.len() + at)
 }
 
 /// The properties of that row.

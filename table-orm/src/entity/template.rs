@@ -120,30 +120,57 @@ impl RowTemplate {
     }
 }
 
-/// The guard row of a `unique(..)`: while it exists, no other entity of the partition can have the
-/// same values.
+/// The guard row of a `unique(..)`: while it exists, no other entity can have the same values. That of a
+/// plain one is a row of the entity's partition, whose RowKey holds the values. That of a `unique(.., across)`
+/// is the row `UNQ` of a partition whose PartitionKey holds them.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct GuardTemplate {
     /// What is unique: fields and components, joined by `_`.
     pub name: &'static str,
-    /// The RowKey's template, such as `UNQ:bib:{bib}`.
+    /// The template of the key with the values, such as `UNQ:bib:{bib}`.
     pub key: &'static str,
-    /// The literal that every such RowKey starts with, such as `UNQ:bib:`; no other row's starts
+    /// The literal that every such key starts with, such as `UNQ:bib:`; no other row's starts
     /// so.
     pub start: &'static str,
-    /// The components of the RowKey.
+    /// The components of the key.
     pub parts: &'static [TemplatePart],
+    /// Whether it guards the values over all partitions.
+    pub across: bool,
+    /// The table that holds it; `None` for the table of the entity.
+    pub table: Option<&'static str>,
 }
 
 impl GuardTemplate {
-    /// The only property of a guard row: the RowKey of the canonical row that it belongs to.
+    /// The only property of a guard row in the entity's partition: the RowKey of the canonical row that it
+    /// belongs to.
     pub const REFERENCE: &'static str = "Canonical";
 
     /// A guard of those values.
     #[must_use]
     pub const fn new(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, parts: &[] }
+        Self { name, key, start, parts: &[], across: false, table: None }
+    }
+
+    /// The same guard, of values that are unique over all partitions.
+    #[must_use]
+    pub const fn across(mut self) -> Self {
+        self.across = true;
+        self
+    }
+
+    /// The same guard in another table.
+    #[must_use]
+    pub const fn table(mut self, table: &'static str) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// The table that holds the guard of an entity in the table `home`.
+    #[must_use]
+    pub fn table_of(&self, home: &TableName) -> TableName {
+        // The derive checks the name.
+        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
     }
 
     /// The same guard, whose key has these components behind its start. Does not compile where keys
@@ -242,7 +269,9 @@ pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
 
 /// The smallest range of RowKeys that holds every row of the entity type in its own partition.
 pub(crate) fn rows_of<E: TableEntity>() -> Span {
-    templates::<E>().map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
+    let guards = E::GUARDS.iter().filter(|guard| !guard.across).map(GuardTemplate::row);
+    let own = E::ROWS.iter().copied().chain(guards);
+    own.map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }
 
 #[cfg(test)]

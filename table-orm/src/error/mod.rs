@@ -21,7 +21,7 @@ pub use deadline::DeadlineExceeded;
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
 pub use kind::ErrorKind;
-pub use rejection::Rejection;
+pub use rejection::{Holder, Rejection};
 pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use sequence::SequenceError;
@@ -84,15 +84,18 @@ pub enum Error {
     /// entity, which another program left: [`Repo::verify`](crate::Repo::verify) finds it.
     #[error("already exists: {0}{help}", help = same_key_help(.0))]
     AlreadyExists(Box<Rejection>),
-    /// Another entity of the partition has the same value for a `unique(..)`.
+    /// Another entity has the same value for a `unique(..)`: one of the partition, or with `across` one of
+    /// any partition.
     #[error("another entity has the same `{unique}`, and nothing was written: {rejection}")]
     UniqueViolation {
         /// The name of the `unique(..)`:
         /// [`GuardTemplate::name`](crate::entity::GuardTemplate::name).
         unique: &'static str,
-        /// The RowKey of the guard row, which contains the value. The guard row's property
-        /// `Canonical` is the RowKey of the entity that has the value.
+        /// The key of the guard row that contains the value: its RowKey, whose property `Canonical` is the
+        /// RowKey of the entity that has the value; with `across` its PartitionKey.
         key: String,
+        /// The entity that has the value, where it is known: with `across`.
+        holder: Option<Box<Holder>>,
         /// What the store answered.
         rejection: Box<Rejection>,
     },
@@ -308,6 +311,7 @@ impl Error {
                     Some(guard) => Self::UniqueViolation {
                         unique: guard.name,
                         key: rejection.row_key.clone(),
+                        holder: None,
                         rejection,
                     },
                     None => Self::AlreadyExists(rejection),

@@ -5,6 +5,18 @@ use crate::model::Printable;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
 
+/// The keys of the entity that has a value which is unique over all partitions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// Its table.
+    pub table: String,
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// The RowKey of its canonical row.
+    pub row_key: String,
+}
+
 /// A request that a store rejected: the entity and key, and the store's answer.
 #[derive(Debug)]
 #[non_exhaustive]

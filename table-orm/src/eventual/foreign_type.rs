@@ -1,12 +1,13 @@
 //! What settling needs to know of an entity type.
 
 use super::foreign_rows::ForeignRows;
-use crate::entity::{Loaded, TableEntity};
+use super::unique_value::{UniqueValue, unique_values};
+use crate::entity::{GuardTemplate, Loaded, TableEntity};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::store::StoredRow;
 
-/// An entity type with rows in other partitions.
+/// An entity type with rows in other partitions, or with values that are unique over all of them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ForeignType {
     /// Its name.
@@ -17,6 +18,10 @@ pub(crate) struct ForeignType {
     pub has_row: fn(&str) -> bool,
     /// The foreign rows that a canonical row in that table tells of: none for a row of another type.
     pub rows: fn(&TableName, StoredRow) -> Result<ForeignRows>,
+    /// Its guard rows.
+    pub guards: &'static [GuardTemplate],
+    /// The values of a canonical row that are unique over all partitions: `None` for a row of another type.
+    pub values: fn(StoredRow) -> Result<Option<Vec<UniqueValue>>>,
 }
 
 impl ForeignType {
@@ -30,6 +35,21 @@ impl ForeignType {
                 Some(entity) => Ok(ForeignRows::of::<E>(home, &entity)?),
                 None => Ok(ForeignRows::default()),
             },
+            guards: E::GUARDS,
+            values: |row| match Loaded::<E>::read(row.body, row.header)? {
+                Some(entity) => Ok(Some(unique_values::<E>(&entity)?)),
+                None => Ok(None),
+            },
         }
+    }
+
+    /// The guard of a `unique(.., across)` of that name.
+    pub fn guard(&self, name: &str) -> Option<&'static GuardTemplate> {
+        self.guards.iter().find(|guard| guard.across && guard.name == name)
+    }
+
+    /// Whether it has values that are unique over all partitions.
+    pub fn has_values(&self) -> bool {
+        self.guards.iter().any(|guard| guard.across)
     }
 }

@@ -1,4 +1,6 @@
-//! The row that says which rows in other partitions may differ from what their entity says.
+//! The row that says which rows in other partitions may differ from what their entity says, and which values
+//! that are unique over all partitions it has given up. The ticket of a reservation has the same form, with
+//! the values that the entity is to have.
 //!
 //! Invariants:
 //! - Each intent has a name of its own: it is random, and used by one transaction only.
@@ -7,6 +9,7 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
+use super::unique_value::UniqueValue;
 use crate::entity::DynamicEntity;
 use crate::error::Result;
 use crate::model::{
@@ -23,6 +26,8 @@ pub(crate) const START: &str = "DUE:";
 const ENTITY: &str = "Entity";
 /// The first property with the keys.
 const DUE: &str = "Due";
+/// What comes before a value in place of the name of a row.
+const UNIQUE: &str = "unique";
 
 /// The keys of one entity that may be out of step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +36,22 @@ pub(crate) struct DueEntry {
     pub canonical: String,
     /// The foreign rows: the name of the template, and the key.
     pub keys: Vec<(String, ForeignKey)>,
+    /// The values that it may not have any more.
+    pub values: Vec<UniqueValue>,
 }
 
 impl DueEntry {
     /// The keys that a write of the entity makes due; `None` where no row in another partition changes.
     pub fn of(canonical: &str, old: &ForeignRows, new: &ForeignRows) -> Option<Self> {
         let keys: Vec<_> = old.due(new).map(|(row, key)| (row.to_owned(), key.clone())).collect();
-        (!keys.is_empty()).then(|| Self { canonical: canonical.to_owned(), keys })
+        let canonical = canonical.to_owned();
+        (!keys.is_empty()).then_some(Self { canonical, keys, values: Vec::new() })
+    }
+
+    /// Values alone; `None` where there are none.
+    pub fn of_values(canonical: &str, values: Vec<UniqueValue>) -> Option<Self> {
+        let canonical = canonical.to_owned();
+        (!values.is_empty()).then_some(Self { canonical, keys: Vec::new(), values })
     }
 }
 
@@ -61,8 +75,20 @@ pub(crate) struct Pending {
 impl Intent {
     /// An intent with a new name.
     pub fn new(random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
-        let row_key = format!("{START}{}", ulid(DateTime::now(), random));
+        Self::named(START, random, partition_key, due)
+    }
+
+    /// A row of the same form whose new name begins so.
+    pub fn named(start: &str, random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
+        let row_key = format!("{start}{}", ulid(DateTime::now(), random));
         Self { partition_key: partition_key.to_owned(), row_key, due }
+    }
+
+    /// The values, each with the RowKey of its entity.
+    pub fn values(&self) -> impl Iterator<Item = (&str, &UniqueValue)> {
+        self.due
+            .iter()
+            .flat_map(|entry| entry.values.iter().map(|value| (entry.canonical.as_str(), value)))
     }
 
     /// The insert of its row.
@@ -89,7 +115,7 @@ impl Intent {
         if bytes <= MAX_ENTITY_BYTES {
             return Ok(());
         }
-        let rows: usize = self.due.iter().map(|entry| entry.keys.len()).sum();
+        let rows: usize = self.due.iter().map(|entry| entry.keys.len() + entry.values.len()).sum();
         let message = format!(
             "the write changes {rows} rows in other partitions, and the intent that lists their keys \
              would have {bytes} bytes of at most {MAX_ENTITY_BYTES}; write fewer entities in one \
@@ -99,14 +125,17 @@ impl Intent {
         Err(client.rejected(&self.partition_key, &self.row_key, None, cause))
     }
 
-    /// `[[canonical RowKey,[[row name, table, PartitionKey, RowKey],..]],..]`.
+    /// `[[canonical RowKey,[[row name, table, PartitionKey, RowKey],..]],..]`; a value is
+    /// `["unique", name, value]`.
     fn json(&self) -> String {
         let key = |(row, key): &(String, ForeignKey)| {
             let ForeignKey { table, partition_key, row_key } = key;
             serde_json::json!([row, table.as_str(), partition_key, row_key])
         };
         let entry = |entry: &DueEntry| {
-            let keys: Vec<_> = entry.keys.iter().map(key).collect();
+            let values = entry.values.iter();
+            let values = values.map(|value| serde_json::json!([UNIQUE, value.name, value.value]));
+            let keys: Vec<_> = entry.keys.iter().map(key).chain(values).collect();
             serde_json::json!([entry.canonical, keys])
         };
         serde_json::Value::Array(self.due.iter().map(entry).collect()).to_string()
@@ -153,9 +182,20 @@ fn parse(json: &str, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
         let table = TableName::new(&table).map_err(|_| format!("the table {table:?}"))?;
         Ok((row, ForeignKey { table, partition_key, row_key }))
     };
+    let value = |value: Vec<String>| {
+        let [_, name, value] =
+            <[String; 3]>::try_from(value).map_err(|_| "a value of another form".to_owned())?;
+        if kind.guard(&name).is_none() {
+            return Err(format!("`unique({name}, across)` of `{}`", kind.entity));
+        }
+        Ok(UniqueValue { name, value })
+    };
     let entry = |(canonical, keys): (String, Vec<Vec<String>>)| {
+        let is_value = |key: &Vec<String>| key.len() == 3 && key[0] == UNIQUE;
+        let (values, keys): (Vec<_>, Vec<_>) = keys.into_iter().partition(is_value);
+        let values = values.into_iter().map(value).collect::<Result<_, _>>()?;
         let keys = keys.into_iter().map(key).collect::<Result<_, _>>()?;
-        Ok(DueEntry { canonical, keys })
+        Ok(DueEntry { canonical, keys, values })
     };
     stored.into_iter().map(entry).collect()
 }

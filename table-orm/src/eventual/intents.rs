@@ -1,23 +1,61 @@
-//! The intents that one transaction inserts beside the rows it writes.
+//! What one transaction needs outside its partition: the intents that it inserts beside the rows it writes, and
+//! the reservations of values that are unique over all partitions.
 //!
 //! Invariants:
-//! - A transaction that changes no row elsewhere inserts no intent.
+//! - A transaction that changes no row elsewhere, and gives up no value, inserts no intent.
 //! - What is due follows from the canonical rows as they were and as they will be stored.
+//! - A transaction that gives an entity a value takes effect only while its reservation holds.
 
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{DueEntry, Intent, Pending};
 use super::settled::Settling;
-use crate::entity::{EntityRow, Invalid, Loaded, TableEntity, canonical, read_row};
-use crate::error::Result;
-use crate::model::ETag;
+use super::unique::{Guards, Reservation, TICKET};
+use super::unique_value::{UniqueValue, unique_values};
+use crate::entity::{EntityRow, Invalid, Loaded, TableEntity, canonical, reaches_across, read_row};
+use crate::error::{Error, Result};
+use crate::key::{KeyError, KeyFault};
+use crate::model::{ETag, TableName};
 use crate::plan::{Plan, Step, TableClient};
-use crate::store::Batch;
+use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::sync::Backoff;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-/// The intents of one transaction: one for each entity type whose rows elsewhere change.
+/// How often a transaction is sent whose reservation other clients take away.
+const MAX_ROUNDS: u32 = 8;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
+
+/// What one transaction needs outside its partition.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Intents(Vec<(ForeignType, Intent)>);
+pub(crate) struct Intents {
+    /// The intents: one for each entity type whose rows elsewhere change, or that gives up values.
+    intents: Vec<(ForeignType, Intent)>,
+    /// The tickets: one for each entity type that gets values.
+    tickets: Vec<(ForeignType, Intent)>,
+}
+
+/// What one canonical row tells of.
+#[derive(Default)]
+struct Told {
+    rows: ForeignRows,
+    values: Vec<UniqueValue>,
+}
+
+impl Told {
+    fn of<E: TableEntity>(client: &TableClient, row: Option<&EntityRow>) -> Result<Self, Invalid> {
+        let Some(row) = row else { return Ok(Self::default()) };
+        let entity = read_row::<E>(canonical::<E>(), &row.body)?;
+        let rows = ForeignRows::of(&client.table, &entity)?;
+        Ok(Self { rows, values: unique_values(&entity)? })
+    }
+
+    /// The values that the other one does not have.
+    fn values_not_of(&self, other: &Self) -> Vec<UniqueValue> {
+        self.values.iter().filter(|value| !other.values.contains(value)).cloned().collect()
+    }
+}
 
 impl Intents {
     /// Adds what the write of one entity makes due: the canonical row before and after.
@@ -28,29 +66,38 @@ impl Intents {
         old: Option<&EntityRow>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
-        if E::FOREIGN.is_empty() {
+        if !reaches_across::<E>() {
             return Ok(());
         }
-        let rows = |row: Option<&EntityRow>| match row {
-            Some(row) => {
-                let entity = read_row::<E>(canonical::<E>(), &row.body)?;
-                ForeignRows::of(&client.table, &entity)
-            }
-            None => Ok(ForeignRows::default()),
-        };
-        let (before, after, none) = (rows(old)?, rows(new)?, ForeignRows::default());
+        let (before, after) = (Told::of::<E>(client, old)?, Told::of::<E>(client, new)?);
+        let none = ForeignRows::default();
         let entries = match (old, new) {
-            (Some(old), Some(new)) if old.row_key != new.row_key => [
-                DueEntry::of(&old.row_key, &before, &none),
-                DueEntry::of(&new.row_key, &none, &after),
-            ],
+            (Some(old), Some(new)) if old.row_key != new.row_key => {
+                if !(before.values.is_empty() && after.values.is_empty()) {
+                    let (value, fault) = (new.row_key.clone(), KeyFault::HasUniqueValue);
+                    return Err(KeyError { entity: E::NAME, component: "", value, fault }.into());
+                }
+                [
+                    DueEntry::of(&old.row_key, &before.rows, &none),
+                    DueEntry::of(&new.row_key, &none, &after.rows),
+                ]
+            }
             (Some(row), _) | (None, Some(row)) => {
-                [DueEntry::of(&row.row_key, &before, &after), None]
+                let (gained, given_up) =
+                    (after.values_not_of(&before), before.values_not_of(&after));
+                if let Some(entry) = DueEntry::of_values(&row.row_key, gained) {
+                    of_kind::<E>(&mut self.tickets, TICKET, client, partition_key).due.push(entry);
+                }
+                [
+                    DueEntry::of(&row.row_key, &before.rows, &after.rows),
+                    DueEntry::of_values(&row.row_key, given_up),
+                ]
             }
             (None, None) => [None, None],
         };
         for entry in entries.into_iter().flatten() {
-            self.intent::<E>(client, partition_key).due.push(entry);
+            let start = super::intent::START;
+            of_kind::<E>(&mut self.intents, start, client, partition_key).due.push(entry);
         }
         Ok(())
     }
@@ -62,7 +109,7 @@ impl Intents {
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
-        if E::FOREIGN.is_empty() {
+        if !reaches_across::<E>() {
             return Ok(());
         }
         let rows = loaded.stored_rows()?;
@@ -71,50 +118,123 @@ impl Intents {
         self.add::<E>(client, &rows.partition_key, old.as_ref(), new)
     }
 
-    fn intent<E: TableEntity>(&mut self, client: &TableClient, partition_key: &str) -> &mut Intent {
-        let kind = ForeignType::of::<E>();
-        let place = self.0.iter().position(|(other, _)| other.entity == kind.entity);
-        let place = place.unwrap_or_else(|| {
-            let random = &client.connection.random;
-            self.0.push((kind, Intent::new(random, partition_key, Vec::new())));
-            self.0.len() - 1
-        });
-        &mut self.0[place].1
-    }
-
     /// How many operations they add.
     pub const fn len(&self) -> usize {
-        self.0.len()
+        self.intents.len() + self.tickets.len()
     }
 
-    /// Appends their inserts to the transaction.
+    /// Appends their operations to the transaction, as a plan shows them and as they are measured.
     ///
     /// # Errors
-    /// [`Error::TooLarge`](crate::Error::TooLarge) when one has more than 1 MiB.
+    /// [`Error::TooLarge`](crate::Error::TooLarge) when an intent has more than 1 MiB.
     pub fn append_to(&self, client: &TableClient, batch: &mut Batch) -> Result<()> {
-        for (kind, intent) in &self.0 {
+        let consume = |(_, ticket): &(_, Intent)| {
+            let action = Action::Delete(IfMatch::Any);
+            Operation { row_key: ticket.row_key.clone(), action }
+        };
+        batch.operations.extend(self.tickets.iter().map(consume));
+        self.append_inserts(client, batch)
+    }
+
+    fn append_inserts(&self, client: &TableClient, batch: &mut Batch) -> Result<()> {
+        for (kind, intent) in &self.intents {
             batch.operations.push(intent.insert(client, *kind)?);
         }
         Ok(())
     }
 
-    /// The plan of a transaction and of what settles it.
-    pub fn plan(&self, transaction: Option<Step>) -> Plan {
-        let due = self.0.iter().flat_map(|(_, intent)| &intent.due);
+    /// The plan of a transaction, of what reserves its values, and of what settles it.
+    pub fn plan(&self, transaction: Option<Step>, client: &TableClient) -> Plan {
+        let guards = |of: &[(ForeignType, Intent)]| -> BTreeSet<(TableName, String)> {
+            let values = of.iter().flat_map(|(kind, intent)| {
+                let table = |value: &UniqueValue| {
+                    kind.guard(&value.name).map(|guard| guard.table_of(&client.table))
+                };
+                intent
+                    .values()
+                    .filter_map(move |(_, value)| Some((table(value)?, value.partition_key())))
+            });
+            values.collect()
+        };
+        let due = self.intents.iter().flat_map(|(_, intent)| &intent.due);
         let keys = due.flat_map(|entry| &entry.keys);
         let partitions: BTreeSet<_> =
             keys.map(|(_, key)| (key.table.clone(), key.partition_key.clone())).collect();
-        let partitions: Vec<_> = partitions.into_iter().collect();
-        let settle = (!partitions.is_empty()).then(|| Step::Settle { partitions });
-        Plan { steps: transaction.into_iter().chain(settle).collect() }
+        let [reserved, released, partitions] =
+            [guards(&self.tickets), guards(&self.intents), partitions]
+                .map(|places| places.into_iter().collect::<Vec<_>>());
+        let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
+        let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
+        let release = (!released.is_empty()).then_some(Step::Release { guards: released });
+        let steps = reserve.into_iter().chain(transaction).chain(settle).chain(release);
+        Plan { steps: steps.collect() }
+    }
+
+    /// Sends a transaction with its intents, after its values are reserved. Returns the versions that its
+    /// operations returned, in order. `canonical` is as for
+    /// [`send_changes`](TableClient::send_changes).
+    pub async fn send(
+        &self,
+        client: &TableClient,
+        batch: Batch,
+        canonical: &str,
+    ) -> Result<Vec<Option<ETag>>> {
+        if self.tickets.is_empty() {
+            let mut batch = batch;
+            self.append_inserts(client, &mut batch)?;
+            return client.send_changes(batch, canonical).await;
+        }
+        let connection = &client.connection;
+        let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        loop {
+            let reservations = self.reserve(client, &batch).await?;
+            let mut attempt = batch.clone();
+            attempt.operations.extend(reservations.iter().map(Reservation::consume));
+            let sent = match self.append_inserts(client, &mut attempt) {
+                Ok(()) => client.send_changes(attempt, canonical).await,
+                Err(error) => Err(error),
+            };
+            let error = match sent {
+                Ok(etags) => return Ok(etags),
+                Err(error) => error,
+            };
+            for reservation in &reservations {
+                reservation.give_up().await;
+            }
+            if !reservations.iter().any(|reservation| reservation.is_lost(&error)) {
+                return Err(error);
+            }
+            if backoff.waits() + 1 == MAX_ROUNDS {
+                let key = batch.operations.first().map_or("", |operation| &operation.row_key);
+                return Err(client.changed(&batch.partition_key, key));
+            }
+            connection.timer.sleep(backoff.next(&connection.random)).await;
+        }
+    }
+
+    async fn reserve(&self, client: &TableClient, batch: &Batch) -> Result<Vec<Reservation>> {
+        let mut reservations = Vec::with_capacity(self.tickets.len());
+        for (kind, Intent { partition_key, due, .. }) in &self.tickets {
+            let guards = Guards { home: client.clone(), kind: *kind };
+            match Reservation::make(guards, partition_key, due).await {
+                Ok(reservation) => reservations.push(reservation),
+                Err((error, entity)) => {
+                    for reservation in &reservations {
+                        reservation.give_up().await;
+                    }
+                    return Err(of_operation(error, batch, entity.as_deref()));
+                }
+            }
+        }
+        Ok(reservations)
     }
 
     /// Settles them after the transaction took effect. `etags` are those of its operations.
     pub async fn settle(self, client: &TableClient, etags: &[Option<ETag>], settling: &Settling) {
-        let first = etags.len().saturating_sub(self.0.len());
+        let first = etags.len().saturating_sub(self.intents.len());
         let inserted = etags[first..].iter().cloned();
         let pending: Option<Vec<_>> = self
-            .0
+            .intents
             .into_iter()
             .zip(inserted)
             .map(|((kind, intent), etag)| {
@@ -128,9 +248,42 @@ impl Intents {
     }
 }
 
+/// The row of a type among those, or a new one whose name begins so.
+fn of_kind<'r, E: TableEntity>(
+    rows: &'r mut Vec<(ForeignType, Intent)>,
+    start: &str,
+    client: &TableClient,
+    partition_key: &str,
+) -> &'r mut Intent {
+    let kind = ForeignType::of::<E>();
+    let place = rows.iter().position(|(other, _)| other.entity == kind.entity);
+    let place = place.unwrap_or_else(|| {
+        let random = &client.connection.random;
+        rows.push((kind, Intent::named(start, random, partition_key, Vec::new())));
+        rows.len() - 1
+    });
+    &mut rows[place].1
+}
+
+/// The same error, with the operation that writes the entity whose value is taken.
+fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
+    let mut operations = batch.operations.iter().enumerate();
+    let of_entity = |(_, operation): &(usize, &Operation)| Some(&*operation.row_key) == entity;
+    match (error, operations.find(of_entity)) {
+        (
+            Error::UniqueViolation { unique, key, holder, mut rejection },
+            Some((index, operation)),
+        ) => {
+            rejection.operation = Some((index, operation.action.name()));
+            Error::UniqueViolation { unique, key, holder, rejection }
+        }
+        (error, _) => error,
+    }
+}
+
 /// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
 pub(crate) fn plan_with_settling<E: TableEntity>(mut plan: Plan) -> Plan {
-    if !E::FOREIGN.is_empty() {
+    if reaches_across::<E>() {
         plan.steps.push(Step::Settle { partitions: Vec::new() });
     }
     plan

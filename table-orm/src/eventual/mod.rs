@@ -1,4 +1,5 @@
-//! How the rows of an entity in other partitions follow its canonical row.
+//! How the rows of an entity in other partitions follow its canonical row, and how a value is unique over all
+//! partitions (`unique`).
 //!
 //! A transaction is atomic in one partition. Rows of an entity elsewhere, *foreign rows*, are written
 //! behind it, with two kinds of helper row:
@@ -33,6 +34,8 @@ mod sweep;
 #[cfg(feature = "embedded")]
 mod tests;
 mod ticket;
+mod unique;
+mod unique_value;
 mod without_intent;
 mod write;
 
@@ -46,6 +49,8 @@ pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
+pub(crate) use unique::{GUARD_ROW, Guard, Guards};
+pub(crate) use unique_value::{UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::run_and_settle;
 

@@ -1,4 +1,5 @@
-//! Brings the foreign rows that an intent lists in step with their entities.
+//! Brings the foreign rows that an intent lists in step with their entities, and releases the values that it
+//! lists.
 //!
 //! The order is what makes it safe:
 //! 1. make or share the tickets of all partitions;
@@ -16,6 +17,7 @@ use super::foreign_type::ForeignType;
 use super::intent::Pending;
 use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once, groups, individually, shares};
 use super::ticket::Ticket;
+use super::unique::Guards;
 use crate::error::{Error, Result};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
@@ -41,6 +43,10 @@ pub(crate) async fn settle(
     let Pending { intent, etag, .. } = pending;
     let settler = Settler { home, kind, partition_key: &intent.partition_key };
     settler.write_rows(shares(&intent.due)).await?;
+    let guards = Guards { home: home.clone(), kind };
+    for (row_key, value) in intent.values() {
+        guards.release(value, &guards.entity(&intent.partition_key, row_key)).await?;
+    }
     let action = Action::Delete(IfMatch::ETag(etag.clone()));
     let operations = vec![Operation { row_key: intent.row_key.clone(), action }];
     let clear = Batch { partition_key: intent.partition_key.clone(), operations };

@@ -4,13 +4,15 @@
 
 use super::error::SettleError;
 use super::foreign_type::ForeignType;
-use super::intent::{self, Pending};
+use super::intent::{self, Intent, Pending};
 use super::settle::settle;
+use super::unique::TICKET;
 use crate::entity::{DynamicEntity, read_row, split_page};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Metadata;
-use crate::plan::TableClient;
+use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
+use crate::store::{Action, Batch, IfMatch, Operation};
 use std::time::Duration;
 
 /// The age below which [`Repo::settle`](crate::Repo::settle) leaves an intent to the process that wrote it,
@@ -57,28 +59,38 @@ impl Sweep {
         Span::prefix(intent::START)
     }
 
-    /// The query for the intents in those partitions.
-    pub fn query(&self, partition: Span) -> RowQuery {
-        let query = self.home.query(KeyRange { partition, row: Self::rows() });
+    /// The RowKeys of what ended processes leave: of tickets where the type has values that are unique over
+    /// all partitions, then of intents.
+    pub fn left_rows(&self) -> impl Iterator<Item = Span> + use<> {
+        let tickets = self.kind.has_values().then(|| Span::prefix(TICKET));
+        tickets.into_iter().chain([Self::rows()])
+    }
+
+    /// The query for the rows of one of these ranges in those partitions.
+    pub fn query(&self, partition: Span, row: Span) -> RowQuery {
+        let query = self.home.query(KeyRange { partition, row });
         RowQuery { metadata: Metadata::Minimal, ..query }
     }
 
-    /// Settles the intents of a partition, one after the other.
+    /// Settles the intents of a partition, one after the other, and the tickets of reservations.
     pub async fn partition(&self, partition_key: &str, report: &mut SettleReport) -> Result<()> {
-        let mut query = self.query(Span::Exact(partition_key.to_owned()));
-        loop {
-            let page = self.home.page(&query).await?;
-            for row in split_page(&page.body)? {
-                self.intent(read_row(0, row.get().as_bytes())?, report).await;
-            }
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(());
+        for rows in self.left_rows() {
+            let mut query = self.query(Span::Exact(partition_key.to_owned()), rows);
+            loop {
+                let page = self.home.page(&query).await?;
+                for row in split_page(&page.body)? {
+                    self.intent(read_row(0, row.get().as_bytes())?, report).await;
+                }
+                query.continuation = page.continuation;
+                if query.continuation.is_none() {
+                    break;
+                }
             }
         }
+        Ok(())
     }
 
-    /// Settles one intent.
+    /// Settles one intent, or ticket of a reservation.
     pub async fn intent(&self, row: DynamicEntity, report: &mut SettleReport) {
         let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
         let settled = match Pending::read(row, self.kind) {
@@ -87,6 +99,12 @@ impl Sweep {
                 report.young += 1;
                 return;
             }
+            Ok(Some(ticket)) if row_key.starts_with(TICKET) => match self.hand_over(ticket).await {
+                Ok(Some(pending)) => settle(&self.home, self.kind, &pending).await,
+                // Its transaction, or another client, was faster.
+                Ok(None) => return,
+                Err(error) => Err(error.into()),
+            },
             Ok(Some(pending)) => settle(&self.home, self.kind, &pending).await,
             Err(error) => Err(error),
         };
@@ -95,6 +113,25 @@ impl Sweep {
             Err(error) => {
                 report.failures.push(SettleFailure { partition_key, row_key, error });
             }
+        }
+    }
+
+    /// Makes an intent of the ticket of a reservation, in one transaction: what was reserved with it is not
+    /// taken any more. `None` where the ticket is gone.
+    async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
+        let Pending { intent: Intent { partition_key, row_key, due }, etag, written } = ticket;
+        let action = Action::Delete(IfMatch::ETag(etag));
+        let intent = Intent::new(&self.home.connection.random, &partition_key, due);
+        let operations = vec![Operation { row_key, action }, intent.insert(&self.home, self.kind)?];
+        let key =
+            CanonicalKey { partition_key: partition_key.clone(), row_key: intent.row_key.clone() };
+        match self.home.send(Batch { partition_key, operations }).await {
+            Ok(etags) => {
+                let etag = self.home.version(&key, etags.into_iter().last().flatten())?;
+                Ok(Some(Pending { intent, etag, written }))
+            }
+            Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

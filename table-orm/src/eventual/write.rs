@@ -1,4 +1,4 @@
-//! Writes that read first, and settle what they make due.
+//! Writes that read first, reserve the values that they give an entity, and settle what they make due.
 
 use super::intents::Intents;
 use super::settled::Settling;
@@ -6,30 +6,40 @@ use crate::entity::{Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::{Decision, OptimisticWrite, Outcome, TableClient};
 
-/// Runs a write of one entity, and settles the rows elsewhere that it makes due.
+/// Runs a write of one entity: reads the canonical row, and sends what `decide` returns for the entity, or for
+/// none, under the ETag that was read. Settles the rows elsewhere that it makes due.
 pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
     write: &OptimisticWrite,
     client: &TableClient,
     settling: &Settling,
     mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
 ) -> Result<Outcome<E>, X> {
-    let mut intents = Intents::default();
-    let decide = |mut loaded: Option<&mut Loaded<E>>| {
+    let mut attempt = write.begin(client).await;
+    let (intents, outcome) = loop {
+        let mut loaded = attempt.read::<E>().await?;
+        let Decision { batch, canonical } = decide(loaded.as_mut())?;
         // An attempt that reads anew uses a new intent.
-        intents = Intents::default();
-        let Decision { mut batch, canonical } = decide(loaded.as_deref_mut())?;
-        if !batch.operations.is_empty() {
-            let new = canonical.as_ref();
-            let added = match loaded {
-                Some(loaded) => intents.add_loaded(client, loaded, new),
-                None => intents.add::<E>(client, &batch.partition_key, None, new),
-            };
-            added.map_err(Error::from)?;
-            intents.append_to(client, &mut batch)?;
+        let mut intents = Intents::default();
+        if batch.operations.is_empty() {
+            let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
+            break (intents, Outcome { loaded, canonical, etag, etags: Vec::new() });
         }
-        Ok::<_, X>(Decision { batch, canonical })
+        let new = canonical.as_ref();
+        let added = match &loaded {
+            Some(loaded) => intents.add_loaded(client, loaded, new),
+            None => intents.add::<E>(client, &batch.partition_key, None, new),
+        };
+        added.map_err(Error::from)?;
+        let written = new.and_then(|row| batch.last_on(&row.row_key));
+        match intents.send(client, batch, &write.key().row_key).await {
+            Ok(etags) => {
+                let etag = written.and_then(|index| etags.get(index).cloned().flatten());
+                break (intents, Outcome { loaded, canonical, etag, etags });
+            }
+            Err(error) => attempt.again(error).await?,
+        }
     };
-    let outcome = write.run::<E, X>(client, decide).await?;
+    drop(attempt);
     intents.settle(client, &outcome.etags, settling).await;
     Ok(outcome)
 }

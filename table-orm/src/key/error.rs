@@ -38,6 +38,12 @@ pub enum KeyFault {
          template with a literal"
     )]
     Reserved(&'static str),
+    /// The change would give another key to an entity with a value that is unique over all partitions.
+    #[error(
+        "would be a new key of an entity with a value of a `unique(.., across)`, whose guard row names the \
+         old one; nothing was written: delete the entity and insert it under the new key"
+    )]
+    HasUniqueValue,
     /// The key does not read back as its template, so no query would find the row.
     #[error(
         "would not be read back, so no query would find its row; correct the `KeyPart` of your own in \

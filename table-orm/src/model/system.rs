@@ -29,11 +29,17 @@ pub(crate) const KIND: &str = "Entity_Kind";
 /// The properties that no field of an entity is stored as.
 pub(crate) const RESERVED_PROPERTIES: [&str; 4] = [MOVED_TO, "Moved_From", "Moved_Etag", KIND];
 
+/// The RowKey of the guard row of a value that is unique over all partitions. The value is in the
+/// PartitionKey.
+pub(crate) const ACROSS_GUARD: &str = "UNQ";
+
 /// The reserved text that a RowKey begins with. RowKeys of helper rows begin so; they belong to no entity
 /// type, but for the guard rows of its own.
 pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
     // Every row that is read comes here: this compares numbers.
-    let Some(start) = row_key.as_bytes().first_chunk::<4>() else { return None };
+    let Some(start) = row_key.as_bytes().first_chunk::<4>() else {
+        return if let b"UNQ" = row_key.as_bytes() { Some(ACROSS_GUARD) } else { None };
+    };
     match start {
         b"DUE:" => Some("DUE:"),
         b"MOV:" => Some("MOV:"),

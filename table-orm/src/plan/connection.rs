@@ -30,7 +30,7 @@ pub(crate) struct Connection {
 }
 
 /// The canonical row of an entity.
-type LockKey = (TableName, CanonicalKey);
+pub(super) type LockKey = (TableName, CanonicalKey);
 
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {

@@ -63,7 +63,23 @@ impl fmt::Display for Step {
                     WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
+            Self::Reserve { guards } => {
+                write!(
+                    f,
+                    "{} requests that reserve values: a ticket, and a guard row for each",
+                    guards.len() + 1
+                )?;
+                places(f, guards)
+            }
             Self::Settle { partitions } => settle(f, partitions),
+            Self::Release { guards } => {
+                write!(
+                    f,
+                    "{} requests that release values, and the delete of the intent",
+                    4 * guards.len()
+                )?;
+                places(f, guards)
+            }
             Self::CommitReads { table, partition_key, attempts, retry_for } => {
                 write!(
                     f,
@@ -86,7 +102,11 @@ fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt
     }
     let requests = 2 * partitions.len() + 2;
     write!(f, "{requests} requests that write the rows in other partitions")?;
-    for (table, partition_key) in partitions {
+    places(f, partitions)
+}
+
+fn places(f: &mut fmt::Formatter<'_>, places: &[(TableName, String)]) -> fmt::Result {
+    for (table, partition_key) in places {
         write!(f, "\n  on `{table}`  {partition_key:?}")?;
     }
     Ok(())

@@ -11,6 +11,7 @@
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
 use super::changes::insert_all;
+use super::connection::LockKey;
 use super::table_client::{Found, TableClient};
 use super::{Plan, Step, WhenAbsent};
 use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
@@ -100,40 +101,12 @@ impl OptimisticWrite {
         }
     }
 
-    /// Reads the canonical row, and sends what `decide` returns for the entity, or for none, under the ETag
-    /// that was read.
-    pub async fn run<E: TableEntity, X: From<Error>>(
-        &self,
-        client: &TableClient,
-        mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
-    ) -> Result<Outcome<E>, X> {
+    /// Begins the first attempt, when no other call of the connection is between its read and its write of
+    /// the entity.
+    pub async fn begin<'w>(&'w self, client: &'w TableClient) -> Attempt<'w> {
         let permit = client.connection.write_lock(&client.table, &self.key).await;
-        let mut attempts = Attempts::begin(&client.connection, self.limits);
-        loop {
-            let (mut loaded, absent_row) = match client.find(&self.query).await? {
-                Found::Entity(loaded) => (Some(loaded), false),
-                Found::OtherType => (None, false),
-                Found::Nothing => (None, true),
-            };
-            let Decision { batch, canonical } = decide(loaded.as_mut())?;
-            if batch.operations.is_empty() {
-                let etag = loaded.as_ref().map(|loaded| loaded.etag().clone());
-                return Ok(Outcome { loaded, canonical, etag, etags: Vec::new() });
-            }
-            let written = canonical.as_ref().and_then(|row| batch.last_on(&row.row_key));
-            match client.send_changes(batch, &self.key.row_key).await {
-                Ok(etags) => {
-                    let etag = written.and_then(|index| etags.get(index).cloned().flatten());
-                    return Ok(Outcome { loaded, canonical, etag, etags });
-                }
-                Err(error) => {
-                    if !(self.is_retryable(&error, absent_row) && attempts.next().await) {
-                        return Err(error.into());
-                    }
-                    permit.iter().for_each(Permit::goes_on);
-                }
-            }
-        }
+        let attempts = Attempts::begin(&client.connection, self.limits);
+        Attempt { write: self, client, permit, attempts, absent_row: false }
     }
 
     /// Whether another writer changed the entity between the read, which found no row there or did, and
@@ -146,5 +119,39 @@ impl OptimisticWrite {
             Error::AlreadyExists(rejection) => absent_row && rejection.row_key == self.key.row_key,
             _ => false,
         }
+    }
+}
+
+/// An attempt of a write, and the right to make it.
+pub(crate) struct Attempt<'w> {
+    write: &'w OptimisticWrite,
+    client: &'w TableClient,
+    permit: Option<Permit<LockKey>>,
+    attempts: Attempts,
+    /// Whether the read found no row.
+    absent_row: bool,
+}
+
+impl Attempt<'_> {
+    /// Reads the entity of the canonical row.
+    pub async fn read<E: TableEntity>(&mut self) -> Result<Option<Loaded<E>>> {
+        let found = self.client.find(&self.write.query).await?;
+        self.absent_row = matches!(found, Found::Nothing);
+        Ok(match found {
+            Found::Entity(loaded) => Some(loaded),
+            Found::OtherType | Found::Nothing => None,
+        })
+    }
+
+    /// Waits for another attempt.
+    ///
+    /// # Errors
+    /// The error of the write, if another attempt would have it again, or there is none left.
+    pub async fn again(&mut self, error: Error) -> Result<()> {
+        if !(self.write.is_retryable(&error, self.absent_row) && self.attempts.next().await) {
+            return Err(error);
+        }
+        self.permit.iter().for_each(Permit::goes_on);
+        Ok(())
     }
 }

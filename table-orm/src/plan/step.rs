@@ -111,12 +111,26 @@ pub enum Step {
         /// How long it starts again.
         retry_for: Duration,
     },
+    /// The requests that reserve values which are unique over all partitions: the insert of a ticket beside the
+    /// entity, and of a guard row for each value. The transaction behind it deletes the ticket, in the version
+    /// that the answer to its insert states.
+    Reserve {
+        /// The tables and the PartitionKeys of the guard rows.
+        guards: Vec<(TableName, String)>,
+    },
     /// The requests that bring rows in other partitions in step: a ticket in each partition, a read of the
     /// canonical row, a transaction in each partition, and the delete of the intent. Of no request if no row
     /// elsewhere changes.
     Settle {
         /// The partitions, with their tables; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,
+    },
+    /// The requests that release values which are unique over all partitions: for each a read of the guard row,
+    /// of its ticket and of the canonical row, and the delete of the guard row; then the delete of the intent,
+    /// unless a [`Settle`](Self::Settle) deletes it.
+    Release {
+        /// The tables and the PartitionKeys of the guard rows.
+        guards: Vec<(TableName, String)>,
     },
 }
 

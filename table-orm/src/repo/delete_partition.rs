@@ -8,7 +8,7 @@ use super::bulk::{BatchPolicy, Bulk, BulkProgress};
 use super::maintenance::verify::VersionedRow;
 use crate::entity::{
     EntityRow, EntityRows, OwnRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows,
-    read_row, split_page,
+    reaches_across, read_row, split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -155,8 +155,8 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let made =
         EntityRows::of_stored(&entity).ok().filter(|made| made.partition_key == partition_key);
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
-    // Only foreign rows follow from it.
-    let body = if E::FOREIGN.is_empty() { Bytes::new() } else { Bytes::copy_from_slice(json) };
+    // Only foreign rows and values follow from it.
+    let body = if reaches_across::<E>() { Bytes::copy_from_slice(json) } else { Bytes::new() };
     let own = EntityRow { index: canonical, row_key, body };
     let rows = std::iter::once(own.clone()).chain(copies).collect();
     let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);

@@ -65,7 +65,7 @@ impl<E: TableEntity> InsertLoaded<E> {
         let (rows, intents) = self.rows.clone()?;
         let mut batch = insert_all(rows);
         intents.append_to(&self.client, &mut batch)?;
-        Ok(intents.plan(Step::write(self.client.table.clone(), batch)))
+        Ok(intents.plan(Step::write(self.client.table.clone(), batch), &self.client))
     }
 
     settling_methods!();
@@ -77,9 +77,7 @@ impl<E: TableEntity> InsertLoaded<E> {
         let row = row.ok_or_else(|| self.client.not_found(&rows.partition_key, ""))?;
         let key = CanonicalKey::in_partition(&rows.partition_key, &row);
         // The canonical row comes first.
-        let mut batch = insert_all(rows);
-        intents.append_to(&self.client, &mut batch)?;
-        let etags = self.client.send(batch).await?;
+        let etags = intents.send(&self.client, insert_all(rows), &row.row_key).await?;
         intents.settle(&self.client, &etags, &self.settling).await;
         loaded.written(row.body, self.client.version(&key, etags.into_iter().next().flatten())?);
         Ok(loaded)

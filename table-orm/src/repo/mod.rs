@@ -51,7 +51,9 @@ pub use load_many::{LoadMany, Reload};
 pub use loaded_set::LoadedSet;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
-pub use maintenance::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};
+pub use maintenance::{
+    Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport,
+};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use merge::Merge;

@@ -122,19 +122,19 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     /// When the service would reject a key or property. [`Error::PartitionChanged`] when the change
     /// moves the entity to another partition.
     pub fn plan(&self) -> Result<Plan> {
-        let (batch, _, intents) = self.prepare()?;
-        Ok(intents.plan(Step::write(self.client.table.clone(), batch)))
+        let (mut batch, _, intents) = self.prepare()?;
+        intents.append_to(&self.client, &mut batch)?;
+        Ok(intents.plan(Step::write(self.client.table.clone(), batch), &self.client))
     }
 
     settling_methods!();
 
     fn prepare(&self) -> Result<(Batch, EntityRows, Intents)> {
         let loaded = self.loaded.loaded();
-        let (mut batch, rows) = prepare(loaded)?;
+        let (batch, rows) = prepare(loaded)?;
         let mut intents = Intents::default();
         if !batch.operations.is_empty() {
             intents.add_loaded(&self.client, loaded, rows.canonical())?;
-            intents.append_to(&self.client, &mut batch)?;
         }
         Ok((batch, rows, intents))
     }
@@ -146,7 +146,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
             return Ok(self.loaded);
         };
         let written = batch.last_on(&canonical.row_key);
-        let etags = self.client.send_changes(batch, &canonical.row_key).await?;
+        let etags = intents.send(&self.client, batch, &canonical.row_key).await?;
         if let Some(etag) = written.and_then(|index| etags.get(index).cloned().flatten()) {
             self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
@@ -220,17 +220,17 @@ impl<E: TableEntity> Delete<E> {
     /// # Errors
     /// When the stored row can no longer be read.
     pub fn plan(&self) -> Result<Plan> {
-        let (batch, intents) = self.prepare_all()?;
-        Ok(intents.plan(Step::write(self.client.table.clone(), batch)))
+        let (mut batch, intents) = self.prepare_all()?;
+        intents.append_to(&self.client, &mut batch)?;
+        Ok(intents.plan(Step::write(self.client.table.clone(), batch), &self.client))
     }
 
     settling_methods!();
 
     fn prepare_all(&self) -> Result<(Batch, Intents)> {
-        let mut batch = Self::prepare(&self.loaded)?;
+        let batch = Self::prepare(&self.loaded)?;
         let mut intents = Intents::default();
         intents.add_loaded(&self.client, &self.loaded, None)?;
-        intents.append_to(&self.client, &mut batch)?;
         Ok((batch, intents))
     }
 
@@ -248,7 +248,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
         Box::pin(async move {
             let (batch, intents) = self.prepare_all()?;
             // Only the canonical row is deleted under its ETag.
-            let etags = self.client.send_changes(batch, "").await?;
+            let etags = intents.send(&self.client, batch, "").await?;
             intents.settle(&self.client, &etags, &self.settling).await;
             Ok(())
         })

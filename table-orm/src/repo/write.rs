@@ -361,8 +361,9 @@ impl<E: TableEntity, T> Write<E, T> {
     pub fn plan(&self) -> Result<Plan> {
         let change = self.change.clone()?;
         Ok(match change.prepare::<E>(&self.client, self.limits)? {
-            Prepared::Blind { batch, intents, .. } => {
-                intents.plan(Step::write(self.client.table.clone(), batch))
+            Prepared::Blind { mut batch, intents, .. } => {
+                intents.append_to(&self.client, &mut batch)?;
+                intents.plan(Step::write(self.client.table.clone(), batch), &self.client)
             }
             Prepared::OverStored { write, .. } => plan_with_settling::<E>(write.plan()),
         })
@@ -374,7 +375,7 @@ impl<E: TableEntity, T> Write<E, T> {
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
         match self.change?.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { key, batch, intents } => {
-                let etags = self.client.send_changes(batch, &key.row_key).await?;
+                let etags = intents.send(&self.client, batch, &key.row_key).await?;
                 intents.settle(&self.client, &etags, &self.settling).await;
                 Ok((key, etags.into_iter().next().flatten()))
             }
@@ -400,14 +401,13 @@ impl Change {
         limits: RetryLimits,
     ) -> Result<Prepared> {
         Ok(match self {
-            Self::Blind { mut batch, intents } => {
+            Self::Blind { batch, intents } => {
                 let canonical = batch.operations.first();
                 let row_key = canonical.map(|operation| operation.row_key.clone());
                 let key = CanonicalKey {
                     partition_key: batch.partition_key.clone(),
                     row_key: row_key.unwrap_or_default(),
                 };
-                intents.append_to(client, &mut batch)?;
                 Prepared::Blind { key, batch, intents }
             }
             Self::OverStored { rows, on_existing } => {

@@ -112,23 +112,28 @@ impl<E: TableEntity> Settle<E> {
         self
     }
 
-    /// Returns the query for the intents, without sending it.
+    /// Returns the queries for what is left, without sending them.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         match &self.scope {
             Scope::Partition(partition) => {
-                Ok(Step::read(self.sweep.query(partition.clone()?)).into())
+                let partition = partition.clone()?;
+                let queries = self.sweep.left_rows();
+                let query = |rows| Step::read(self.sweep.query(partition.clone(), rows)).into();
+                Ok(queries.map(query).collect())
             }
-            Scope::Table(permit) => self.scan(permit).plan(),
+            Scope::Table(permit) => {
+                self.sweep.left_rows().map(|rows| self.scan(rows, permit).plan()).collect()
+            }
         }
     }
 
-    fn scan(&self, permit: &ScanPermit) -> Scan<DynamicEntity> {
+    fn scan(&self, rows: Span, permit: &ScanPermit) -> Scan<DynamicEntity> {
         let home = &self.sweep.home;
         let store = Arc::clone(&home.connection.store);
-        Scan::untyped_in(store, home.table.clone(), Sweep::rows(), permit)
+        Scan::untyped_in(store, home.table.clone(), rows, permit)
     }
 
     async fn run(self) -> Result<SettleReport> {
@@ -141,9 +146,11 @@ impl<E: TableEntity> Settle<E> {
             // The query of a whole partition has one PartitionKey.
             Scope::Partition(Ok(_)) => {}
             Scope::Table(permit) => {
-                let mut intents = self.scan(permit).stream();
-                while let Some(row) = intents.next().await? {
-                    self.sweep.intent(row, &mut report).await;
+                for rows in self.sweep.left_rows() {
+                    let mut intents = self.scan(rows, permit).stream();
+                    while let Some(row) = intents.next().await? {
+                        self.sweep.intent(row, &mut report).await;
+                    }
                 }
             }
         }

@@ -152,7 +152,7 @@ const _: () = {
         type Row = MeasureRow<'a, T, N>;
         type Class = _orm::class::Partition;
         fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(self.row().0)
+            _orm::KeyState::keys(Self::row(&self).0)
         }
     }
     impl<'a, T, const N: usize> MeasureRow<'a, T, N, __at>

@@ -218,7 +218,7 @@ const _: () = {
         type Row = RegistrationByBib;
         type Class = _orm::class::Partition;
         fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(self.by_bib().0)
+            _orm::KeyState::keys(Self::by_bib(&self).0)
         }
     }
     impl RegistrationByBib<__bib> {

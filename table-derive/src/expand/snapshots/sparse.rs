@@ -166,7 +166,7 @@ const _: () = {
         type Row = FileByPath;
         type Class = _orm::class::Partition;
         fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(self.by_path().0)
+            _orm::KeyState::keys(Self::by_path(&self).0)
         }
     }
     impl FileByPath<__path> {

@@ -74,7 +74,11 @@ async fn an_intent_over_a_mebibyte_is_refused_before_it_is_sent() {
         ("by_key".to_owned(), ForeignKey { table: table("copies"), partition_key, row_key })
     };
     let intent = |rows| {
-        let due = DueEntry { canonical: "E:0".to_owned(), keys: (0..rows).map(key).collect() };
+        let due = DueEntry {
+            canonical: "E:0".to_owned(),
+            keys: (0..rows).map(key).collect(),
+            values: Vec::new(),
+        };
         Intent::new(&client.connection.random, HOME, vec![due])
     };
     assert!(intent(500).insert(&client, KIND).is_ok());

@@ -23,6 +23,8 @@ pub(super) const KIND: ForeignType = ForeignType {
     metadata: Metadata::Minimal,
     has_row: |row| row == "by_key",
     rows,
+    guards: &[],
+    values: |_| Ok(None),
 };
 
 pub(super) fn table(name: &str) -> TableName {

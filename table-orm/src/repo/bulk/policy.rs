@@ -1,6 +1,6 @@
 //! How entities share transactions.
 
-use crate::entity::{Invalid, TableEntity};
+use crate::entity::{Invalid, TableEntity, reaches_across};
 use crate::error::Result;
 use crate::eventual::Intents;
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient};
@@ -12,7 +12,7 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// The operations that write an entity. For an entity that is sent individually, they only name
     /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
-    /// Adds what the write of an entity makes due in other partitions, for types with rows there.
+    /// Adds what the write of an entity makes due in other partitions, for types with rows or values there.
     pub due: Option<Due<E>>,
     /// How each entity is sent by itself, when its operations depend on what is stored.
     pub individually: Option<Individually<E>>,
@@ -40,7 +40,7 @@ impl<E> BatchPolicy<E> {
 
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
     pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
-        Self { due: (!T::FOREIGN.is_empty()).then_some(due), ..self }
+        Self { due: reaches_across::<T>().then_some(due), ..self }
     }
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
@@ -53,7 +53,7 @@ impl<E> BatchPolicy<E> {
         intents.append_to(client, &mut intent)?;
         // The intent is shared: its frame counts for each entity, which leaves room to spare.
         let bytes = measured.bytes + client.measure(intent).bytes;
-        Ok(MeasuredBatch { bytes, most: measured.most - 1, ..measured })
+        Ok(MeasuredBatch { bytes, most: measured.most - intents.len().max(1), ..measured })
     }
 
     /// The intents of a transaction that writes these entities.

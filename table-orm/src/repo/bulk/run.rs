@@ -82,7 +82,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                     let (mut batch, intents) =
                         (chunk.batch, policy.intents(client, &chunk.entities)?);
                     intents.append_to(client, &mut batch)?;
-                    intents.plan(Step::write(client.table.clone(), batch))
+                    intents.plan(Step::write(client.table.clone(), batch), client)
                 }
             });
         }
@@ -272,10 +272,9 @@ fn send<E: Send + 'static>(
     let partition_key = chunk.batch.partition_key.clone();
     Box::pin(async move {
         let sent = async {
-            let (mut batch, intents) = (Batch { partition_key, operations }, intents?);
-            intents.append_to(&client, &mut batch)?;
+            let (batch, intents) = (Batch { partition_key, operations }, intents?);
             // Canonical rows are written under a condition that no index row's deletion has.
-            let etags = client.send_changes(batch, "").await?;
+            let etags = intents.send(&client, batch, "").await?;
             intents.settle(&client, &etags, &settling).await;
             Ok(())
         };

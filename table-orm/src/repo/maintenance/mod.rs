@@ -4,6 +4,7 @@
 
 mod backfill;
 mod canonical_pages;
+mod guards;
 pub(super) mod repair;
 mod retire;
 mod rewrite;
@@ -15,4 +16,4 @@ pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use retire::Retire;
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub(super) use rows_elsewhere::{RowElsewhere, settle};
-pub use verify::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyReport};
+pub use verify::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport};

@@ -50,7 +50,7 @@ pub(crate) async fn settle<E: TableEntity>(
     let entry = |row: &RowElsewhere| {
         let name = foreign_at::<E>(row.index).map_or("", |template| template.row.name);
         let keys = vec![(name.to_owned(), row.key.clone())];
-        DueEntry { canonical: row.home.row_key.clone(), keys }
+        DueEntry { canonical: row.home.row_key.clone(), keys, values: Vec::new() }
     };
     let due: Vec<_> = rows.iter().map(entry).collect();
     match settle_keys(client, ForeignType::of::<E>(), home, &due).await {

@@ -150,21 +150,21 @@ impl<'a> Writes<'a> {
             None => {
                 let mut batch = self.batch.clone();
                 self.intents.append_to(&self.client, &mut batch)?;
-                Ok(self.intents.plan(Step::write(self.client.table.clone(), batch)))
+                let transaction = Step::write(self.client.table.clone(), batch);
+                Ok(self.intents.plan(transaction, &self.client))
             }
         }
     }
 
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { client, mut batch, entries, members, intents, settling, fault, .. } = self;
+        let Self { client, batch, entries, members, intents, settling, fault, .. } = self;
         if let Some(fault) = fault {
             return Err(fault.into());
         }
-        intents.append_to(&client, &mut batch)?;
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // Only canonical rows are deleted under their ETag.
-            _ => client.send_changes(batch, "").await,
+            _ => intents.send(&client, batch, "").await,
         };
         let etags = sent.map_err(|error| {
             let failed = error.rejection().and_then(|rejection| rejection.operation);

@@ -1,11 +1,14 @@
 //! The rows in other partitions of a page's entities.
 
 use crate::entity::{TableEntity, name_of};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::eventual::UniqueValue;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped};
-use crate::repo::maintenance::verify::{Elsewhere, Finding, Problem, rows_elsewhere};
-use crate::repo::maintenance::{RowElsewhere, settle};
+use crate::repo::maintenance::verify::{
+    Elsewhere, Finding, Problem, guard_finding, rows_elsewhere,
+};
+use crate::repo::maintenance::{RowElsewhere, guards, settle};
 use std::collections::BTreeMap;
 
 /// Adds the rows that the entity of a canonical row has elsewhere, by the partition of the entity. `only` is
@@ -43,6 +46,43 @@ pub(super) async fn fill<E: TableEntity>(
         }
     }
     Ok((written, skipped))
+}
+
+/// Whether a template is that of a guard of values that are unique over all partitions.
+pub(super) fn is_guard<E: TableEntity>(index: usize) -> bool {
+    let at = index.checked_sub(E::ROWS.len());
+    at.and_then(|at| E::GUARDS.get(at)).is_some_and(|guard| guard.across)
+}
+
+/// Gives entities the guards of their values that are unique over all partitions. Returns how many lacked, and
+/// the values that another entity has.
+pub(super) async fn secure<E: TableEntity>(
+    client: &TableClient,
+    homes: &[CanonicalKey],
+) -> Result<(u64, Vec<Skipped>)> {
+    let guards = guards::guards_of::<E>(client);
+    let (mut written, mut taken) = (0, Vec::new());
+    if !guards.kind.has_values() {
+        return Ok((written, taken));
+    }
+    for home in homes {
+        let entity = guards.entity(&home.partition_key, &home.row_key);
+        match guards.secure(&entity, None).await {
+            Ok(count) => written += count,
+            Err(Error::UniqueViolation { unique, key, holder, .. }) => {
+                let start = guards.kind.guard(unique).map_or("", |guard| guard.start);
+                let value = key.strip_prefix(start).unwrap_or_default().to_owned();
+                let value = UniqueValue { name: unique.to_owned(), value };
+                let (partition_key, row_key) =
+                    holder.map(|holder| (holder.partition_key, holder.row_key)).unwrap_or_default();
+                let problem = Problem::Taken { partition_key, row_key };
+                let finding = guard_finding::<E>(client, home, &value, None, problem);
+                taken.push(Skipped { finding, reason: SkipReason::Taken });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((written, taken))
 }
 
 fn busy<E: TableEntity>(row: RowElsewhere) -> Skipped {

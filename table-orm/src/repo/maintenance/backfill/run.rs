@@ -47,7 +47,7 @@ impl<E: TableEntity> Backfill<'_, E> {
     /// Writes the rows of one page's entities.
     async fn page(&mut self, page: &Page, report: &mut BackfillReport) -> Result<()> {
         let mut chunks: Vec<Chunk<Entity>> = Vec::new();
-        let mut elsewhere = BTreeMap::new();
+        let (mut elsewhere, mut homes) = (BTreeMap::new(), Vec::new());
         for row in split_page(&page.body)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
             if !OwnRows::canonical::<E>().take(&row.context) {
@@ -63,6 +63,9 @@ impl<E: TableEntity> Backfill<'_, E> {
             let VersionedRow { partition_key, row_key, body, .. } = row;
             let (client, home) = (&self.pages.client, CanonicalKey { partition_key, row_key });
             elsewhere::add::<E>(&mut elsewhere, client, &home, body, self.only)?;
+            if self.only.is_none_or(|only| elsewhere::is_guard::<E>(only)) {
+                homes.push(home);
+            }
             let measured = self.pages.client.measure(batch);
             let last = chunks.last_mut().filter(|last| {
                 last.partition_key() == measured.batch.partition_key && last.takes(&measured)
@@ -92,6 +95,9 @@ impl<E: TableEntity> Backfill<'_, E> {
         let (filled, busy) = elsewhere::fill::<E>(&self.pages.client, elsewhere).await?;
         rows += filled;
         report.skipped.extend(busy);
+        let (secured, taken) = elsewhere::secure::<E>(&self.pages.client, &homes).await?;
+        rows += secured;
+        report.skipped.extend(taken);
         report.progress.entities += entities;
         report.progress.rows += rows;
         Ok(())

@@ -6,10 +6,12 @@ use super::report::{SkipReason, Skipped};
 use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::TableEntity;
 use crate::error::Result;
+use crate::eventual::UniqueValue;
+use crate::plan::CanonicalKey;
 use crate::plan::TableClient;
 use crate::repo::bulk::Remainder;
-use crate::repo::maintenance::verify::{Finding, Problem};
-use crate::repo::maintenance::{RowElsewhere, settle};
+use crate::repo::maintenance::verify::{Finding, Problem, guarded};
+use crate::repo::maintenance::{RowElsewhere, guards, settle};
 use crate::store::Batch;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,6 +25,8 @@ pub(super) enum Job {
     Entity { partition_key: String, canonical: String, findings: Vec<Finding> },
     /// Findings about rows in other partitions, of the entities of one partition.
     Elsewhere { home: String, rows: Vec<(Finding, RowElsewhere)> },
+    /// A finding about the guard of a value that is unique over all partitions, with the value and the entity.
+    Guard { finding: Box<Finding>, value: UniqueValue, home: CanonicalKey },
     /// Findings about orphans of one partition.
     Orphans { partition_key: String, findings: Vec<Finding> },
     /// A finding that needs no read.
@@ -45,6 +49,14 @@ impl Job {
                 let verdicts = vec![verdict; findings.len()];
                 RepairOutcome::of(findings, verdicts, None)
             }
+            Self::Guard { finding, value, home } => {
+                let verdict = match guards::repair::<E>(client, &value, &home).await {
+                    Ok(true) => Verdict::Repair,
+                    Ok(false) => Verdict::Skip(SkipReason::Taken),
+                    Err(error) => return RepairOutcome::failed(vec![*finding], error),
+                };
+                RepairOutcome::of(vec![*finding], vec![verdict], None)
+            }
             Self::Orphans { partition_key, findings } => {
                 orphans::delete::<E>(client, &partition_key, findings).await
             }
@@ -66,7 +78,7 @@ impl Job {
                 orphans::plan::<E>(client, &partition_key, &findings).await
             }
             // What settling writes follows from readings behind its tickets.
-            Self::Elsewhere { .. } | Self::Skip { .. } => Ok(Vec::new()),
+            Self::Elsewhere { .. } | Self::Guard { .. } | Self::Skip { .. } => Ok(Vec::new()),
         }
     }
 
@@ -74,7 +86,7 @@ impl Job {
         match self {
             Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
             Self::Elsewhere { rows, .. } => rows.into_iter().map(|(finding, _)| finding).collect(),
-            Self::Skip { finding, .. } => vec![*finding],
+            Self::Guard { finding, .. } | Self::Skip { finding, .. } => vec![*finding],
         }
     }
 }
@@ -117,6 +129,13 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         let mut orphans = Vec::new();
         let mut elsewhere = BTreeMap::<String, Vec<_>>::new();
         for finding in batch {
+            if finding.entity == E::NAME
+                && let Some((value, home)) = guarded::<E>(&finding)
+            {
+                let finding = Box::new(finding);
+                self.ready.push_back(Job::Guard { finding, value, home });
+                continue;
+            }
             if finding.entity == E::NAME && finding.elsewhere.is_some() {
                 match row_elsewhere::<E>(client, &finding) {
                     Some(row) => {

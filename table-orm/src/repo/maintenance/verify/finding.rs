@@ -85,6 +85,14 @@ pub enum Problem {
     /// It is in another partition, and does not equal what the canonical row says, because a write of the
     /// entity is not settled yet. Its writer settles it, or [`Repo::settle`](crate::Repo::settle).
     Pending,
+    /// The guard row of a value that is unique over all partitions names another entity, which has the value
+    /// too. Only the app can decide who keeps it.
+    Taken {
+        /// The PartitionKey of the other entity.
+        partition_key: String,
+        /// The RowKey of its canonical row.
+        row_key: String,
+    },
     /// A canonical row that cannot be read as the entity. Its index rows are unknown.
     Unreadable {
         /// The reason.
@@ -126,6 +134,9 @@ impl fmt::Display for Problem {
             Self::Missing => f.write_str("missing"),
             Self::Orphan => f.write_str("no canonical row expects it"),
             Self::Pending => f.write_str("a write of its entity is not settled yet"),
+            Self::Taken { partition_key, row_key } => {
+                write!(f, "{partition_key:?} / {row_key:?} has the value too")
+            }
             Self::Stale { properties } => {
                 write!(f, "stale in {}", Printable(properties.join(", ")))
             }

@@ -3,10 +3,11 @@
 use super::builder::Verify;
 use super::elsewhere;
 use super::finding::Finding;
+use super::guard_findings;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
-use crate::entity::{TableEntity, split_page};
+use crate::entity::{TableEntity, reaches_across, split_page};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
@@ -104,6 +105,9 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
                 self.undecided += last.finish(&mut findings);
             }
             let canonical = std::mem::take(&mut self.canonical);
+            for (home, body) in &canonical {
+                findings.extend(guard_findings::findings::<E>(&self.client, home, body).await?);
+            }
             findings.extend(elsewhere::findings::<E>(self.client.clone(), canonical).await?);
             self.ready.extend(findings);
         }
@@ -121,7 +125,7 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
         let (row_key, body) = (row.row_key.clone(), row.body);
         if partition.row(row, findings)? == RowKind::Canonical {
             self.entities += 1;
-            if !E::FOREIGN.is_empty() {
+            if reaches_across::<E>() {
                 let partition_key = partition.key.clone();
                 let key = CanonicalKey { partition_key, row_key };
                 self.canonical.push((key, Bytes::copy_from_slice(body)));

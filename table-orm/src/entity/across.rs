@@ -1,0 +1,36 @@
+//! The values of an entity that are unique over all partitions.
+
+use super::rows::{guards, row_key};
+use super::{GuardTemplate, TableEntity};
+use crate::key::KeyError;
+
+/// The PartitionKeys of the guard rows of an entity's `unique(.., across)`, with their templates.
+pub(crate) fn across_keys<E: TableEntity>(
+    entity: &E,
+) -> Result<Vec<(&'static GuardTemplate, String)>, KeyError> {
+    let mut keys = Vec::new();
+    for index in guards::<E>(|guard| guard.across) {
+        if let Some(key) = row_key(entity, index)? {
+            keys.push((&E::GUARDS[index - E::ROWS.len()], key));
+        }
+    }
+    Ok(keys)
+}
+
+/// Whether the type has values that are unique over all partitions.
+const fn has_across<E: TableEntity>() -> bool {
+    let mut at = 0;
+    while at < E::GUARDS.len() {
+        if E::GUARDS[at].across {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether a write of an entity has work outside its partition: rows that follow it, or values that are
+/// unique over all partitions.
+pub(crate) const fn reaches_across<E: TableEntity>() -> bool {
+    !E::FOREIGN.is_empty() || has_across::<E>()
+}

@@ -1,0 +1,102 @@
+//! Who gets a value that several want.
+//!
+//! The order is what makes it safe: the ticket of the other reserver is deleted before the entity is read the
+//! second time. After that, its transaction cannot give it the value any more, so what the reading shows stays.
+//! The guard is replaced in the version that was read first, so nobody else has decided meanwhile.
+
+use super::guard::{Guard, Guards, Home};
+use super::is_unanswered;
+use crate::error::{Error, Result};
+use crate::eventual::unique_value::UniqueValue;
+use crate::sync::Backoff;
+use std::time::Duration;
+
+/// How often a value is tried for.
+const MAX_ROUNDS: u32 = 8;
+/// The waits for another reserver, which may be about to end. Waiting is polite; it is not needed.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
+
+/// What a round found.
+enum Round {
+    Mine,
+    /// Another client was faster, or a request was not answered.
+    Again,
+}
+
+impl Guards {
+    /// Makes the guard of a value name the entity and the ticket.
+    ///
+    /// # Errors
+    /// [`Error::UniqueViolation`] when another entity has the value, and [`Error::Conflict`] when other
+    /// reservers were faster each time.
+    pub async fn reserve(&self, value: &UniqueValue, entity: &Home, ticket: &str) -> Result<()> {
+        let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        let mut unanswered = None;
+        for _ in 0..MAX_ROUNDS {
+            match self.round(value, entity, ticket, &mut backoff).await {
+                Ok(Round::Mine) => return Ok(()),
+                Ok(Round::Again) => {}
+                Err(error) if is_unanswered(&error) => {
+                    unanswered = Some(error);
+                    self.wait(&mut backoff).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(unanswered.unwrap_or_else(|| self.contended(value)))
+    }
+
+    async fn round(
+        &self,
+        value: &UniqueValue,
+        entity: &Home,
+        ticket: &str,
+        backoff: &mut Backoff,
+    ) -> Result<Round> {
+        match self.set(value, entity, ticket, None).await {
+            Ok(()) => return Ok(Round::Mine),
+            Err(Error::AlreadyExists(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let Some(guard) = self.get(value).await? else { return Ok(Round::Again) };
+        if guard.ticket == ticket {
+            // One transaction may give two entities one value.
+            return if guard.names(entity) {
+                Ok(Round::Mine)
+            } else {
+                Err(self.violation(value, &guard.home))
+            };
+        }
+        self.contend(value, entity, ticket, &guard, backoff).await
+    }
+
+    /// Takes the guard over, unless the entity that it names has the value.
+    async fn contend(
+        &self,
+        value: &UniqueValue,
+        entity: &Home,
+        ticket: &str,
+        guard: &Guard,
+        backoff: &mut Backoff,
+    ) -> Result<Round> {
+        if self.has(&guard.home, value).await? {
+            return Err(self.violation(value, &guard.home));
+        }
+        self.wait(backoff).await;
+        self.delete_ticket(&guard.home, &guard.ticket).await?;
+        if self.has(&guard.home, value).await? {
+            return Err(self.violation(value, &guard.home));
+        }
+        match self.set(value, entity, ticket, Some(guard)).await {
+            Ok(()) => Ok(Round::Mine),
+            Err(Error::Conflict(_) | Error::NotFound(_)) => Ok(Round::Again),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn wait(&self, backoff: &mut Backoff) {
+        let connection = &self.home.connection;
+        connection.timer.sleep(backoff.next(&connection.random)).await;
+    }
+}

@@ -1,0 +1,34 @@
+//! Values that an entity does not have any more.
+
+use super::guard::{Guards, Home};
+use crate::error::{Error, Result};
+use crate::eventual::unique_value::UniqueValue;
+
+/// How often a guard that changes in between is read.
+const MAX_ROUNDS: u32 = 8;
+
+impl Guards {
+    /// Deletes the guard of a value if it names the entity, nobody is reserving the value for it, and it does
+    /// not have the value.
+    ///
+    /// # Errors
+    /// The guard may be there. Doing it again is safe.
+    pub async fn release(&self, value: &UniqueValue, entity: &Home) -> Result<()> {
+        for _ in 0..MAX_ROUNDS {
+            let Some(guard) = self.get(value).await? else { return Ok(()) };
+            if !guard.names(entity)
+                // Somebody is reserving it anew, or left the ticket to a sweep.
+                || self.has_ticket(&guard).await?
+                || self.has(entity, value).await?
+            {
+                return Ok(());
+            }
+            match self.delete(value, &guard).await {
+                Ok(()) | Err(Error::NotFound(_)) => return Ok(()),
+                Err(Error::Conflict(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.contended(value))
+    }
+}

@@ -1,0 +1,100 @@
+//! The requests that unique values take.
+
+use super::{Person, client, memory, person};
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use crate::{Error, Repo};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Counts the requests.
+#[derive(Debug)]
+struct Counted {
+    inner: Arc<dyn Store>,
+    requests: AtomicUsize,
+}
+
+impl Middleware for Counted {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn call<T: StoreAnswer>(
+        &self,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.requests.fetch_add(1, Relaxed);
+        next.await
+    }
+}
+
+async fn counting() -> (Arc<Counted>, Repo<Person>) {
+    let store = Arc::new(Counted { inner: memory().await, requests: AtomicUsize::new(0) });
+    (Arc::clone(&store), client(store, 1))
+}
+
+/// The requests of a call.
+async fn cost<T>(store: &Counted, call: impl IntoFuture<Output = T>) -> (usize, T) {
+    store.requests.store(0, Relaxed);
+    let answer = call.await;
+    (store.requests.load(Relaxed), answer)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_insert_takes_a_ticket_a_guard_for_each_value_and_the_transaction() {
+    let (store, people) = counting().await;
+    for (entity, expected) in [
+        (person("0", ""), 1),
+        (person("1", "x"), 3),
+        (Person { badge: Some(7), ..person("2", "y") }, 4),
+    ] {
+        let (requests, written) = cost(&store, people.insert(&entity)).await;
+        assert_eq!(requests, expected);
+        written.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_value_takes_3_requests_4_to_release_the_old_one_and_1() {
+    let (store, people) = counting().await;
+    let mut ann = people.insert_loaded(&person("1", "x")).await.unwrap();
+    ann.visits = 1;
+    assert_eq!(cost(&store, people.save(&mut ann)).await.0, 1, "the value stays");
+    ann.name = Some("y".to_owned());
+    let (requests, saved) = cost(&store, people.save(&mut ann)).await;
+    saved.unwrap();
+    assert_eq!(requests, 8);
+    people.insert(&person("2", "x")).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delete_takes_2_requests_and_4_for_each_value() {
+    let (store, people) = counting().await;
+    for (entity, expected) in
+        [(person("1", "x"), 6), (Person { badge: Some(7), ..person("2", "y") }, 10)]
+    {
+        let loaded = people.insert_loaded(&entity).await.unwrap();
+        let (requests, deleted) = cost(&store, people.delete(loaded)).await;
+        deleted.unwrap();
+        assert_eq!(requests, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_violation_takes_5_requests_and_names_the_holder() {
+    let (store, people) = counting().await;
+    people.insert(&person("1", "x")).await.unwrap();
+    let (requests, refused) = cost(&store, people.insert(&person("2", "x"))).await;
+    assert_eq!(requests, 5);
+    let Err(Error::UniqueViolation { unique, key, holder, rejection }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((unique, &*key), ("name", "UNQ:name:x"));
+    assert_eq!(rejection.entity, "Person");
+    let holder = holder.unwrap();
+    assert_eq!(
+        (&*holder.table, &*holder.partition_key, &*holder.row_key),
+        ("people", "1", "PERSON")
+    );
+    assert!(rejection.to_string().contains("PERSON"), "{rejection}");
+}

@@ -1,0 +1,212 @@
+//! Clients and sweepers over a network that loses answers, delays writes and outlives its clients.
+//!
+//! Everything follows from the seed. The observer checks the invariants after each write. At the end one sweeper
+//! alone cleans up, and a client alone takes each value that no entity has.
+
+use super::left_out::{LeftOut, Tampering};
+use super::observer::Observer;
+use super::{Person, client, memory, person};
+use crate::dose::dose;
+use crate::entity::EntityKey;
+use crate::eventual::UniqueValue;
+use crate::layer::{FaultStore, Faults, Layer as _, Retry};
+use crate::store::Store;
+use crate::sync::Random;
+use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};
+use futures_util::future::{join, join_all};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+const ENTITIES: u64 = 3;
+const NAMES: [&str; 2] = ["x", "y"];
+const WRITERS: u64 = 3;
+const SWEEPERS: u64 = 2;
+const ROUNDS: u64 = 4;
+/// The longest time that a request, and one that its client has given up, is on its way.
+const SLOWEST: Duration = Duration::from_millis(400);
+const LATEST: Duration = Duration::from_secs(8);
+
+/// What goes wrong in a simulation, as probabilities.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setting {
+    pub faults: f64,
+    pub late: f64,
+    pub deaths: f64,
+}
+
+pub(super) const BUSY: Setting = Setting { faults: 0.04, late: 0.04, deaths: 0.2 };
+
+/// Runs one simulation. Returns the writes that took effect, or the violation of an invariant.
+pub(super) fn simulate(
+    seed: u64,
+    setting: Setting,
+    left_out: Option<LeftOut>,
+) -> std::result::Result<usize, String> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.unwrap().block_on(run(seed, setting, left_out))
+}
+
+async fn run(
+    seed: u64,
+    setting: Setting,
+    left_out: Option<LeftOut>,
+) -> std::result::Result<usize, String> {
+    let observer = Observer::new(memory().await);
+    let faults = Faults::seeded(seed)
+        .slow(1.0)
+        .slowest(SLOWEST)
+        .latest(LATEST)
+        .lost_requests(setting.faults)
+        .lost_replies(setting.faults)
+        .late(setting.late);
+    let network = faults.store(Arc::new(observer.clone())).unwrap();
+    let actor = |number| Actor::new(seed, number, &network, left_out, setting);
+    let writers = (0..WRITERS).map(|number| actor(number).write_all());
+    let sweepers = (0..SWEEPERS).map(|number| actor(WRITERS + number).sweep_some());
+    join(join_all(writers), join_all(sweepers)).await;
+    // What is still on its way arrives.
+    sleep(LATEST).await;
+    network.disable();
+    let last = actor(99);
+    for _ in 0..3 {
+        last.sweep().await.map_err(|error| error.to_string())?;
+    }
+    observer.result()?;
+    let end = observer.snapshot().await;
+    if end.intents + end.tickets > 0 {
+        return Err(format!("a sweeper alone does not clean up: {end:?}"));
+    }
+    for name in NAMES {
+        let value = UniqueValue { name: "name".to_owned(), value: name.to_owned() };
+        if end.holder(&value).is_none()
+            && let Err(error) = last.people.insert(&person(&format!("new {name}"), name)).await
+        {
+            return Err(format!("nobody has {name}, and it cannot be taken: {error}, {end:?}"));
+        }
+    }
+    observer.result()
+}
+
+/// A writer or a sweeper.
+struct Actor {
+    people: Repo<Person>,
+    random: Random,
+    setting: Setting,
+}
+
+impl Actor {
+    fn new(
+        seed: u64,
+        number: u64,
+        network: &FaultStore,
+        left_out: Option<LeftOut>,
+        setting: Setting,
+    ) -> Self {
+        let store: Arc<dyn Store> = Arc::new(Tampering::new(Arc::new(network.clone()), left_out));
+        let random = Random::seeded(seed.wrapping_mul(1000) + number);
+        // Half of the clients send again by themselves what was not answered.
+        let store = if left_out.is_none() && random.below(2) == 0 {
+            let retry = Retry::interactive().write_id("WriteId").seed(random.next());
+            retry.around(store).unwrap()
+        } else {
+            store
+        };
+        Self { people: client(store, random.next()), random, setting }
+    }
+
+    fn happens(&self, probability: f64) -> bool {
+        self.random.unit() < probability
+    }
+
+    /// Runs something, perhaps not to its end.
+    async fn mortal(&self, work: impl Future<Output = Result<()>>) {
+        if self.happens(self.setting.deaths) {
+            let life = Duration::from_secs(5).mul_f64(self.random.unit());
+            // The client ends at whatever it awaits.
+            let _ended = timeout(life, work).await;
+        } else {
+            // What fails is left to the sweepers.
+            let _result = work.await;
+        }
+    }
+
+    async fn write_all(self) {
+        for _ in 0..ROUNDS {
+            sleep(Duration::from_secs(2).mul_f64(self.random.unit())).await;
+            self.mortal(self.write()).await;
+        }
+    }
+
+    /// Gives an entity another name, or none, or deletes it.
+    async fn write(&self) -> Result<()> {
+        let id = self.random.below(ENTITIES).to_string();
+        let at = usize::try_from(self.random.below(NAMES.len() as u64 + 1)).unwrap();
+        let next = person(&id, NAMES.get(at).unwrap_or(&""));
+        match self.random.below(4) {
+            0 => self.people.upsert(&next).await.map(drop),
+            1 => {
+                let rename = |person: &mut Person| person.name.clone_from(&next.name);
+                self.people.update(key(&id), rename).await.map(drop)
+            }
+            _ => {
+                let Some(mut loaded) = self.people.load(key(&id)).await?.optional()? else {
+                    return self.people.insert(&next).await.map(drop);
+                };
+                if self.happens(0.3) {
+                    return self.people.delete(loaded).await;
+                }
+                loaded.name = next.name;
+                self.people.save(&mut loaded).await.map(drop)
+            }
+        }
+    }
+
+    async fn sweep(&self) -> Result<()> {
+        for id in 0..ENTITIES {
+            let partition = Person::partition(id.to_string());
+            let report = self.people.settle(partition).grace(Duration::ZERO).await?;
+            if let Some(failure) = report.failures.into_iter().next() {
+                return match failure.error {
+                    crate::eventual::SettleError::Store(error) => Err(error),
+                    other => panic!("{other}"),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    async fn sweep_some(self) {
+        for _ in 0..ROUNDS {
+            sleep(Duration::from_secs(3).mul_f64(self.random.unit())).await;
+            self.mortal(self.sweep()).await;
+        }
+    }
+}
+
+fn key(id: &str) -> EntityKey<<Person as TableEntity>::Canonical> {
+    person(id, "").key()
+}
+
+#[test]
+fn no_two_entities_have_one_value_whatever_is_lost_or_late_or_ends() {
+    let seeds = dose(200, 10_000);
+    let mut writes = 0;
+    for seed in 0..seeds {
+        match simulate(seed, BUSY, None) {
+            Ok(more) => writes += more,
+            Err(violation) => panic!("seed {seed}: {violation}"),
+        }
+    }
+    assert!(writes > 20 * seeds as usize, "{writes} writes took effect");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_with_a_unique_value_cannot_be_given_up() -> Result<()> {
+    let people = client(memory().await, 1);
+    people.insert(&person("1", "x")).await?;
+    let taken = people.upsert(&person("2", "x")).await;
+    assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
+    Ok(())
+}

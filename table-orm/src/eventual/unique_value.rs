@@ -1,0 +1,29 @@
+//! A value that is unique over all partitions.
+
+use crate::entity::{GuardTemplate, TableEntity, across_keys};
+use crate::key::KeyError;
+
+/// A value that is unique over all partitions.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UniqueValue {
+    /// The name of the `unique(.., across)`.
+    pub name: String,
+    /// Its text in keys.
+    pub value: String,
+}
+
+impl UniqueValue {
+    /// The PartitionKey of its guard.
+    pub fn partition_key(&self) -> String {
+        format!("UNQ:{}:{}", self.name, self.value)
+    }
+}
+
+/// The values of an entity that are unique over all partitions.
+pub(crate) fn unique_values<E: TableEntity>(entity: &E) -> Result<Vec<UniqueValue>, KeyError> {
+    let value = |(guard, key): (&GuardTemplate, String)| UniqueValue {
+        name: guard.name.to_owned(),
+        value: key.strip_prefix(guard.start).unwrap_or_default().to_owned(),
+    };
+    Ok(across_keys(entity)?.into_iter().map(value).collect())
+}

@@ -1,0 +1,28 @@
+//! The guard rows of values that are unique over all partitions, as maintenance sees them.
+
+use crate::entity::TableEntity;
+use crate::error::{Error, Result};
+use crate::eventual::{ForeignType, Guards, UniqueValue};
+use crate::plan::{CanonicalKey, TableClient};
+
+/// The guards of a type.
+pub(crate) fn guards_of<E: TableEntity>(client: &TableClient) -> Guards {
+    Guards { home: client.clone(), kind: ForeignType::of::<E>() }
+}
+
+/// Makes the guard of a value right: the entity gets it if it has the value, and loses it if it does not. `false` where another entity has the value.
+pub(crate) async fn repair<E: TableEntity>(
+    client: &TableClient,
+    value: &UniqueValue,
+    home: &CanonicalKey,
+) -> Result<bool> {
+    let guards = guards_of::<E>(client);
+    let entity = guards.entity(&home.partition_key, &home.row_key);
+    match guards.secure(&entity, Some(value)).await {
+        Ok(_) => {}
+        Err(Error::UniqueViolation { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    guards.release(value, &entity).await?;
+    Ok(true)
+}

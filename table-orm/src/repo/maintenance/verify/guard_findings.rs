@@ -1,0 +1,65 @@
+//! Findings about the guard rows of values that are unique over all partitions.
+
+use super::finding::{Elsewhere, Finding, Problem};
+use crate::entity::{TableEntity, canonical, read_row};
+use crate::error::Result;
+use crate::eventual::{ForeignType, GUARD_ROW, Guard, UniqueValue, unique_values};
+use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::maintenance::guards::guards_of;
+
+/// A finding about the guard of a value.
+pub(crate) fn guard_finding<E: TableEntity>(
+    client: &TableClient,
+    home: &CanonicalKey,
+    value: &UniqueValue,
+    guard: Option<&Guard>,
+    problem: Problem,
+) -> Finding {
+    let template = ForeignType::of::<E>().guard(&value.name);
+    let table = template.map_or_else(|| client.table.clone(), |it| it.table_of(&client.table));
+    Finding {
+        entity: E::NAME.to_owned(),
+        row: value.name.clone(),
+        partition_key: value.partition_key(),
+        row_key: GUARD_ROW.to_owned(),
+        elsewhere: Some(Elsewhere::new(table.as_str(), home.partition_key.clone())),
+        canonical: Some(home.row_key.clone()),
+        etag: guard.map(|guard| guard.etag.as_str().to_owned()),
+        problem,
+    }
+}
+
+/// The value whose guard a finding is about, and the entity; `None` for a finding about another row.
+pub(crate) fn guarded<E: TableEntity>(finding: &Finding) -> Option<(UniqueValue, CanonicalKey)> {
+    let template = ForeignType::of::<E>().guard(&finding.row)?;
+    let value = finding.partition_key.strip_prefix(template.start)?.to_owned();
+    let partition_key = finding.elsewhere.as_ref()?.home.clone();
+    let key = CanonicalKey { partition_key, row_key: finding.canonical.clone()? };
+    Some((UniqueValue { name: finding.row.clone(), value }, key))
+}
+
+/// The findings about the guards of one entity, whose canonical row has that body. The partition's own verify
+/// reports an unreadable row.
+pub(super) async fn findings<E: TableEntity>(
+    client: &TableClient,
+    home: &CanonicalKey,
+    body: &[u8],
+) -> Result<Vec<Finding>> {
+    let (guards, mut findings) = (guards_of::<E>(client), Vec::new());
+    let entity = read_row::<E>(canonical::<E>(), body).ok();
+    let values = entity.and_then(|entity| unique_values(&entity).ok()).unwrap_or_default();
+    let own = guards.entity(&home.partition_key, &home.row_key);
+    for value in values {
+        let guard = guards.get(&value).await?;
+        let problem = match &guard {
+            Some(guard) if guard.names(&own) => continue,
+            Some(guard) if guards.has(&guard.home, &value).await? => {
+                let CanonicalKey { partition_key, row_key } = guard.home.key.clone();
+                Problem::Taken { partition_key, row_key }
+            }
+            _ => Problem::Missing,
+        };
+        findings.push(guard_finding::<E>(client, home, &value, guard.as_ref(), problem));
+    }
+    Ok(findings)
+}
