@@ -4,6 +4,7 @@
 // 13238).
 #![allow(clippy::duplicated_attributes)]
 
+mod beside;
 mod checked;
 mod maintenance;
 mod queries;
