@@ -14,8 +14,9 @@ pub(crate) struct ForeignType {
     pub entity: &'static str,
     /// The annotations that its canonical rows are read with.
     pub metadata: Metadata,
-    /// Whether it has a foreign row of that name.
-    pub has_row: fn(&str) -> bool,
+    /// The table of its foreign rows of that name, of entities in the given table, as this version spells it;
+    /// `None` where the rows are unknown, or in another table than an intent says.
+    pub table: fn(&TableName, &str, &str) -> Option<TableName>,
     /// The foreign rows that a canonical row in that table tells of: none for a row of another type.
     pub rows: fn(&TableName, StoredRow) -> Result<ForeignRows>,
     /// Its guard rows.
@@ -30,7 +31,12 @@ impl ForeignType {
         Self {
             entity: E::NAME,
             metadata: E::METADATA,
-            has_row: |name| E::FOREIGN.iter().any(|template| template.row.name == name),
+            table: |home, name, said| {
+                let template = E::FOREIGN.iter().find(|template| template.row.name == name);
+                let table = template.map(|template| template.table_of(home));
+                // The names of tables have no case.
+                table.filter(|table| table.as_str().eq_ignore_ascii_case(said))
+            },
             rows: |home, row| match Loaded::<E>::read(row.body, row.header)? {
                 Some(entity) => Ok(ForeignRows::of::<E>(home, &entity)?),
                 None => Ok(ForeignRows::default()),

@@ -51,7 +51,7 @@ impl Settler<'_> {
         if chunk.len() == 1 {
             return Ok(vec![self.ticket(share).await?]);
         }
-        let client = self.home.in_table(&share.table);
+        let client = self.home.elsewhere(&share.table);
         let entities = chunk.iter().map(|&index| self.entity(&open[index].canonical));
         match Ticket::replace(&client, &share.partition_key, self.home, entities).await {
             Ok(tickets) => Ok(tickets.into_iter().map(Ok).collect()),
@@ -136,7 +136,7 @@ impl Settler<'_> {
         }
         let Some(Ready { share, .. }) = group.first() else { return Ok(Ok(())) };
         let (client, partition_key) =
-            (self.home.in_table(&share.table), share.partition_key.clone());
+            (self.home.elsewhere(&share.table), share.partition_key.clone());
         let mut tickets = Vec::new();
         let mut rows = Vec::new();
         for Ready { share, ticket, wanted } in &group {

@@ -143,11 +143,15 @@ impl Intent {
 }
 
 impl Pending {
-    /// Reads a stored intent. `None` for the intent of another type.
+    /// Reads an intent that is stored in the table `home`. `None` for the intent of another type.
     ///
     /// # Errors
     /// [`SettleError::Unknown`] when it names what this version does not know.
-    pub fn read(row: DynamicEntity, kind: ForeignType) -> Result<Option<Self>, SettleError> {
+    pub fn read(
+        row: DynamicEntity,
+        home: &TableName,
+        kind: ForeignType,
+    ) -> Result<Option<Self>, SettleError> {
         let text = |name: &str| match row.properties.get(name) {
             Some(Edm::String(text)) => Some(text.as_str()),
             _ => None,
@@ -156,7 +160,7 @@ impl Pending {
             return Ok(None);
         }
         let json: String = (0..).map_while(|index| text(&property(index))).collect();
-        let due = parse(&json, kind).map_err(|unknown| SettleError::Unknown {
+        let due = parse(&json, home, kind).map_err(|unknown| SettleError::Unknown {
             partition_key: row.partition_key.clone(),
             row_key: row.row_key.clone(),
             unknown,
@@ -169,18 +173,20 @@ impl Pending {
 }
 
 /// Reads the keys of an intent. Fails with what is not known.
-fn parse(json: &str, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
+///
+/// A row in another table than this version writes is not known: in a copy of a table, the intents name rows
+/// of the original.
+fn parse(json: &str, home: &TableName, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
     type Stored = Vec<(String, Vec<Vec<String>>)>;
     let stored: Stored =
         serde_json::from_str(json).map_err(|_| "keys of another form".to_owned())?;
     let key = |key: Vec<String>| {
         let [row, table, partition_key, row_key] = <[String; 4]>::try_from(key)
             .map_err(|other| format!("{:?}", other.first().map_or("", |what| what)))?;
-        if !(kind.has_row)(&row) {
-            return Err(format!("the row {row:?} of `{}`", kind.entity));
-        }
-        let table = TableName::new(&table).map_err(|_| format!("the table {table:?}"))?;
-        Ok((row, ForeignKey { table, partition_key, row_key }))
+        let table = (kind.table)(home, &row, &table).ok_or_else(|| {
+            format!("the row {row:?} of `{}` in the table `{table}`", kind.entity)
+        })?;
+        Ok::<_, String>((row, ForeignKey { table, partition_key, row_key }))
     };
     let value = |value: Vec<String>| {
         let [_, name, value] =

@@ -136,7 +136,7 @@ impl Settler<'_> {
     }
 
     pub(super) async fn ticket(&self, share: &Share) -> Step<Ticket> {
-        let (client, entity) = (self.home.in_table(&share.table), self.entity(&share.canonical));
+        let (client, entity) = (self.home.elsewhere(&share.table), self.entity(&share.canonical));
         match Ticket::obtain(&client, &share.partition_key, self.home, &entity).await {
             Ok(ticket) => Ok(ticket.ok_or(Again::Overtaken)),
             Err(error) => Again::after(error).map(Err),
@@ -157,7 +157,7 @@ impl Settler<'_> {
     /// Writes the rows of a share, as many as one transaction takes.
     pub(super) async fn write(&self, ready: Ready<'_>) -> Step<()> {
         let Ready { share, ticket, wanted } = ready;
-        let client = self.home.in_table(&share.table);
+        let client = self.home.elsewhere(&share.table);
         let mut count = share.row_keys.len().min(MAX_ROWS);
         let mut operations = vec![ticket.consume()];
         operations.extend(share.operations(wanted, count));

@@ -93,7 +93,7 @@ impl Sweep {
     /// Settles one intent, or ticket of a reservation.
     pub async fn intent(&self, row: DynamicEntity, report: &mut SettleReport) {
         let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
-        let settled = match Pending::read(row, self.kind) {
+        let settled = match Pending::read(row, &self.home.table, self.kind) {
             Ok(None) => return,
             Ok(Some(pending)) if self.is_young(&pending) => {
                 report.young += 1;

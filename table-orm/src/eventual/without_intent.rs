@@ -43,7 +43,9 @@ pub(crate) async fn pending_keys(
     loop {
         let page = home.page(&query).await?;
         for row in split_page(&page.body)? {
-            if let Ok(Some(pending)) = Pending::read(read_row(0, row.get().as_bytes())?, kind) {
+            if let Ok(Some(pending)) =
+                Pending::read(read_row(0, row.get().as_bytes())?, &home.table, kind)
+            {
                 let due = pending.intent.due.into_iter().flat_map(|entry| entry.keys);
                 keys.extend(due.map(|(_, key)| key));
             }

@@ -344,6 +344,13 @@ impl TableClient {
         Self { table: table.clone(), ..self.clone() }
     }
 
+    /// A client for the rows of its entities in other partitions, in that table. They may have the RowKeys of
+    /// entities, but are none: their writes change no totals.
+    pub fn elsewhere(&self, table: &TableName) -> Self {
+        let context = EntityContext { elements: None, ..self.context };
+        Self { table: table.clone(), context, summed: Vec::new(), ..self.clone() }
+    }
+
     /// The error of a request about a row.
     pub fn rejected(
         &self,

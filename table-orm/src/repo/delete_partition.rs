@@ -112,7 +112,7 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
             let entities = entities.collect::<Result<Vec<_>>>()?.into_iter();
             let policy = BatchPolicy::shared(|removal: &Removal| Ok(removal.batch.clone()));
             let policy = policy.due::<E>(|client, Removal { batch, canonical }, intents| {
-                intents.add::<E>(client, &batch.partition_key, Some(canonical), None)
+                intents.add::<E>(client, &batch.partition_key, canonical.as_ref(), None)
             });
             let report = Bulk::new(self.client.clone(), entities, policy).await.all()?;
             deleted.entities += report.entities;
@@ -138,8 +138,9 @@ impl<E: TableEntity + 'static> IntoFuture for DeletePartition<E> {
 /// The deletion of an entity.
 struct Removal {
     batch: Batch,
-    /// The canonical row as it is stored.
-    canonical: EntityRow,
+    /// The canonical row as it is stored; `None` under a key that its properties do not make. What these
+    /// name elsewhere belongs to the entity of the other key.
+    canonical: Option<EntityRow>,
 }
 
 /// The deletion of the entity of a canonical row; `None` for a row of another kind.
@@ -154,11 +155,13 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     // An entity that makes no key, or one of another partition, has no copies here.
     let made =
         EntityRows::of_stored(&entity).ok().filter(|made| made.partition_key == partition_key);
+    let is_own =
+        made.as_ref().is_some_and(|made| made.stands_at(canonical, &partition_key, &row_key));
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
     // Only foreign rows and values follow from it.
     let body = if reaches_across::<E>() { Bytes::copy_from_slice(json) } else { Bytes::new() };
     let own = EntityRow { index: canonical, row_key, body };
     let rows = std::iter::once(own.clone()).chain(copies).collect();
     let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);
-    Ok(Some(Removal { batch, canonical: own }))
+    Ok(Some(Removal { batch, canonical: is_own.then_some(own) }))
 }

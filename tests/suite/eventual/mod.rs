@@ -5,6 +5,7 @@
 #![allow(clippy::duplicated_attributes)]
 
 mod across;
+mod beside;
 mod checked;
 mod maintenance;
 mod queries;

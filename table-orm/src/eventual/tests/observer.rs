@@ -80,7 +80,7 @@ impl Snapshot {
     fn add(&mut self, table: &TableName, json: &[u8]) {
         let row: DynamicEntity = read_row(0, json).unwrap();
         if row.row_key.starts_with("DUE:") {
-            self.intents.extend(Pending::read(row, KIND).unwrap());
+            self.intents.extend(Pending::read(row, table, KIND).unwrap());
         } else if row.row_key.starts_with("TKT:") {
             self.tickets += 1;
         } else if row.partition_key == HOME && row.row_key.starts_with(ENTITY) {

@@ -91,7 +91,7 @@ async fn an_intent_over_a_mebibyte_is_refused_before_it_is_sent() {
 async fn an_intent_of_a_newer_version_is_left_and_reported() {
     let (observer, client) = world().await;
     let newer = write(&client, Some(State::new("copies p1 FULL:a:0", "1"))).await;
-    let older = ForeignType { has_row: |_| false, ..KIND };
+    let older = ForeignType { table: |_, _, _| None, ..KIND };
     let sweep = |kind| Sweep { home: client.clone(), kind, grace: Duration::ZERO };
     let mut report = SettleReport::default();
     sweep(older).partition(HOME, &mut report).await.unwrap();

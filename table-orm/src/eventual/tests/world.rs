@@ -21,7 +21,7 @@ pub(super) const ENTITY: &str = "E:";
 pub(super) const KIND: ForeignType = ForeignType {
     entity: "Thing",
     metadata: Metadata::Minimal,
-    has_row: |row| row == "by_key",
+    table: |_, row, said| TableName::new(said).ok().filter(|_| row == "by_key"),
     rows,
     guards: &[],
     values: |_| Ok(None),

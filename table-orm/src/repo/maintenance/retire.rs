@@ -66,7 +66,7 @@ impl<E: TableEntity> Repo<E> {
         let query = self.client.query_of::<R>(KeyRange { partition: Span::All, row });
         let query = reading::<RowHead>(query, &OwnRows::of::<R>());
         let query = RowQuery { metadata: Metadata::None, ..query };
-        let (client, reason) = (self.client.in_table(&query.table), permit.reason().to_owned());
+        let (client, reason) = (self.client.elsewhere(&query.table), permit.reason().to_owned());
         Retire { client, query, reason, row: PhantomData }
     }
 }

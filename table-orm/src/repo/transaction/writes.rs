@@ -137,7 +137,10 @@ impl<'a> Writes<'a> {
     }
 
     pub fn room(&self) -> Room {
-        let measured = self.client.measure(self.batch.clone());
+        let mut batch = self.batch.clone();
+        // A transaction whose intent is too large fails when it is committed.
+        let _ = self.intents.append_to(&self.client, &mut batch);
+        let measured = self.client.measure(batch);
         Room {
             operations: MAX_TRANSACTION_OPERATIONS.saturating_sub(self.len()),
             bytes: measured.room.saturating_sub(measured.bytes),
@@ -173,7 +176,6 @@ impl<'a> Writes<'a> {
                 None => error,
             }
         })?;
-        intents.settle(&client, &etags, &settling).await;
         let committed = members.into_iter().map(|member| match member.version {
             Ok(index) => {
                 let etag = etags.get(index).cloned().flatten();
@@ -184,7 +186,10 @@ impl<'a> Writes<'a> {
             }
             Err(kept) => kept,
         });
-        Ok(committed.collect())
+        // Before the rest, which a deadline may cut short.
+        let committed: Vec<_> = committed.collect();
+        intents.settle(&client, &etags, &settling).await;
+        Ok(committed)
     }
 
     /// Adds a write of one row that belongs to no entity.
