@@ -64,6 +64,10 @@ fn nothing_is_deleted_that_was_not_named_and_agreed_to() {
     let refused = |arguments: &[&str]| refused(race.path(), arguments, 2);
     let printed = |arguments: &[&str]| printed(race.path(), arguments);
     assert!(refused(&["delete", "race.redb", "results", "--yes"]).contains("--whole-table"));
+    for unset in ["--prefix", "--from-partition", "--from-row"] {
+        let delete = ["delete", "race.redb", "results", unset, "", "--yes"];
+        assert!(refused(&delete).contains("--whole-table"), "{unset}");
+    }
     let partition = ["delete", "race.redb", "results", "--partition", "race-000001"];
     assert!(refused(&partition).contains("--yes"));
     assert_eq!(printed(&["count", "race.redb", "results"]), "250\n");
