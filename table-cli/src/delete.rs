@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Requests at a time, to read and to delete
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = requests)]
     readers: usize,
-    /// Prints a JSON object: `deleted` and `changed`
+    /// Prints a JSON object: `deleted` and `changed`, or the `table`
     #[arg(long)]
     json: bool,
 }
@@ -66,6 +66,8 @@ pub(crate) enum DeleteFailure {
     Changed(u64),
     #[error("stopped; {0} rows were deleted, and the same command deletes the others")]
     Stopped(u64),
+    #[error("{deleted} rows were deleted, and the same command deletes the others")]
+    Incomplete { deleted: u64, source: Box<Error> },
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -98,20 +100,19 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let (_, speed) = progress.finish();
     match ended {
         None => return Err(DeleteFailure::Stopped(counts.deleted).into()),
-        Some(ended) => ended?,
+        Some(Err(error)) => {
+            let (deleted, source) = (counts.deleted, Box::new(error));
+            return Err(DeleteFailure::Incomplete { deleted, source }.into());
+        }
+        Some(Ok(())) => {}
     }
     let Counts { deleted, changed } = counts;
-    match json {
-        true => {
-            writeln!(
-                stdout(),
-                "{}",
-                serde_json::json!({ "deleted": deleted, "changed": changed })
-            )?;
-        }
-        false => writeln!(stdout(), "deleted {} rows: {speed}", HumanCount(deleted))?,
-    }
-    if changed > 0 { Err(DeleteFailure::Changed(changed).into()) } else { Ok(()) }
+    let line = match json {
+        true => serde_json::json!({ "deleted": deleted, "changed": changed }).to_string(),
+        false => format!("deleted {} rows: {speed}", HumanCount(deleted)),
+    };
+    let printed = writeln!(stdout(), "{line}");
+    if changed > 0 { Err(DeleteFailure::Changed(changed).into()) } else { Ok(printed?) }
 }
 
 /// What became of the rows.

@@ -52,7 +52,7 @@ impl Failure {
             | Self::Import(ImportFailure::Refused { .. }) => 3,
             Self::Delete(DeleteFailure::Stopped(_))
             | Self::Export(ExportFailure::Stopped { .. })
-            | Self::Import(ImportFailure::Stopped(_)) => 130,
+            | Self::Import(ImportFailure::Stopped { .. }) => 130,
             _ => 1,
         }
     }

@@ -14,8 +14,8 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufRead, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
-use table_orm::TableName;
-use table_orm::transfer::{Imported, RefusedRow};
+use table_orm::transfer::{Imported, RefusedRow, TransferError};
+use table_orm::{Error, TableName};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,8 +73,15 @@ pub(crate) enum ImportFailure {
     Different { path: PathBuf, found: u64, hash: String },
     #[error("{refused} rows were refused, and {rows} rows were written")]
     Refused { refused: u64, rows: u64 },
-    #[error("stopped; about {0} rows were written: import again")]
-    Stopped(u64),
+    #[error("stopped; about {rows} rows were written: {again}")]
+    Stopped { rows: u64, again: &'static str },
+    #[error(
+        "line {line} was refused, and {rows} rows were written: correct the line, or give --go-on to \
+         leave it out; then {again}"
+    )]
+    Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
+    #[error("the import is not whole, and about {rows} rows were written: {again}")]
+    Incomplete { rows: u64, again: &'static str, source: Box<Error> },
 }
 
 /// Imports until `stop` ends.
@@ -92,7 +99,7 @@ pub(crate) async fn run(
         check(path, file, manifest)?;
     }
     let named = manifest.as_ref().map(|manifest| TableName::new(&manifest.table)).transpose();
-    let table = match (arguments.table.clone(), named.map_err(table_orm::Error::from)?) {
+    let table = match (arguments.table.clone(), named.map_err(Error::from)?) {
         (Some(table), _) | (None, Some(table)) => table,
         // The command line does not allow it.
         (None, None) => {
@@ -107,6 +114,10 @@ pub(crate) async fn run(
     if file.form == Form::Csv {
         import = import.csv();
     }
+    let again = match arguments.insert_only {
+        true => "import again with --go-on, since the rows that were written are refused then",
+        false => "import again, and the rows that were written stay the same",
+    };
     if arguments.insert_only {
         import = import.insert_only();
     }
@@ -122,17 +133,30 @@ pub(crate) async fn run(
         imported = import.read_from(text) => Some(imported),
         () = stop => None,
     };
-    let Some(imported) = ended else { return Err(ImportFailure::Stopped(done.rows).into()) };
-    let imported = imported?;
     let (_, speed) = progress.finish();
-    let Imported { rows, refused, .. } = imported;
-    match arguments.json {
-        true => writeln!(stdout(), "{}", json!({ "rows": rows, "refused": refused }))?,
-        false => writeln!(stdout(), "imported {} rows to `{table}`: {speed}", HumanCount(rows))?,
-    }
+    let Imported { rows, refused, .. } = match ended {
+        Some(Ok(imported)) => imported,
+        Some(Err(error)) => return Err(early(error, done.rows, again).into()),
+        None => return Err(ImportFailure::Stopped { rows: done.rows, again }.into()),
+    };
+    let line = match arguments.json {
+        true => json!({ "rows": rows, "refused": refused }).to_string(),
+        false => format!("imported {} rows to `{table}`: {speed}", HumanCount(rows)),
+    };
+    let printed = writeln!(stdout(), "{line}");
     match refused {
-        0 => Ok(()),
+        0 => Ok(printed?),
         refused => Err(ImportFailure::Refused { refused, rows }.into()),
+    }
+}
+
+/// Why an import ended before its end.
+fn early(error: Error, rows: u64, again: &'static str) -> ImportFailure {
+    match error {
+        Error::Transfer(TransferError::Refused { line, rows, source }) => {
+            ImportFailure::Line { line, rows, again, source }
+        }
+        error => ImportFailure::Incomplete { rows, again, source: Box::new(error) },
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) async fn largest(
     let mut found: Vec<Partition> = Vec::new();
     let add = |partition| {
         found.push(partition);
-        if found.len() >= 2 * most.max(50) {
+        if found.len() >= most.max(50).saturating_mul(2) {
             keep_largest(&mut found, most);
         }
         Ok(())

@@ -23,7 +23,9 @@ mod text_file;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use failure::{EXIT_CODES, Failure};
+use printable::printable;
 use std::error::Error;
+use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
 /// Tools for Azure Table Storage that need no Rust.
@@ -56,7 +58,8 @@ async fn main() -> ExitCode {
         Err(failure) => {
             let code = failure.exit_code();
             if code != 0 {
-                eprintln!("table-orm: {}", with_causes(&failure));
+                // Nobody may be reading.
+                let _ = writeln!(stderr(), "table-orm: {}", printable(&with_causes(&failure)));
             }
             code.into()
         }

@@ -1,7 +1,7 @@
 //! How far a command is: a bar on a terminal, plain lines elsewhere. Both go to stderr.
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use std::io::{IsTerminal as _, stderr};
+use std::io::{IsTerminal as _, Write as _, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -72,7 +72,9 @@ impl Progress {
         if printed.elapsed() >= PLAIN {
             *printed = Instant::now();
             let of = self.bar.length().map(|total| format!(" of {}", HumanCount(total)));
-            eprintln!("{} {}{} rows", self.what, HumanCount(rows), of.unwrap_or_default());
+            let (what, done, of) = (self.what, HumanCount(rows), of.unwrap_or_default());
+            // Nobody may be reading.
+            let _ = writeln!(stderr(), "{what} {done}{of} rows");
         }
     }
 

@@ -85,9 +85,16 @@ impl Selection {
         }
     }
 
-    /// Whether it is every row of the table.
+    /// Whether it is every row of the table. An empty text, as of an unset variable of a shell, leaves
+    /// nothing out where a range or a prefix starts.
     pub(crate) fn is_all(&self) -> bool {
-        self.to_string().is_empty()
+        let Self { partition, prefix, from_partition, to_partition, from_row, to_row, filter } =
+            self;
+        let starts = [prefix, from_partition, from_row];
+        let others = [partition, to_partition, to_row];
+        starts.into_iter().flatten().all(String::is_empty)
+            && others.into_iter().all(Option::is_none)
+            && filter.is_none()
     }
 
     /// Whether rows are selected by their properties, too.

@@ -114,8 +114,8 @@ fn text(rows: &[DynamicEntity]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Disabled);
-    let header = ["PartitionKey", "RowKey"].into_iter().chain(names.iter().map(|name| &***name));
-    table.set_header(header);
+    let keys = ["PartitionKey", "RowKey"].map(str::to_owned);
+    table.set_header(keys.into_iter().chain(names.iter().map(|name| printable(name))));
     for row in rows {
         let keys = [printable(&row.partition_key), printable(&row.row_key)];
         let value = |name: &&String| row.properties.get(*name).map(literal).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::hash::hash;
 use super::shared::SharedCopy;
-use super::{CopyFailure, check, check_target, copied, is_over, total};
+use super::{CopyFailure, check, check_target, copied, is_over, say, total};
 use crate::progress::{Progress, speed};
 use crate::store::create;
 use std::future::pending;
@@ -129,7 +129,7 @@ pub async fn work(
         }
     };
     let report = job.copy.work(stop).await.map_err(|error| incomplete(&arguments, error))?;
-    println!("{}", copied((report.rows, speed(report.rows, started.elapsed()))));
+    say(&copied((report.rows, speed(report.rows, started.elapsed()))));
     match report.complete {
         true => Ok(()),
         false => Err(stopped()),
@@ -202,7 +202,7 @@ async fn copy(
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
     reach(&progress, total, &status);
-    println!("{}", copied(progress.finish()));
+    say(&copied(progress.finish()));
     match status {
         _ if stopped_early => Err(stopped()),
         DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),

@@ -77,6 +77,8 @@ pub(crate) enum ExportFailure {
         .0.display()
     )]
     Checkpoint(PathBuf),
+    #[error("another process writes `{}`; nothing was changed: wait, or name another file", .0.display())]
+    Busy(PathBuf),
     #[error("stopped after {rows} rows; the same command continues from {}", .checkpoint.display())]
     Stopped { rows: u64, checkpoint: PathBuf },
     #[error("{rows} rows were exported, and the same command continues from there")]
@@ -191,6 +193,10 @@ async fn write(
             Ok(None) => return Ok(output.text(pages.header())?),
             // These rows need another header, so the export cannot go on.
             Err(error @ table_orm::Error::Transfer(TransferError::Column { .. })) => {
+                return Err(error.into());
+            }
+            Err(error) if output.rows() == 0 => {
+                output.discard()?;
                 return Err(error.into());
             }
             Err(error) => {

@@ -1,15 +1,16 @@
 //! The file that an export writes, and how far it is.
 //!
 //! Invariant: what the checkpoint counts is on the disk, and ends with a whole row. What the file has
-//! behind it is cut off before the export goes on. The file gets its name when it is whole.
+//! behind it is cut off before the export goes on. The file gets its name when it is whole. One process
+//! at a time writes it.
 
 use super::ExportFailure;
 use crate::manifest::{Manifest, beside, replace};
 use crate::text_file::{Encoder, TextFile, digest, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use table_orm::entity::RowHead;
@@ -75,23 +76,21 @@ impl Output {
             return Err(other());
         }
         let part = part_path(path);
-        let mut options = OpenOptions::new();
-        let target = match options.read(true).write(true).open(&part) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(other()),
-            target => target.map_err(failed(&part))?,
-        };
+        if !part.exists() {
+            return Err(other());
+        }
+        let mut target = open(&part)?;
         let length = target.metadata().map_err(failed(&part))?.len();
         if length < checkpoint.length {
             return Err(other());
         }
         target.set_len(checkpoint.length).map_err(failed(&part))?;
-        let text = File::open(&part).and_then(|part| file.read(part)).map_err(failed(&part))?;
+        let text = target.try_clone().and_then(|part| file.read(part)).map_err(failed(&part))?;
         let (bytes, hash) = digest(text).map_err(failed(&part))?;
         if (bytes, hex(hash.clone())) != (checkpoint.bytes, checkpoint.sha256.clone()) {
             return Err(other());
         }
-        drop(target);
-        let target = OpenOptions::new().append(true).open(&part).map_err(failed(&part))?;
+        target.seek(SeekFrom::End(0)).map_err(failed(&part))?;
         let encoder = Some(file.write(target).map_err(failed(&part))?);
         let saved = (bytes, Instant::now());
         Ok(Some(Self { path: path.to_owned(), file, checkpoint, encoder, hash, saved }))
@@ -105,9 +104,10 @@ impl Output {
         columns: Option<String>,
     ) -> Result<Self, ExportFailure> {
         let (part, saved) = (part_path(path), checkpoint_path(path));
+        let target = open(&part)?;
         // It would take what the new file has for the text of the old one.
         remove(&saved)?;
-        let target = File::create(&part).map_err(failed(&part))?;
+        target.set_len(0).map_err(failed(&part))?;
         let encoder = Some(file.write(target).map_err(failed(&part))?);
         let (length, bytes, rows, partitions, last) = (0, 0, 0, 0, None);
         let sha256 = String::new();
@@ -167,12 +167,17 @@ impl Output {
         Ok(())
     }
 
+    /// Removes what is of no use to a later run.
+    pub fn discard(&mut self) -> Result<(), ExportFailure> {
+        remove(&checkpoint_path(&self.path))?;
+        remove(&part_path(&self.path))
+    }
+
     /// Gives the file its name, and writes the manifest.
     pub fn finish(mut self) -> Result<Manifest, ExportFailure> {
         let part = part_path(&self.path);
-        if let Some(encoder) = self.encoder.take() {
-            encoder.finish().map_err(failed(&part))?;
-        }
+        // Locked until the file has its name.
+        let _file = self.encoder.take().map(Encoder::finish).transpose().map_err(failed(&part))?;
         let Checkpoint { job, bytes, rows, partitions, .. } = self.checkpoint;
         let Job { table, selection, form, .. } = job;
         let (version, sha256) = (Manifest::version(), hex(self.hash));
@@ -184,6 +189,19 @@ impl Output {
         fs::rename(&part, &self.path).map_err(failed(&self.path))?;
         remove(&checkpoint_path(&self.path))?;
         Ok(manifest)
+    }
+}
+
+/// Opens the file of an export, for this process only.
+fn open(part: &Path) -> Result<File, ExportFailure> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let file = options.open(part).map_err(failed(part))?;
+    // File systems without locks have none to respect. The process that had it may have renamed it.
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ExportFailure::Busy(part.to_owned())),
+        _ if !part.exists() => Err(ExportFailure::Busy(part.to_owned())),
+        _ => Ok(file),
     }
 }
 

@@ -226,6 +226,38 @@ fn an_export_that_starts_anew_forgets_the_one_before() {
 }
 
 #[test]
+fn one_process_at_a_time_writes_an_export() {
+    let (folder, source) = database(100);
+    let to = file(folder.path(), "a.jsonl");
+    let text = [&*source, "results", "--to", &to];
+    let arguments: Arguments = read(&text);
+    let form = TextFile::of(&arguments.to).unwrap();
+    let job = arguments.job(form).unwrap();
+    let mut first = Output::create(&arguments.to, form, job, None).unwrap();
+    for saves in [false, true] {
+        if saves {
+            first.save().unwrap();
+        }
+        let failure = export(&text).unwrap_err();
+        assert!(matches!(failure, Failure::Export(ExportFailure::Busy(_))), "{failure}");
+    }
+    drop(first);
+    export(&text).unwrap();
+    assert_eq!(Manifest::of(&arguments.to).unwrap().rows, 100);
+}
+
+#[test]
+fn an_export_without_a_row_leaves_nothing_when_it_fails() {
+    let (folder, source) = database(1);
+    for name in ["a.jsonl", "a.csv"] {
+        let to = file(folder.path(), name);
+        let failure = export(&[&source, "none", "--to", &to]).unwrap_err();
+        assert!(matches!(failure, Failure::Store(_)), "{failure}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "the database");
+}
+
+#[test]
 fn an_export_has_the_selected_rows_and_properties() {
     let (folder, source) = database(100);
     for (selection, rows) in [

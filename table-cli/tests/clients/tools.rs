@@ -64,6 +64,10 @@ fn nothing_is_deleted_that_was_not_named_and_agreed_to() {
     let refused = |arguments: &[&str]| refused(race.path(), arguments, 2);
     let printed = |arguments: &[&str]| printed(race.path(), arguments);
     assert!(refused(&["delete", "race.redb", "results", "--yes"]).contains("--whole-table"));
+    for unset in ["--prefix", "--from-partition", "--from-row"] {
+        let delete = ["delete", "race.redb", "results", unset, "", "--yes"];
+        assert!(refused(&delete).contains("--whole-table"), "{unset}");
+    }
     let partition = ["delete", "race.redb", "results", "--partition", "race-000001"];
     assert!(refused(&partition).contains("--yes"));
     assert_eq!(printed(&["count", "race.redb", "results"]), "250\n");
@@ -74,6 +78,30 @@ fn nothing_is_deleted_that_was_not_named_and_agreed_to() {
     assert_eq!(printed(&["count", "race.redb", "results"]), "125\n");
     printed(&["delete", "race.redb", "results", "--whole-table", "--yes"]);
     assert_eq!(printed(&["count", "race.redb"]), "");
+}
+
+/// The code of a command whose output nobody reads.
+fn unread(folder: &Path, arguments: &[&str]) -> Option<i32> {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_table-orm"));
+    let program = program.current_dir(folder).args(arguments).stdin(Stdio::null());
+    let mut running = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((running.stdout.take(), running.stderr.take()));
+    running.wait().unwrap().code()
+}
+
+#[test]
+fn an_outcome_is_the_same_if_nobody_reads_the_output() {
+    let race = race();
+    let copy = ["copy", "--from", "race.redb", "--to", "copy.redb", "--table", "results"];
+    assert_eq!(unread(race.path(), &copy), Some(0));
+    assert_eq!(printed(race.path(), &["count", "copy.redb", "results"]), "250\n");
+    std::fs::write(race.path().join("own.jsonl"), "{}\n").unwrap();
+    let import = ["import", "race.redb", "other", "--from", "own.jsonl", "--no-manifest"];
+    assert_eq!(unread(race.path(), &[&import[..], &["--go-on"]].concat()), Some(3));
+    assert_eq!(unread(race.path(), &import), Some(1));
+    assert_eq!(unread(race.path(), &["show", "race.redb", "results", "--json"]), Some(0));
+    let largest = ["keys", "race.redb", "results", "--largest", &usize::MAX.to_string()];
+    assert_eq!(printed(race.path(), &largest).lines().count(), 2);
 }
 
 #[test]
@@ -87,7 +115,10 @@ fn rows_that_are_refused_are_reported_with_lines_and_code_3() {
     assert!(errors.starts_with("line 2 (p / a/b): "), "{errors}");
     assert_eq!(printed(race.path(), &["count", "race.redb", "results"]), "251\n");
     let errors = refused(race.path(), &import, 1);
-    assert!(errors.contains("line 2 was refused"), "{errors}");
+    assert!(errors.contains("line 2 was refused") && errors.contains("--go-on"), "{errors}");
+    let errors =
+        refused(race.path(), &["import", "race.redb", "--from", "rows.jsonl", "--insert-only"], 1);
+    assert!(errors.contains("import again with --go-on"), "{errors}");
 }
 
 #[test]

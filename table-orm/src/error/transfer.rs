@@ -65,7 +65,8 @@ pub enum TransferError {
     /// The line is a row of another type than the import's, or not its canonical row.
     #[error("the row is no canonical row of `{0}`; import it through `Tables::import`")]
     Foreign(&'static str),
-    /// The import stopped at a row that was refused. The rows before may have been written.
+    /// The import stopped at a row that was refused. Rows before and behind it may have been written, or
+    /// not.
     #[error(
         "line {line} was refused: {source}; {rows} rows were written, and the import stopped: correct \
          the line and import again, or go on with `on_refused`"

@@ -136,7 +136,11 @@ impl<'a> Extend<&'a DynamicEntity> for Columns {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PARTITION_KEY},{ROW_KEY}")?;
-        self.columns.iter().try_for_each(|(name, edm)| write!(f, ",{name}:{edm}"))
+        self.columns.iter().try_for_each(|(name, edm)| {
+            let mut column = String::new();
+            write_field(&mut column, &format!("{name}:{edm}"));
+            write!(f, ",{column}")
+        })
     }
 }
 

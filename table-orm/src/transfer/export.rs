@@ -106,12 +106,13 @@ impl<R> Export<R> {
         Self { scan, format: Format::JsonLines, after: None }
     }
 
-    /// Sets the options of the scan: a prefix, a range, a filter, a number of workers.
+    /// Sets the options of the scan: a prefix, a range, a filter, a number of workers. It stays in key
+    /// order.
     pub fn scan(
         mut self,
         options: impl FnOnce(Scan<DynamicEntity, R>) -> Scan<DynamicEntity, R>,
     ) -> Self {
-        self.scan = options(self.scan);
+        self.scan = options(self.scan).ordered(true);
         self
     }
 

@@ -1,7 +1,8 @@
 //! The rows of a text into a table.
 //!
-//! Invariant: each row of the text is written, reported as refused, or behind the line at which the
-//! import stopped.
+//! Invariant: an import that returns a count has written each row of the text, or reported it as refused.
+//! One that fails may have left out rows before the line that it names, because rows are written in
+//! parallel.
 
 use super::blocking::Blocking;
 use super::destination::Destination;
@@ -190,7 +191,7 @@ async fn header<R: AsyncBufRead + Unpin>(lines: &mut Lines<R>) -> Result<super::
     let Some(Line { text, .. }) = lines.next().await? else {
         return Err(TransferError::Header(String::new()).into());
     };
-    Ok(text?.trim_start_matches('\u{FEFF}').parse()?)
+    Ok(text?.parse()?)
 }
 
 /// An import in progress.

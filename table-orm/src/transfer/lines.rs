@@ -8,6 +8,9 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 /// The longest text of a row in bytes: 1 MiB of values, each byte escaped, and room for names.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
+/// What some programs write before a text: the mark of UTF-8.
+const MARK: &[u8] = "\u{FEFF}".as_bytes();
+
 /// The lines of a text. A record of CSV may have several.
 pub(super) struct Lines<R> {
     input: R,
@@ -47,7 +50,9 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                     break;
                 }
             }
-            if bytes.is_empty() {
+            if number == 1 && bytes.starts_with(MARK) {
+                bytes.drain(..MARK.len());
+            } else if bytes.is_empty() {
                 return Ok(None);
             }
             if bytes.last() == Some(&b'\n') {

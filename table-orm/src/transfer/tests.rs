@@ -210,6 +210,71 @@ async fn records_with_line_ends_in_texts_keep_their_line_numbers() {
 }
 
 #[tokio::test]
+async fn a_text_may_start_with_the_mark_of_utf_8() {
+    let target = tables([]).await;
+    let json = "\u{FEFF}{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n";
+    assert_eq!(target.import(name()).read_from(json.as_bytes()).await.unwrap().rows, 1);
+    let csv = "\u{FEFF}\"PartitionKey\",RowKey\np,2\n";
+    assert_eq!(target.import(name()).csv().read_from(csv.as_bytes()).await.unwrap().rows, 1);
+    let empty = "\u{FEFF}";
+    assert_eq!(target.import(name()).read_from(empty.as_bytes()).await.unwrap().rows, 0);
+}
+
+#[test]
+fn a_header_may_name_any_property() {
+    let name = "a,\"b\"\n:c";
+    let columns: Columns = [DynamicEntity::new("", "").with(name, 1)].iter().collect();
+    assert_eq!(columns.to_string().parse::<Columns>().unwrap(), columns);
+}
+
+#[tokio::test]
+async fn options_of_the_scan_do_not_change_the_order() {
+    let rows = (0..3000).map(|at| DynamicEntity::new(format!("p{}", at % 7), format!("{at:04}")));
+    let source = tables(rows).await;
+    let export = source.export(name(), permit());
+    let export = export.scan(|scan| scan.ordered(false).page_size(9).concurrency(8));
+    let mut text = Vec::new();
+    export.write_to(&mut text).await.unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), exported(&source).await);
+}
+
+/// Each call is interrupted by a signal before it is answered.
+struct Interrupted<T>(T, bool);
+
+impl<T> Interrupted<T> {
+    fn next(&mut self) -> io::Result<&mut T> {
+        self.1 = !self.1;
+        if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(&mut self.0) }
+    }
+}
+
+impl<R: io::Read> io::Read for Interrupted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.next()?.read(buffer)
+    }
+}
+
+impl<W: io::Write> io::Write for Interrupted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.next()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.next()?.flush()
+    }
+}
+
+#[tokio::test]
+async fn signals_end_no_transfer() {
+    let source = tables([DynamicEntity::new("p", "1")]).await;
+    let mut output = Interrupted(Vec::new(), false);
+    source.export(name(), permit()).write_to(&mut output).await.unwrap();
+    let target = tables([]).await;
+    let input = io::BufReader::with_capacity(8, Interrupted(&*output.0, false));
+    assert_eq!(target.import(name()).read_from(input).await.unwrap().rows, 1);
+}
+
+#[tokio::test]
 async fn a_csv_text_without_a_typed_header_is_refused() {
     let target = tables([]).await;
     for header in [
