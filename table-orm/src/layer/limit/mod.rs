@@ -5,9 +5,15 @@
 //! [scan](crate::scan) limits its requests by itself, so they take no permits.
 //!
 //! [`adaptive`](Limit::adaptive) finds the number by how long requests take.
+//!
+//! A task may stop polling a call that has a permit, in order to await another: it takes an item from
+//! `buffer_unordered`, and writes it. If no permit comes back for a second, and some are with calls that
+//! nobody polls, the next call goes on without one. Time in which nobody polls a call is not counted as
+//! the service's. A limit of a partition has no such exception.
 
 mod gate;
 mod gradient;
+mod watch;
 
 use super::retry::is_ambiguous;
 use super::{Layer, LayerError, error};
@@ -122,6 +128,8 @@ impl Middleware for Limited {
             (in_partition, self.all.enter().await)
         };
         let (_in_partition, entry) = held(permits).await;
+        let watch = Arc::clone(&entry.watch);
+        let next = watch.over(next);
         let Some(learned) = &self.learned else { return next.await };
         let size = if request.is_write() { request.entities } else { 0 };
         let kind = Kind { operation: request.operation, class: request.class, size: log2(size) };
@@ -168,8 +176,9 @@ struct Measured<'l> {
 impl Drop for Measured<'_> {
     fn drop(&mut self) {
         let now = Instant::now();
+        let time = (now - self.start).saturating_sub(self.entry.watch.was_left_for());
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        learned.ended(self.kind, self.entry.inside, now - self.start, self.ending, now);
+        learned.ended(self.kind, self.entry.inside, time, self.ending, now);
         // Under the same lock, so that no older limit comes after a newer one.
         self.gate.resize(learned.limit());
     }
