@@ -127,7 +127,6 @@ impl Drop for Entry<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures_util::FutureExt as _;
     use proptest::prelude::*;
 
     proptest! {

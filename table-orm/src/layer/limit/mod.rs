@@ -82,19 +82,24 @@ impl Limit {
 
 impl Layer for Limit {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        Ok(Arc::new(self.limited(store)?))
+    }
+}
+
+impl Limit {
+    fn limited(self, store: Arc<dyn Store>) -> Result<Limited, LayerError> {
         error::number("the number of requests at once", self.in_flight, MAX_IN_FLIGHT)?;
         if let Some(requests) = self.per_partition {
             error::number("the number of requests to a partition", requests, MAX_IN_FLIGHT)?;
         }
         let learned = self.is_adaptive.then(|| Gradient::new(self.in_flight, Instant::now()));
         let first = learned.as_ref().map_or(self.in_flight, Gradient::limit);
-        let limited = Limited {
+        Ok(Limited {
             inner: store,
             all: Gate::new(first),
             learned: learned.map(Mutex::new),
             partitions: self.per_partition.map(KeyedLock::new),
-        };
-        Ok(Arc::new(limited))
+        })
     }
 }
 
@@ -181,5 +186,33 @@ impl Drop for Measured<'_> {
         learned.ended(self.kind, self.entry.inside, time, self.ending, now);
         // Under the same lock, so that no older limit comes after a newer one.
         self.gate.resize(learned.limit());
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use super::*;
+    use crate::model::{Metadata, TableName};
+    use crate::testing::{FakeService, KeySet, ServiceSettings};
+    use futures_util::FutureExt as _;
+    use std::time::Duration;
+    use tokio::time::sleep;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_a_call_is_not_polled_is_not_taken_for_the_services() {
+        let keys = KeySet::new([("p".to_owned(), "r".to_owned())]);
+        let latency = (Duration::from_millis(10), Duration::from_millis(20));
+        let service = FakeService::new(keys, ServiceSettings { latency, ..Default::default() });
+        let limited = Limit::default().adaptive().limited(Arc::new(service)).unwrap();
+        let table = TableName::new("People").unwrap();
+        for _ in 0..5 {
+            let get = Store::get(&limited, &table, "p", "r", None, Metadata::None);
+            let mut get = Box::pin(get);
+            assert!(get.as_mut().now_or_never().is_none());
+            sleep(Duration::from_secs(20)).await;
+            get.await.unwrap();
+        }
+        let at_rest = limited.learned.unwrap().into_inner().unwrap().at_rest();
+        assert!((0.01..0.03).contains(&at_rest[0]), "{at_rest:?}");
     }
 }

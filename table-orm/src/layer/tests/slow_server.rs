@@ -206,23 +206,3 @@ async fn a_call_does_not_wait_for_permits_of_calls_that_wait_for_it() {
         tokio::time::timeout(Duration::from_secs(600), copy).await.expect("it ends");
     }
 }
-
-/// A slow consumer of a stream of reads takes no speed from the rest of the app.
-#[tokio::test(start_paused = true)]
-async fn time_in_which_a_call_is_not_polled_does_not_lower_the_limit() {
-    let keys = KeySet::new((0..4000).map(|row| ("race".to_owned(), format!("{row:06}"))));
-    let latency = (Duration::from_millis(10), Duration::from_millis(25));
-    let service = FakeService::new(keys, ServiceSettings { latency, ..Default::default() });
-    let tables = Tables::builder(service.clone()).rate(None).build().unwrap().table(table());
-    let get = |row: usize| {
-        let tables = tables.clone();
-        async move { tables.get("race", &format!("{row:06}")).await.unwrap().unwrap() }
-    };
-    let mut slowly = stream::iter(0..60).map(get).buffer_unordered(8);
-    while slowly.next().await.is_some() {
-        sleep(Duration::from_secs(20)).await;
-    }
-    let start = Instant::now();
-    assert_eq!(stream::iter(0..4000).map(get).buffer_unordered(200).count().await, 4000);
-    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
-}
