@@ -189,7 +189,7 @@ impl Drop for Measured<'_> {
     }
 }
 
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{Metadata, TableName};
