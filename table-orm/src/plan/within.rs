@@ -61,10 +61,12 @@ where
     type Answer = T;
 
     fn within(self, time: Duration) -> impl Future<Output = Result<T>> {
-        let outer = CALL.try_with(Arc::clone).ok();
-        let call = Arc::new(Call { outer, state: Mutex::default() });
-        let running = CALL.scope(Arc::clone(&call), self.into_future());
+        let running = self.into_future();
         async move {
+            // The call that awaits this one, which may be another than the one that made it.
+            let outer = CALL.try_with(Arc::clone).ok();
+            let call = Arc::new(Call { outer, state: Mutex::default() });
+            let running = CALL.scope(Arc::clone(&call), running);
             // Dropped only afterwards: what holds its requests back says that they have not been sent.
             let mut running = pin!(running);
             timeout(time, running.as_mut()).await.unwrap_or_else(|_| Err(call.exceeded(time)))

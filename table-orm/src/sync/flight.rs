@@ -52,7 +52,7 @@ impl Flight {
         self.state().is_away = true;
     }
 
-    /// An attempt has ended. It `may_have_arrived`, or it had no effect.
+    /// An attempt has ended. It `may_have_arrived`, as one that succeeded has, or it had no effect.
     pub fn returns(&self, may_have_arrived: bool) {
         let mut state = self.state();
         state.is_away = false;

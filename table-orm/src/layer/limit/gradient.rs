@@ -114,6 +114,12 @@ impl Gradient {
         if self.probes > 0 { limit.min(QUIET) } else { limit }
     }
 
+    /// What the requests of each kind take at rest, in seconds.
+    #[cfg(test)]
+    pub(super) fn at_rest(&self) -> Vec<f64> {
+        self.at_rest.values().map(|at_rest| at_rest.seconds).collect()
+    }
+
     /// A request has ended that was sent while `inside` were in flight, itself included.
     pub(super) fn ended(
         &mut self,

@@ -5,9 +5,15 @@
 //! [scan](crate::scan) limits its requests by itself, so they take no permits.
 //!
 //! [`adaptive`](Limit::adaptive) finds the number by how long requests take.
+//!
+//! A task may stop polling a call that has a permit, in order to await another: it takes an item from
+//! `buffer_unordered`, and writes it. If no permit comes back for a second, and some are with calls that
+//! nobody polls, the next call goes on without one. Time in which nobody polls a call is not counted as
+//! the service's. A limit of a partition has no such exception.
 
 mod gate;
 mod gradient;
+mod watch;
 
 use super::retry::is_ambiguous;
 use super::{Layer, LayerError, error};
@@ -76,19 +82,24 @@ impl Limit {
 
 impl Layer for Limit {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        Ok(Arc::new(self.limited(store)?))
+    }
+}
+
+impl Limit {
+    fn limited(self, store: Arc<dyn Store>) -> Result<Limited, LayerError> {
         error::number("the number of requests at once", self.in_flight, MAX_IN_FLIGHT)?;
         if let Some(requests) = self.per_partition {
             error::number("the number of requests to a partition", requests, MAX_IN_FLIGHT)?;
         }
         let learned = self.is_adaptive.then(|| Gradient::new(self.in_flight, Instant::now()));
         let first = learned.as_ref().map_or(self.in_flight, Gradient::limit);
-        let limited = Limited {
+        Ok(Limited {
             inner: store,
             all: Gate::new(first),
             learned: learned.map(Mutex::new),
             partitions: self.per_partition.map(KeyedLock::new),
-        };
-        Ok(Arc::new(limited))
+        })
     }
 }
 
@@ -122,6 +133,8 @@ impl Middleware for Limited {
             (in_partition, self.all.enter().await)
         };
         let (_in_partition, entry) = held(permits).await;
+        let watch = Arc::clone(&entry.watch);
+        let next = watch.over(next);
         let Some(learned) = &self.learned else { return next.await };
         let size = if request.is_write() { request.entities } else { 0 };
         let kind = Kind { operation: request.operation, class: request.class, size: log2(size) };
@@ -168,9 +181,38 @@ struct Measured<'l> {
 impl Drop for Measured<'_> {
     fn drop(&mut self) {
         let now = Instant::now();
+        let time = (now - self.start).saturating_sub(self.entry.watch.was_left_for());
         let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        learned.ended(self.kind, self.entry.inside, now - self.start, self.ending, now);
+        learned.ended(self.kind, self.entry.inside, time, self.ending, now);
         // Under the same lock, so that no older limit comes after a newer one.
         self.gate.resize(learned.limit());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Metadata, TableName};
+    use crate::testing::{FakeService, KeySet, ServiceSettings};
+    use futures_util::FutureExt as _;
+    use std::time::Duration;
+    use tokio::time::sleep;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_a_call_is_not_polled_is_not_taken_for_the_services() {
+        let keys = KeySet::new([("p".to_owned(), "r".to_owned())]);
+        let latency = (Duration::from_millis(10), Duration::from_millis(20));
+        let service = FakeService::new(keys, ServiceSettings { latency, ..Default::default() });
+        let limited = Limit::default().adaptive().limited(Arc::new(service)).unwrap();
+        let table = TableName::new("People").unwrap();
+        for _ in 0..5 {
+            let get = Store::get(&limited, &table, "p", "r", None, Metadata::None);
+            let mut get = Box::pin(get);
+            assert!(get.as_mut().now_or_never().is_none());
+            sleep(Duration::from_secs(20)).await;
+            get.await.unwrap();
+        }
+        let at_rest = limited.learned.unwrap().into_inner().unwrap().at_rest();
+        assert!((0.01..0.03).contains(&at_rest[0]), "{at_rest:?}");
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Invariant: the rate is never above `most`, and after a cut not below a 64th of it.
 
-use crate::layer::retry::MAX_WAIT;
 use crate::sync::TokenBucket;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -14,6 +13,9 @@ const CUT_EVERY: Duration = Duration::from_secs(1);
 /// How long a rate stays before it is raised, and by which factor.
 const RAISE_EVERY: Duration = Duration::from_secs(10);
 const RAISE_BY: f64 = 1.5;
+/// The longest time for which a `Retry-After` holds back other requests. After it they are sent, and learn
+/// from the service how long to wait: only so can their calls end at their deadlines.
+const MAX_HOLD: Duration = Duration::from_secs(30);
 /// The smallest part of its full rate that a bucket is cut to.
 const LEAST_PART: f64 = 1.0 / 64.0;
 /// The part of its rate that a cold bucket must have passed to be raised.
@@ -118,7 +120,7 @@ impl Bucket {
         }
         self.raised = now;
         if let Some(time) = retry_after {
-            self.tokens.hold_until(now + BURST + time.min(MAX_WAIT));
+            self.tokens.hold_until(now + BURST + time.min(MAX_HOLD));
         }
     }
 
@@ -209,5 +211,8 @@ mod tests {
         let mut bucket = Bucket::new(1000, now);
         bucket.cut(Some(7 * SECOND), now);
         assert_eq!(bucket.take(1, now).wait, 7 * SECOND);
+        let mut bucket = Bucket::new(1000, now);
+        bucket.cut(Some(Duration::MAX), now);
+        assert_eq!(bucket.take(1, now).wait, MAX_HOLD, "not longer than a deadline");
     }
 }

@@ -22,8 +22,8 @@
 //! A 429 or 503 halves the rate of its partition, or of all requests if they span partitions: at most
 //! once a second, and not below a 64th. Every 10 s without another one then raise it by half, up to
 //! the full rate: the service moves a hot partition within minutes, not seconds, and throttles again
-//! what comes back at full speed. The layer must see every request, so add it below
-//! [`Retry`](super::Retry).
+//! what comes back at full speed. A `Retry-After` holds the others back, too, for 30 s at most. The layer
+//! must see every request, so add it below [`Retry`](super::Retry).
 //!
 //! # Hot partitions
 //!

@@ -49,7 +49,7 @@ impl Budget {
     /// A call succeeded, at once or after a retry of that cost.
     pub(super) fn succeeded(&self, last: Cost) {
         let mut tokens = self.tokens();
-        *tokens = (*tokens + last.0.unwrap_or(SUCCESS)).min(self.most);
+        *tokens = tokens.saturating_add(last.0.unwrap_or(SUCCESS)).min(self.most);
     }
 
     fn tokens(&self) -> MutexGuard<'_, u32> {
@@ -74,6 +74,13 @@ mod tests {
             budget.succeeded(Cost::default());
         }
         assert!(budget.pay(&fault).is_some() && budget.pay(&fault).is_none());
+    }
+
+    #[test]
+    fn the_largest_budget_stays_full() {
+        let budget = Budget::new(u32::MAX);
+        budget.succeeded(Cost::default());
+        assert_eq!(*budget.tokens(), u32::MAX);
     }
 
     #[test]

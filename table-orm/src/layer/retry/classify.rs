@@ -43,8 +43,13 @@ fn is_unsent(error: &StoreError) -> bool {
 }
 
 /// Whether the request itself is invalid, so that no earlier attempt took effect either.
+///
+/// A proxy that answers 400 has not looked at the request. Whether a merged row is too large depends on
+/// what is stored meanwhile.
 pub(super) fn proves_no_effect(error: &StoreError) -> bool {
-    matches!(error.status, 400 | 413)
+    let of_this_attempt =
+        [ErrorCode::NO_ERROR_CODE, ErrorCode::ENTITY_TOO_LARGE, ErrorCode::TOO_MANY_PROPERTIES];
+    matches!(error.status, 400 | 413) && !of_this_attempt.contains(&error.code)
 }
 
 #[cfg(test)]
@@ -93,6 +98,17 @@ mod tests {
         for status in [400, 404, 408, 409, 412] {
             assert!(!is_transient(&error(status, Some(3))), "{status}");
         }
+    }
+
+    #[test]
+    fn only_what_is_wrong_with_the_request_itself_tells_of_earlier_attempts() {
+        let rejected =
+            |code| proves_no_effect(&StoreError { status: 400, ..StoreError::new(code, "") });
+        assert!(rejected(ErrorCode::INVALID_INPUT));
+        assert!(!rejected(ErrorCode::NO_ERROR_CODE), "the answer of a proxy");
+        assert!(!rejected(ErrorCode::TOO_MANY_PROPERTIES), "of the merged row");
+        assert!(!rejected(ErrorCode::ENTITY_TOO_LARGE), "of the merged row");
+        assert!(!proves_no_effect(&StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "")));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 ///
 /// It decides nothing else. Whether a write took effect, the layer finds out as the
 /// [module](super) says, whatever a policy retries. Its limits hold too: [`MAX_RETRIES`](super::MAX_RETRIES),
-/// [`MAX_WAIT`](super::MAX_WAIT), the deadline, the budget, and a `Retry-After` that is longer.
+/// [`MAX_WAIT`](super::MAX_WAIT), the deadline, the budget, and a `Retry-After` that is longer. The first
+/// fault of the transport that it retries is retried at once.
 ///
 /// ```
 /// use std::time::Duration;

@@ -143,7 +143,8 @@ impl RetryStore {
             call.flight.departs();
             let mut error = match self.attempt(call, request()).await {
                 Ok(answer) => {
-                    call.flight.returns(false);
+                    // A layer above may still be at work when its call is dropped.
+                    call.flight.returns(true);
                     if let Some(budget) = &self.budget {
                         budget.succeeded(paid);
                     }

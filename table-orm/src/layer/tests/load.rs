@@ -115,7 +115,7 @@ async fn rows_that_a_query_looks_at_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_store_can_stop_a_partition_for_more_than_an_hour() {
+async fn no_retry_after_holds_back_other_requests_for_more_than_half_a_minute() {
     let busy = StoreError {
         retry_after: Some(Duration::MAX),
         ..StoreError::new(ErrorCode::SERVER_BUSY, "")
@@ -124,7 +124,7 @@ async fn no_store_can_stop_a_partition_for_more_than_an_hour() {
     let store = around(Rate::default(), &script);
     store.write(&table(), "p", insert("r", 1)).await.unwrap_err();
     store.write(&table(), "p", insert("r", 1)).await.unwrap();
-    assert!((3_600_000..3_601_000).contains(&script.times()[1]), "{:?}", script.times());
+    assert!((30_000..31_000).contains(&script.times()[1]), "{:?}", script.times());
 }
 
 #[test]

@@ -61,6 +61,18 @@ async fn no_policy_turns_a_lost_answer_into_a_conflict_with_itself() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_proxy_that_answers_400_does_not_undo_a_lost_write() {
+    for (code, expected) in [
+        (ErrorCode::NO_ERROR_CODE, Outcome::Ambiguous),
+        (ErrorCode::INVALID_INPUT, Outcome::Rejected(ErrorCode::INVALID_INPUT)),
+    ] {
+        let rejected = StoreError { status: 400, ..StoreError::new(code, "") };
+        let script = Script::new([lost(), Answer::Failed(rejected), Answer::Row(None)]);
+        assert_eq!(write(1, &script, insert("r", 1)).await, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_ambiguous_outcome_from_below_stays_ambiguous_when_it_is_retried() {
     let ambiguous = || {
         let error = StoreError::no_answer("");

@@ -183,3 +183,26 @@ async fn bulk_inserts_go_on_after_a_lost_answer_when_their_rows_are_there() {
         350
     );
 }
+
+/// A loop that writes what a stream of reads yields: while it writes, it does not poll the reads.
+#[tokio::test(start_paused = true)]
+async fn a_call_does_not_wait_for_permits_of_calls_that_wait_for_it() {
+    let keys = KeySet::new((0..200).map(|row| ("race".to_owned(), format!("{row:06}"))));
+    let latency = (Duration::from_millis(10), Duration::from_millis(25));
+    for limit in [Limit::default().adaptive(), Limit::in_flight(2)] {
+        let service =
+            FakeService::new(keys.clone(), ServiceSettings { latency, ..Default::default() });
+        let tables = Tables::builder(service).limit(limit).build().unwrap().table(table());
+        let reads = stream::iter(0..200).map(|row| {
+            let tables = tables.clone();
+            async move { tables.get("race", &format!("{row:06}")).await.unwrap().unwrap() }
+        });
+        let mut reads = reads.buffer_unordered(8);
+        let copy = async {
+            while let Some(row) = reads.next().await {
+                tables.get("race", &row.row_key).await.unwrap().unwrap();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(600), copy).await.expect("it ends");
+    }
+}

@@ -4,7 +4,7 @@ use super::script::{Answer, Script, failed, lost};
 use super::table;
 use crate::error::{DeadlineExceeded, Error};
 use crate::layer::{Layer, Limit, Rate, Retry, Strategy};
-use crate::store::{ErrorCode, Store, StoreError};
+use crate::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::tables::Tables;
 use crate::{DynamicEntity, Within as _};
 use futures_util::future::join;
@@ -133,4 +133,40 @@ async fn time_that_a_limit_holds_a_request_back_is_no_time_of_the_service() {
         call.await.unwrap().unwrap();
     }
     assert_eq!(script.times().last(), Some(&45_000));
+}
+
+/// A layer that is still at work after its write took effect.
+#[derive(Debug)]
+struct Audit(Arc<dyn Store>);
+
+impl Middleware for Audit {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    async fn call<T: StoreAnswer>(
+        &self,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let answer = next.await;
+        sleep(9 * SECOND).await;
+        answer
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_took_effect_counts_while_a_layer_above_is_at_work() {
+    let retried = Retry::interactive().around(Script::new([Answer::Done])).unwrap();
+    assert!(late(&Tables::new(Audit(retried))).await.may_have_written);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_counts_for_the_deadline_of_the_call_that_awaits_it() {
+    let script = Script::new([after(9, Answer::Done)]);
+    let tables = tables(&script);
+    // Made before the outer call.
+    let inner = Box::pin(insert(&tables, "r").within(20 * SECOND));
+    let Err(Error::Deadline(late)) = inner.within(SECOND).await else { panic!() };
+    assert!(late.may_have_written);
 }
