@@ -3,26 +3,26 @@
 
     cargo build --release -p table-cli
     npm install --prefix /tmp/azurite azurite@3.37.0
-    benches/emulators.py /tmp/azurite/node_modules/azurite [rows]
+    benches/emulators.py /tmp/azurite/node_modules/azurite [rows [name ..]]
 
-Needs Python 3.9 and Linux. Each server is asked by the same client over kept connections, written here, so
-that a client library does not decide the figures. Its share of the time is the same for all.
+Needs Python 3.9 and Linux. Each server is asked by the same client over kept connections, written here over
+sockets, so that a client library does not decide the figures. Its share of the time is the same for all.
+More arguments name the servers to ask, by the beginning of their names.
 """
 
 import base64
 import email.utils
 import hashlib
 import hmac
-import http.client
 import os
 import re
+import selectors
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import uuid
 
 ACCOUNT = "devstoreaccount1"
 KEY = base64.b64decode("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
@@ -30,59 +30,110 @@ SECONDS = 3
 
 
 class Client:
-    """One connection."""
+    """One connection. Signatures of a path are computed once in ten minutes."""
+
+    signed = {}
 
     def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port)
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.received = b""
         self.endpoint = f"http://127.0.0.1:{port}/{ACCOUNT}"
 
-    def send(self, method, resource, query="", body=None, headers=()):
+    def send(self, method, resource, query="", body="", kind="application/json"):
+        self.start(method, resource, query, body, kind)
+        return self.finish()
+
+    def start(self, method, resource, query="", body="", kind="application/json"):
         path = f"/{ACCOUNT}/{resource}"
-        date = email.utils.formatdate(usegmt=True)
-        signature = hmac.new(KEY, f"{date}\n/{ACCOUNT}{path}".encode(), hashlib.sha256).digest()
-        sent = {
-            "Authorization": f"SharedKeyLite {ACCOUNT}:{base64.b64encode(signature).decode()}",
-            "x-ms-date": date,
-            "x-ms-version": "2020-12-06",
-            "Accept": "application/json;odata=nometadata",
-            "Prefer": "return-no-content",
-            "Content-Type": "application/json",
-            **dict(headers),
-        }
-        self.connection.request(method, path + query, body, sent)
-        answer = self.connection.getresponse()
-        content = answer.read()
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {resource}: {answer.status} {content[:300]}")
-        return answer, content
+        date, authorization, made = self.signed.get(path, ("", "", 0))
+        if time.monotonic() > made + 600:
+            date = email.utils.formatdate(usegmt=True)
+            signature = hmac.new(KEY, f"{date}\n/{ACCOUNT}{path}".encode(), hashlib.sha256).digest()
+            authorization = f"SharedKeyLite {ACCOUNT}:{base64.b64encode(signature).decode()}"
+            if "'" not in path:
+                self.signed[path] = date, authorization, time.monotonic()
+        self.socket.sendall(
+            f"{method} {path}{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {authorization}\r\n"
+            f"x-ms-date: {date}\r\nx-ms-version: 2020-12-06\r\nPrefer: return-no-content\r\n"
+            "Accept: application/json;odata=nometadata\r\nDataServiceVersion: 3.0\r\n"
+            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+
+    def finish(self):
+        while b"\r\n\r\n" not in self.received:
+            self.receive()
+        head, content = self.received.split(b"\r\n\r\n", 1)
+        status, lower = int(head[9:12]), head.lower()
+        length = re.search(rb"\r\ncontent-length: *(\d+)", lower)
+        if b"\r\ntransfer-encoding: chunked" in lower:
+            self.received, content = content, b""
+            while True:
+                while b"\r\n" not in self.received:
+                    self.receive()
+                size, rest = self.received.split(b"\r\n", 1)
+                size = int(size, 16)
+                while len(rest) < size + 2:
+                    rest += self.some()
+                content, self.received = content + rest[:size], rest[size + 2 :]
+                if not size:
+                    break
+        else:
+            size = int(length.group(1)) if length else 0
+            parts = [content]
+            missing = size - len(content)
+            while missing > 0:
+                parts.append(self.some())
+                missing -= len(parts[-1])
+            content, self.received = b"".join(parts), b""
+        if status >= 300:
+            raise RuntimeError(f"{status} {content[:300]}")
+        return head, content
+
+    def receive(self):
+        self.received += self.some()
+
+    def some(self):
+        received = self.socket.recv(1 << 20)
+        if not received:
+            raise RuntimeError("the connection was closed")
+        return received
 
     def insert(self, partition, row):
-        self.send("POST", "bench", body=entity(partition, row))
+        self.start("POST", "bench", body=entity(partition, row))
 
     def transaction(self, partition, first):
-        batch = str(uuid.uuid4())
-        parts = "".join(
+        batch = "36522ad7-fc75-4b56-8c71-56071383e77b"
+        head = (
             f"--changeset_{batch}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
             f"POST {self.endpoint}/bench HTTP/1.1\r\nPrefer: return-no-content\r\n"
             "Accept: application/json;odata=nometadata\r\nContent-Type: application/json\r\n\r\n"
-            f"{entity(partition, first + n)}\r\n"
-            for n in range(100)
         )
+        parts = "".join(f"{head}{entity(partition, first + n)}\r\n" for n in range(100))
         body = (
             f"--batch_{batch}\r\nContent-Type: multipart/mixed; boundary=changeset_{batch}\r\n\r\n"
             f"{parts}--changeset_{batch}--\r\n--batch_{batch}--\r\n"
         )
-        _, content = self.send(
-            "POST", "$batch", body=body, headers={"Content-Type": f"multipart/mixed; boundary=batch_{batch}"}
-        )
-        if content.count(b"HTTP/1.1 204") != 100:
-            raise RuntimeError(content[:300])
+        self.start("POST", "$batch", body=body, kind=f"multipart/mixed; boundary=batch_{batch}")
 
     def get(self, partition, row):
-        self.send("GET", f"bench(PartitionKey='{partition}',RowKey='{row:09}')")
+        self.start("GET", f"bench(PartitionKey='{partition}',RowKey='{row:09}')")
 
     def page(self, filter_text):
-        return self.send("GET", "bench()", f"?$filter={filter_text}")
+        self.start("GET", "bench()", f"?$filter={filter_text}")
+
+    def scan(self, filter_text):
+        """Reads a query to its end. Returns its rows and pages."""
+        query, rows, pages = f"?$filter={filter_text}", 0, 0
+        while True:
+            head, content = self.send("GET", "bench()", query)
+            rows, pages = rows + content.count(b'"RowKey"'), pages + 1
+            tokens = re.findall(rb"(?i)x-ms-continuation-(Next\w+): *([^\r]*)", head)
+            if not tokens:
+                return rows, pages
+            tokens = {name.lower().decode(): value.decode() for name, value in tokens}
+            query = f"?$filter={filter_text}&NextPartitionKey={tokens['nextpartitionkey']}"
+            query += f"&NextRowKey={tokens['nextrowkey']}" if "nextrowkey" in tokens else ""
 
 
 def entity(partition, row):
@@ -116,50 +167,88 @@ class Server:
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) / 1024
 
+    def cpu(self):
+        """The seconds of all cores so far."""
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
+            user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         self.process.terminate()
         self.process.wait()
 
 
-def rate(port, workers, work):
-    """How often a second `work(client, number)` is done by so many connections."""
-    numbers, lock, end, errors = iter(range(10**9)), threading.Lock(), time.perf_counter() + SECONDS, []
-    counts = [0] * workers
-
-    def run(worker):
-        client = Client(port)
-        try:
-            while time.perf_counter() < end:
-                with lock:
-                    number = next(numbers)
-                work(client, number)
-                counts[worker] += 1
-        except Exception as error:  # shown below
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(worker,)) for worker in range(workers)]
+def rate(port, in_flight, work, seconds=SECONDS):
+    """How often a second `work(client, number)` is answered, with so many connections in flight, and how often."""
+    clients, number = [Client(port) for _ in range(in_flight)], 0
+    waiting = selectors.DefaultSelector()
     start = time.perf_counter()
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
-    if errors:
-        raise errors[0]
-    return sum(counts) / (time.perf_counter() - start)
+    for client in clients:
+        waiting.register(client.socket, selectors.EVENT_READ, client)
+        work(client, number)
+        number += 1
+    done = 0
+    while time.perf_counter() < start + seconds:
+        for key, _ in waiting.select():
+            client = key.data
+            client.finish()
+            work(client, number)
+            number, done = number + 1, done + 1
+    for client in clients:
+        client.finish()
+    done += in_flight
+    return done / (time.perf_counter() - start), done
+
+
+def load(port, rows, in_flight=4):
+    """Inserts rows in transactions of 100. Returns the seconds it took."""
+    clients, number = [Client(port) for _ in range(in_flight)], 0
+    waiting = selectors.DefaultSelector()
+    start, missing = time.perf_counter(), 0
+    for client in clients:
+        waiting.register(client.socket, selectors.EVENT_READ, client)
+        client.transaction(f"load{number // 100_000:04}", number)
+        number, missing = number + 100, missing + 1
+    while missing:
+        for key, _ in waiting.select():
+            key.data.finish()
+            missing -= 1
+            if number < rows:
+                key.data.transaction(f"load{number // 100_000:04}", number)
+                number, missing = number + 100, missing + 1
+    return time.perf_counter() - start
 
 
 def measure(server, rows):
     port = server.port
-    Client(port).send("POST", "Tables", body='{"TableName":"bench"}')
+    client = Client(port)
+    client.send("POST", "Tables", body='{"TableName":"bench"}')
     figures = {"start-up, ms": server.start * 1000}
-    figures["inserts/s, 1 in flight"] = rate(port, 1, lambda c, n: c.insert("one", n))
-    figures["inserts/s, 16 in flight"] = rate(port, 16, lambda c, n: c.insert(f"many{n % 16}", n))
-    figures["transactions of 100/s, 1 in flight"] = rate(port, 1, lambda c, n: c.transaction("batch", n * 100))
-    start, client = time.perf_counter(), Client(port)
-    for first in range(0, rows, 100):
-        client.transaction("scan", first)
-    figures[f"loading {rows} rows, s"] = time.perf_counter() - start
-    figures["point gets/s, 1 in flight"] = rate(port, 1, lambda c, n: c.get("scan", n * 7919 % rows))
-    figures["pages of 1000/s"] = rate(port, 1, lambda c, n: c.page("PartitionKey%20eq%20'scan'"))
-    figures[f"memory after these, MB"] = server.memory()
+
+    def measure_rate(name, in_flight, work):
+        cpu = server.cpu()
+        figures[f"{name}/s, {in_flight} in flight"], count = rate(port, in_flight, work)
+        figures[f"CPU of each of these {name}, µs, {in_flight} in flight"] = (server.cpu() - cpu) / count * 1e6
+
+    measure_rate("inserts", 1, lambda c, n: c.insert("one", n))
+    measure_rate("inserts", 16, lambda c, n: c.insert(f"many{n % 16}", n))
+    measure_rate("transactions of 100", 1, lambda c, n: c.transaction("batch", n * 100))
+    measure_rate("transactions of 100", 4, lambda c, n: c.transaction(f"batch{n % 4}", n * 100))
+    # So that all have the same rows from here on.
+    client = Client(port)
+    client.send("DELETE", "Tables('bench')")
+    client.send("POST", "Tables", body='{"TableName":"bench"}')
+    figures[f"loading {rows:,} rows, s"] = load(port, rows)
+    figures["memory with them, MB"] = server.memory()
+    part = min(rows, 100_000)
+    measure_rate("point gets", 1, lambda c, n: c.get("load0000", n * 7919 % part))
+    measure_rate("pages of 1000", 1, lambda c, n: c.page("PartitionKey%20eq%20'load0000'"))
+    start = time.perf_counter()
+    found, pages = Client(port).scan("PartitionKey%20eq%20'load0000'%20and%20Age%20eq%2077")
+    if found != len(range(77, part, 90)):
+        raise RuntimeError(f"{found} rows were found")
+    figures[f"a filter over a partition of {part:,} rows, ms"] = (time.perf_counter() - start) * 1000
+    figures["its pages"] = pages
     return figures
 
 
@@ -179,9 +268,12 @@ def main():
             ("Azurite, memory", start + ["--inMemoryPersistence"], theirs),
             ("Azurite, file", start + ["--location", folder], theirs),
         ]:
+            if sys.argv[3:] and not name.startswith(tuple(sys.argv[3:])):
+                continue
             server = Server(name, command, ready)
             try:
                 results[name] = measure(server, rows)
+                print(name, results[name], file=sys.stderr)
             finally:
                 server.stop()
     names = list(results)

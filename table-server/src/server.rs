@@ -1,7 +1,7 @@
 //! A server that is running, and how it is started.
 
 use crate::accounts::{Accounts, EMULATOR_ACCOUNT, EMULATOR_KEY};
-use crate::net::{Listener, ListenerOptions, TlsAcceptor, TlsError};
+use crate::net::{Cuts, Listener, ListenerOptions, TlsAcceptor, TlsError};
 use crate::service::{ServiceOptions, TableService};
 use std::io;
 use std::net::SocketAddr;
@@ -45,6 +45,7 @@ pub struct ServerBuilder {
     certificate: Option<(Vec<u8>, Vec<u8>)>,
     oauth: bool,
     any_version: bool,
+    cut_replies: (u64, f64),
 }
 
 impl ServerBuilder {
@@ -86,13 +87,22 @@ impl ServerBuilder {
         self
     }
 
+    /// Cuts this share of the replies in mid-body, 0 to 1, and closes their connections. The requests
+    /// have taken effect. The seed and the order of the replies determine which.
+    ///
+    /// Faults that a store can have are those of `table_orm::layer::Faults`.
+    pub const fn cut_replies(mut self, seed: u64, share: f64) -> Self {
+        self.cut_replies = (seed, share);
+        self
+    }
+
     /// Starts a server over a store, on the current tokio runtime.
     ///
     /// # Errors
     /// Returns [`StartError`] when a setting is invalid, the address is taken, or the store cannot be
     /// read.
     pub async fn start(self, store: impl Store + 'static) -> Result<Server, StartError> {
-        let Self { host, port, mut accounts, certificate, oauth, any_version } = self;
+        let Self { host, port, mut accounts, certificate, oauth, any_version, cut_replies } = self;
         if accounts.is_empty() {
             accounts.push(SharedKey::new(EMULATOR_ACCOUNT, EMULATOR_KEY)?);
         }
@@ -104,7 +114,9 @@ impl ServerBuilder {
         let service = Arc::new(service.map_err(StartError::Store)?);
         let address = format!("{host}:{port}");
         let failed = |source| StartError::Listen { address: address.clone(), source };
-        let listener = Listener::bind(ListenerOptions { host, port, tls }).await.map_err(failed)?;
+        let cuts = Cuts::new(cut_replies.0, cut_replies.1);
+        let options = ListenerOptions { host, port, tls, cuts };
+        let listener = Listener::bind(options).await.map_err(failed)?;
         let bound = listener.address().map_err(failed)?;
         let connection_string = connection_string(&service, bound, listener.is_encrypted());
         let (stop, stopped) = watch::channel(false);
@@ -182,6 +194,7 @@ impl Server {
             certificate: None,
             oauth: false,
             any_version: false,
+            cut_replies: (0, 0.0),
         }
     }
 

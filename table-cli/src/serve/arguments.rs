@@ -1,12 +1,11 @@
 //! What can be said on the command line.
 
 use super::ServeError;
-use super::faults::FaultRate;
+use super::faults::{Fault, FaultPlan, FaultSource};
 use crate::secret;
 use std::fs;
 use std::path::PathBuf;
 use table_orm::azure::SharedKey;
-use table_orm::layer::{Faults, Throttle};
 use table_server::{Server, ServerBuilder};
 
 const EXAMPLES: &str = "\
@@ -18,10 +17,13 @@ Examples:
   table-orm serve --cert cert.pem --key key.pem   # HTTPS
   table-orm serve --faults 7                      # a third of all requests fails, repeatably
   table-orm serve --faults 7 --fault throttled=0.2 --fault lost-replies=0.1
+  table-orm serve --faults bad-day.txt            # the same from a file
   table-orm serve --partition-rate 2000 --account-rate 20000   # the service's targets
 
-Faults: throttled, errors-before, errors-after, lost-requests, lost-replies, late, slow,
-empty-pages, short-pages, offline. Each is the share of requests, from 0 to 1.
+Faults: throttled, errors-before, errors-after, lost-requests, lost-replies, cut-replies, late,
+slow, empty-pages, short-pages, cut-pages, offline. Each is the share of requests, from 0 to 1.
+slowest, offline-time and deletion-time are seconds. A file has a NAME=VALUE a line, with seed,
+partition-rate and account-rate, and comments after #.
 
 The flags of Azurite --tableHost, --tablePort, --location, --inMemoryPersistence, --silent,
 --skipApiVersionCheck and --oauth basic are understood.";
@@ -66,12 +68,12 @@ pub(crate) struct Arguments {
     /// Prints the address only
     #[arg(long)]
     pub(super) silent: bool,
-    /// Injects faults. The seed repeats them. Without --fault, all kinds
-    #[arg(long, value_name = "SEED")]
-    faults: Option<u64>,
+    /// Injects faults. A seed repeats them: without --fault, all kinds. A file names its own
+    #[arg(long, value_name = "SEED|FILE")]
+    faults: Option<FaultSource>,
     /// A kind of fault, and how often it happens
-    #[arg(long = "fault", value_name = "KIND=SHARE", requires = "faults")]
-    rates: Vec<FaultRate>,
+    #[arg(long = "fault", value_name = "NAME=VALUE", requires = "faults")]
+    kinds: Vec<Fault>,
     /// Answers 503 above this number of entities a second in one partition; the service's target is 2000
     #[arg(long, value_name = "ENTITIES")]
     partition_rate: Option<u32>,
@@ -115,25 +117,28 @@ impl Arguments {
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// Returns the faults to inject.
-    pub(super) fn faults(&self) -> Option<Faults> {
-        let seed = self.faults?;
-        if self.rates.is_empty() {
-            return Some(Faults::mixed(seed));
-        }
-        Some(self.rates.iter().fold(Faults::seeded(seed), |faults, rate| rate.add_to(faults)))
-    }
-
-    /// Returns the rates above which requests are rejected.
-    pub(super) fn throttle(&self) -> Option<Throttle> {
-        let mut throttle = Throttle::new();
+    /// Returns what is injected.
+    pub(super) fn fault_plan(&self) -> Result<FaultPlan, ServeError> {
+        let plan = match &self.faults {
+            None => FaultPlan::seeded(0),
+            Some(FaultSource::Seed(seed)) if self.kinds.is_empty() => FaultPlan::mixed(*seed),
+            Some(FaultSource::Seed(seed)) => FaultPlan::seeded(*seed),
+            Some(FaultSource::File(path)) => {
+                let text = fs::read_to_string(path);
+                let text =
+                    text.map_err(|source| ServeError::Read { path: path.clone(), source })?;
+                let invalid = |reason| ServeError::Faults { path: path.clone(), reason };
+                FaultPlan::read(&text).map_err(invalid)?
+            }
+        };
+        let mut plan = self.kinds.iter().copied().fold(plan, FaultPlan::with);
         if let Some(rate) = self.partition_rate {
-            throttle = throttle.per_partition(rate);
+            plan.throttle = plan.throttle.per_partition(rate);
         }
         if let Some(rate) = self.account_rate {
-            throttle = throttle.per_account(rate);
+            plan.throttle = plan.throttle.per_account(rate);
         }
-        (throttle != Throttle::new()).then_some(throttle)
+        Ok(plan)
     }
 
     pub(super) const fn scheme(&self) -> &'static str {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table_orm::Tables;
 use table_orm::embedded::{EmbeddedStore, OpenError};
-use table_orm::layer::{Layer as _, LayerError};
+use table_orm::layer::{Layer as _, LayerError, Throttle};
 use table_orm::store::Store;
 use table_server::{Server, StartError};
 
@@ -26,6 +26,8 @@ pub(crate) enum ServeError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot create `{path}`")]
     Create { path: PathBuf, source: io::Error },
+    #[error("the faults in `{path}` are invalid: {reason}")]
+    Faults { path: PathBuf, reason: String },
     #[error("the faults or rates are invalid")]
     Layer(#[source] LayerError),
     #[error("cannot listen for browsers; give another port to --browse")]
@@ -36,6 +38,7 @@ pub(crate) enum ServeError {
 
 /// Serves until the process is asked to end.
 pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
+    let plan = arguments.fault_plan()?;
     let database = arguments.database()?;
     let store = match &database {
         Some(path) => EmbeddedStore::open(path),
@@ -45,13 +48,21 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
     // The pages see what is stored, without faults.
     let tables = Tables::new(store.clone());
     let mut store: Arc<dyn Store> = Arc::new(store);
-    if let Some(throttle) = arguments.throttle() {
-        store = throttle.around(store).map_err(ServeError::Layer)?;
+    if plan.throttle != Throttle::new() {
+        store = plan.throttle.around(store).map_err(ServeError::Layer)?;
     }
-    if let Some(faults) = arguments.faults() {
-        store = Arc::new(faults.store(store).map_err(ServeError::Layer)?);
+    let faults = plan.faults.map(|faults| faults.store(Arc::clone(&store)));
+    let faults = faults.transpose().map_err(ServeError::Layer)?;
+    if let Some(faults) = &faults {
+        // The server reads its settings when it starts.
+        faults.disable();
+        store = Arc::new(faults.clone());
     }
-    let server = arguments.server()?.start(store).await?;
+    let server = arguments.server()?.cut_replies(plan.seed, plan.cut_replies);
+    let server = server.start(store).await?;
+    if let Some(faults) = &faults {
+        faults.enable();
+    }
     let pages = match arguments.browse {
         Some(port) => Some(BrowseServer::bind(tables, port).await.map_err(ServeError::Browse)?),
         None => None,

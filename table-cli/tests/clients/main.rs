@@ -1,9 +1,11 @@
-//! Clients in other languages against `table-orm serve`, and the tools as programs.
+//! `table-orm serve` and the tools as programs: clients in other languages, faults, a sudden death.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod azure_cli;
 mod browser;
+mod crash;
+mod faults;
 mod javascript;
 mod known;
 mod microsoft;

@@ -41,6 +41,30 @@ impl Served {
         Self::start_with(folder, &options)
     }
 
+    /// Starts one over a database file.
+    pub fn with_file(file: &Path) -> Self {
+        Self::start_with(tempfile::tempdir().unwrap(), &[Path::new("--db"), file])
+    }
+
+    /// Starts one with the faults that a file names.
+    pub fn with_faults(file: &Path) -> Self {
+        Self::start_with(tempfile::tempdir().unwrap(), &[Path::new("--faults"), file])
+    }
+
+    /// Starts one that refuses its options. Returns what it says.
+    pub fn refused(options: &[&Path]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_table-orm"));
+        let output = command.args(["serve", "--port", "0"]).args(options).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Kills it, as `kill -9` does.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
     fn start_with(folder: TempDir, options: &[&Path]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_table-orm"))
             .args(["serve", "--port", "0", "--silent"])

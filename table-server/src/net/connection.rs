@@ -1,13 +1,13 @@
 //! One connection: HTTP/1.1 requests, one after the other.
 
 use super::body::{self, BodyError};
+use super::cut::Cuts;
 use crate::error::ServiceError;
 use crate::message::{Answer, Client, Request, Response};
 use crate::service::TableService;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -33,10 +33,14 @@ struct Closed;
 pub(super) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     client: Client,
+    cuts: Arc<Cuts>,
     service: Arc<TableService>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let handler = service_fn(move |request| answer(Arc::clone(&service), client, request));
+    let handler = service_fn(move |request| {
+        let (cuts, answer) = (Arc::clone(&cuts), answer(Arc::clone(&service), client, request));
+        async move { answer.await.map(|answer| answer.map(|body| cuts.body(body))) }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_TIME)
@@ -59,7 +63,7 @@ async fn answer(
     service: Arc<TableService>,
     client: Client,
     request: hyper::Request<Incoming>,
-) -> Result<hyper::Response<Full<Bytes>>, Closed> {
+) -> Result<hyper::Response<Bytes>, Closed> {
     let (head, body) = request.into_parts();
     let target = head.uri.path_and_query().map_or_else(|| "*".to_owned(), ToString::to_string);
     let method = head.method;
@@ -93,8 +97,8 @@ fn is_ambiguous(request: &Request) -> bool {
     both || count(TRANSFER_ENCODING) > 1 || count(CONTENT_LENGTH) > 1 || count(HOST) != 1
 }
 
-fn written(response: Response) -> hyper::Response<Full<Bytes>> {
-    let mut written = hyper::Response::new(Full::new(response.body));
+fn written(response: Response) -> hyper::Response<Bytes> {
+    let mut written = hyper::Response::new(response.body);
     *written.status_mut() = http::StatusCode::from_u16(response.status).unwrap_or_default();
     for (name, value) in response.headers {
         // A value that no header can hold, from a store of an app, is left out.
@@ -106,7 +110,7 @@ fn written(response: Response) -> hyper::Response<Full<Bytes>> {
 }
 
 /// The last response of a connection.
-fn closing(response: Response) -> hyper::Response<Full<Bytes>> {
+fn closing(response: Response) -> hyper::Response<Bytes> {
     let mut response = written(response);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
@@ -130,7 +134,7 @@ mod tests {
         let who = Client { address: IpAddr::V4(Ipv4Addr::LOCALHOST), https: false };
         tokio::spawn(async move {
             let (_stop, stopped) = watch::channel(false);
-            serve(server, who, service, stopped).await;
+            serve(server, who, Arc::new(Cuts::new(1, 0.0)), service, stopped).await;
         });
         client.write_all(bytes).await.unwrap();
         client

@@ -1,6 +1,7 @@
 //! The listener, and the connections that it has accepted.
 
 use super::connection;
+use super::cut::Cuts;
 use super::tls::TlsAcceptor;
 use crate::message::Client;
 use crate::service::TableService;
@@ -23,11 +24,12 @@ const STOP_TIME: Duration = Duration::from_secs(10);
 const RETRY_TIME: Duration = Duration::from_millis(50);
 
 /// Where to listen.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct ListenerOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) cuts: Cuts,
 }
 
 /// A bound socket.
@@ -35,13 +37,14 @@ pub(crate) struct ListenerOptions {
 pub(crate) struct Listener {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
+    cuts: Arc<Cuts>,
 }
 
 impl Listener {
     /// Binds the socket.
     pub(crate) async fn bind(options: ListenerOptions) -> io::Result<Self> {
         let listener = TcpListener::bind((options.host.as_str(), options.port)).await?;
-        Ok(Self { listener, tls: options.tls })
+        Ok(Self { listener, tls: options.tls, cuts: Arc::new(options.cuts) })
     }
 
     /// Returns the address that clients connect to.
@@ -73,8 +76,9 @@ impl Listener {
                 continue;
             };
             let (service, stop, tls) = (Arc::clone(&service), stop.clone(), self.tls.clone());
+            let cuts = Arc::clone(&self.cuts);
             connections.spawn(async move {
-                connect(stream, address, tls, service, stop).await;
+                connect(stream, address, tls, cuts, service, stop).await;
                 drop(permit);
             });
         }
@@ -88,16 +92,17 @@ async fn connect(
     stream: TcpStream,
     address: SocketAddr,
     tls: Option<TlsAcceptor>,
+    cuts: Arc<Cuts>,
     service: Arc<TableService>,
     stop: watch::Receiver<bool>,
 ) {
     let _ = stream.set_nodelay(true);
     let client = Client { address: address.ip(), https: tls.is_some() };
     match tls {
-        None => connection::serve(stream, client, service, stop).await,
+        None => connection::serve(stream, client, cuts, service, stop).await,
         Some(TlsAcceptor(tls)) => {
             if let Ok(Ok(stream)) = timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
-                connection::serve(stream, client, service, stop).await;
+                connection::serve(stream, client, cuts, service, stop).await;
             }
         }
     }

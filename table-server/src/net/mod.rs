@@ -2,9 +2,11 @@
 
 mod body;
 mod connection;
+mod cut;
 mod listener;
 mod tls;
 
+pub(crate) use cut::Cuts;
 pub(crate) use listener::{Listener, ListenerOptions};
 pub(crate) use tls::TlsAcceptor;
 pub use tls::TlsError;

@@ -1,6 +1,7 @@
 //! A server that is started and stopped.
 
-use crate::client::key;
+use crate::client::{key, request, signed};
+use crate::hostile::exchange;
 use std::sync::Arc;
 use table_orm::azure::AzureStore;
 use table_orm::embedded::EmbeddedStore;
@@ -60,6 +61,36 @@ async fn a_request_that_the_store_loses_gets_no_answer() {
     lost.disable();
     let found = client.get(&people, "p", "r", None, Metadata::None).await.unwrap();
     assert_eq!(found, None, "the table was created");
+}
+
+#[tokio::test]
+async fn a_cut_reply_announces_its_whole_body_and_half_of_it_comes() {
+    let store = EmbeddedStore::in_memory().unwrap();
+    let tables = Tables::new(store.clone());
+    let people = TableName::new("people").unwrap();
+    tables.create(&people).await.unwrap();
+    let server = Server::builder().cut_replies(1, 1.0).start(store).await.unwrap();
+    let client = AzureStore::from_connection_string(&server.connection_string()).unwrap();
+    let error = client.list_tables().await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::NO_ANSWER, 0), "{}", error.message);
+
+    let ann = r#"{"PartitionKey":"p","RowKey":"ann"}"#;
+    let insert = signed(request("POST", "/people", &[], ann));
+    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        format!("{name}: {}\r\n", value.to_str().unwrap())
+    };
+    let headers = insert.headers.iter().map(header).collect::<String>();
+    let length = ann.len();
+    let text = format!(
+        "POST {} HTTP/1.1\r\n{headers}content-length: {length}\r\n\r\n{ann}",
+        insert.target
+    );
+    let answer = exchange(server.address(), text.as_bytes()).await;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 201 "), "{answer}");
+    let announced = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    assert_eq!(announced.parse::<usize>().unwrap() / 2, body.len());
+    assert!(tables.table(people).get("p", "ann").await.unwrap().is_some(), "it was inserted");
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ async fn each_write_of_an_entity_takes_its_rows_elsewhere_along() {
     let shop = Shop::empty().await;
     let first = order("acme", 1);
     shop.orders.insert(&first).await.unwrap();
-    shop.assert_settled(&[first.clone()]).await;
+    shop.assert_settled(std::slice::from_ref(&first)).await;
 
     // A save that moves both rows, one to another partition, and adds one.
     let mut loaded = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
@@ -88,7 +88,7 @@ async fn each_write_of_an_entity_takes_its_rows_elsewhere_along() {
 
     let upserted = Order { cents: 5, ..(*updated).clone() };
     shop.orders.upsert(&upserted).await.unwrap();
-    shop.assert_settled(&[upserted.clone()]).await;
+    shop.assert_settled(std::slice::from_ref(&upserted)).await;
     let other = order("acme", 2);
     shop.orders.upsert(&other).await.unwrap();
     shop.assert_settled(&[upserted.clone(), other.clone()]).await;
@@ -97,7 +97,7 @@ async fn each_write_of_an_entity_takes_its_rows_elsewhere_along() {
     shop.orders.force_replace(&replaced).await.unwrap();
     shop.assert_settled(&[upserted.clone(), replaced.clone()]).await;
     shop.orders.force_delete(&upserted).await.unwrap();
-    shop.assert_settled(&[replaced.clone()]).await;
+    shop.assert_settled(std::slice::from_ref(&replaced)).await;
 
     let third = shop.orders.insert_loaded(&order("acme", 3)).await.unwrap();
     shop.assert_settled(&[replaced.clone(), order("acme", 3)]).await;

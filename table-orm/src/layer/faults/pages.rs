@@ -5,6 +5,11 @@ use crate::query::RowQuery;
 use crate::store::Page;
 use crate::sync::Random;
 use bytes::Bytes;
+use std::time::Duration;
+
+/// How long the service looks for the rows of one page (service documentation, "Query timeout and
+/// pagination").
+pub(super) const QUERY_TIME: Duration = Duration::from_secs(5);
 
 /// The continuation of an empty first page, before the store has returned one.
 const START: &str = "!start";

@@ -42,6 +42,7 @@ pub struct Faults {
     pub(super) latest: Option<Duration>,
     pub(super) empty_pages: f64,
     pub(super) short_pages: f64,
+    pub(super) cut_pages: f64,
     pub(super) offline: f64,
     pub(super) offline_time: Duration,
     pub(super) deletion_time: Duration,
@@ -74,6 +75,7 @@ impl Faults {
             latest: None,
             empty_pages: 0.0,
             short_pages: 0.0,
+            cut_pages: 0.0,
             offline: 0.0,
             offline_time: Duration::from_secs(10),
             deletion_time: Duration::from_secs(40),
@@ -81,7 +83,7 @@ impl Faults {
         }
     }
 
-    /// A mix of all faults except [`late`](Self::late): a third of all requests fail, replies are
+    /// A mix of all faults except [`late`](Self::late) and [`cut_pages`](Self::cut_pages): a third of all requests fail, replies are
     /// slow, pages are short or empty, and partitions go offline for 10 s.
     pub const fn mixed(seed: u64) -> Self {
         Self::seeded(seed)
@@ -118,6 +120,9 @@ impl Faults {
         empty_pages,
         /// Cuts a page short, with a continuation.
         short_pages,
+        /// Answers a page after 5 s, with some of its rows and a continuation, as the service does with
+        /// a query that takes longer (service documentation, "Query timeout and pagination").
+        cut_pages,
         /// Takes the request's partition offline.
         offline,
     }
@@ -218,6 +223,7 @@ impl Faults {
         error::probability("slow", self.slow)?;
         error::probability("empty_pages", self.empty_pages)?;
         error::probability("short_pages", self.short_pages)?;
+        error::probability("cut_pages", self.cut_pages)?;
         error::probability("offline", self.offline)?;
         let mut sum = 0.0;
         for (name, given) in [

@@ -220,8 +220,13 @@ impl Middleware for FaultStore {
         let fault = shared.sample(&StoreRequest::query(query));
         let empty = shared.happens(shared.faults.empty_pages);
         let short = shared.happens(shared.faults.short_pages);
-        let query = pages::ask(query, short.then_some(&shared.random));
+        // A setting that came later: the numbers of older seeds stay.
+        let cut = shared.faults.cut_pages > 0.0 && shared.happens(shared.faults.cut_pages);
+        let query = pages::ask(query, (short || cut).then_some(&shared.random));
         let page = async {
+            if cut {
+                sleep(pages::QUERY_TIME).await;
+            }
             if empty { Ok(pages::empty(&query)) } else { self.inner().query(&query).await }
         };
         shared.apply(fault, page).await

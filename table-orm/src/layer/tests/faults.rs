@@ -98,6 +98,28 @@ fn empty_and_short_pages_are_not_the_last() {
     });
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_cut_page_takes_five_seconds_and_more_rows_follow() {
+    let store = flaky(Faults::seeded(5).cut_pages(1.0)).await;
+    for row in 0..30 {
+        store.write(&table(), "p", insert(&format!("R{row:02}"), row)).await.unwrap();
+    }
+    let mut query = RowQuery::new(table(), KeyRange::ALL);
+    let (mut pages, mut rows) = (0, 0);
+    loop {
+        let start = Instant::now();
+        let page = store.query(&query).await.unwrap();
+        assert_eq!(start.elapsed(), Duration::from_secs(5));
+        pages += 1;
+        rows += std::str::from_utf8(&page.body).unwrap().matches("RowKey").count();
+        query.continuation = page.continuation;
+        if query.continuation.is_none() {
+            break;
+        }
+    }
+    assert!(rows == 30 && pages > 2, "{rows} rows on {pages} pages");
+}
+
 #[test]
 fn invalid_settings_are_rejected() {
     let store = || -> Arc<dyn Store> { Arc::new(EmbeddedStore::in_memory().unwrap()) };
