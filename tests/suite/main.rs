@@ -20,6 +20,7 @@ mod repo;
 mod rules;
 mod sequence;
 mod sums;
+mod sums_combined;
 mod template_pairs;
 mod transaction;
 mod transaction_with;

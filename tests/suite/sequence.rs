@@ -347,6 +347,30 @@ async fn a_lost_answer_is_found_in_the_row_of_the_sequence() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_several_lost_answers_the_row_shows_which_write_took_effect() {
+    use table_orm::layer::Fault::{Late, LostReply, LostRequest};
+    for faults in [
+        vec![LostRequest, LostReply],
+        vec![LostRequest, LostRequest, LostReply],
+        vec![Late, LostReply],
+    ] {
+        let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let below = with_table(Tables::new(Arc::clone(&store))).await;
+        let mut flaky = Faults::seeded(1);
+        for (fault, at) in faults.iter().zip(2..) {
+            flaky = flaky.on("commit", at, fault.clone());
+        }
+        let numbers = sequence(&Tables::new(flaky.store(store).unwrap()).on_virtual_time(1));
+        for number in 1..4 {
+            let given = numbers.insert_numbered(&mut invoices_of(7, 1), set_number).await;
+            assert_eq!(given.unwrap(), number..number + 1, "{faults:?}");
+        }
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(stored(&below).await.len(), 3);
+    }
+}
+
 #[tokio::test]
 async fn a_call_that_is_dropped_leaves_no_gap_and_no_number_twice() {
     let tables = with_table(Tables::in_memory().unwrap()).await;

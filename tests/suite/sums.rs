@@ -181,6 +181,51 @@ async fn blind_writes_of_one_row_read_what_they_replace() {
 }
 
 #[tokio::test]
+async fn a_patch_of_an_entity_that_does_not_exist_is_not_found() {
+    let tables = Tables::in_memory().unwrap();
+    let lines = tables.repo::<Line>();
+    lines.create_table().await.unwrap();
+    let acme = Line::partition("acme");
+    let patch = || LinePatch::default().text("x".to_owned());
+    let absent = lines.merge(acme.row().number(1), patch()).await;
+    assert!(matches!(absent, Err(Error::NotFound(_))), "{absent:?}");
+    let tx = lines.transaction(&acme).merge(acme.row().number(1), patch()).commit().await;
+    assert!(matches!(tx, Err(Error::NotFound(_))), "{tx:?}");
+    lines.insert(&line(1, 1)).await.unwrap();
+    let loaded = lines.load(acme.row().number(1)).await.unwrap().one().unwrap();
+    lines.force_delete(&line(1, 1)).await.unwrap();
+    let tx = lines.transaction(&acme).require(&loaded).insert(&line(2, 1)).commit().await;
+    assert!(matches!(tx, Err(Error::NotFound(_))), "{tx:?}");
+    assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn who_counts_sees_that_an_entity_moved_although_the_total_stays() {
+    let tables = Tables::in_memory().unwrap();
+    let lines = tables.repo::<Line>();
+    lines.create_table().await.unwrap();
+    let rows = tables.table(lines.table().clone());
+    let version = async || rows.get("acme", "SUM:pieces:00").await.unwrap().unwrap().etag;
+    lines.insert_many([line(1, 5), line(2, 7)]).await.all().unwrap();
+    let acme = Line::partition("acme");
+    let mut one = lines.load(acme.row().number(1)).await.unwrap().one().unwrap();
+    let before = version().await;
+    one.number = 3;
+    lines.save(&mut one).await.unwrap();
+    let moved = version().await;
+    assert_ne!(before, moved);
+    let mut two = lines.load(acme.row().number(2)).await.unwrap().one().unwrap();
+    (one.pieces, two.pieces) = (7, 5);
+    lines.transaction(&acme).save(&mut one).save(&mut two).commit().await.unwrap();
+    let exchanged = version().await;
+    assert_ne!(moved, exchanged);
+    one.text = Some("x".into());
+    lines.save(&mut one).await.unwrap();
+    assert_eq!(exchanged, version().await, "what adds the same leaves the total alone");
+    assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 12);
+}
+
+#[tokio::test]
 async fn a_write_costs_a_read_of_each_total_and_of_each_row_that_it_replaces() {
     let (tables, record) = recorded();
     let lines = tables.repo::<Line>();
@@ -341,6 +386,8 @@ async fn a_transaction_without_room_for_the_totals_is_refused_whole() {
     let acme = Line::partition("acme");
     let all =
         |count| (0..count).fold(lines.transaction(&acme), |tx, number| tx.insert(&line(number, 1)));
+    assert_eq!(all(98).room().operations, 1);
+    assert_eq!(all(99).room().operations, 0);
     let refused = all(100).commit().await;
     assert!(matches!(refused, Err(Error::TooLarge(_))), "{refused:?}");
     assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 0);

@@ -26,7 +26,7 @@ const MAX_SHARDS: u8 = 100;
 /// Name it in `#[table(sums = ..)]`. The total is in the row `SUM:<name>:00` of the partition; the
 /// transaction that writes an entity also replaces that row. So the total is exact at any time.
 ///
-/// Types of one table need different names. A call's `plan()` shows the rows of the entity alone.
+/// All sums of a table need different names: two of one name share a total. A call's `plan()` shows the rows of the entity alone.
 ///
 /// ```
 /// use table_orm::{Sum, TableEntity, Tables};
@@ -259,8 +259,12 @@ fn contributions<E: TableEntity>(row: &[u8]) -> Result<Contributions, OwnRowErro
         Ok(None) | Err(OwnRowError::Moved(_)) => return Ok(Contributions::new()),
         Err(error) => return Err(error),
     };
-    let each = E::sums().into_iter().map(|sum| sum.contribution(&entity));
-    Ok(each.map(|(total, value)| (total, i128::from(value))).collect())
+    let mut added = Contributions::new();
+    for sum in E::sums() {
+        let (total, value) = sum.contribution(&entity);
+        *added.entry(total).or_default() += i128::from(value);
+    }
+    Ok(added)
 }
 
 /// A row that holds a total.

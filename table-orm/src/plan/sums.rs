@@ -5,6 +5,8 @@
 //!   what it added before.
 //! - What it added before is read from its canonical row, and the write asks for the version that was
 //!   read. So each difference counts once.
+//! - A transaction that changes what an entity adds writes the total's row, even if the total stays the
+//!   same. So whoever counts while nobody writes that row counts right.
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
@@ -15,6 +17,7 @@ use crate::error::{Error, Result, SumError};
 use crate::model::ETag;
 use crate::property::PropertiesWriter;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
+use bytes::Bytes;
 use futures_util::future::try_join_all;
 
 /// A batch with the changes of its totals.
@@ -29,12 +32,26 @@ struct Summed {
 impl TableClient {
     /// Whether an operation writes an entity that is added up.
     pub(super) fn changes_sums(&self, batch: &Batch) -> bool {
-        let is_summed = |operation: &Operation| self.summed_type(&operation.row_key).is_some();
-        !self.summed.is_empty() && batch.operations.iter().any(is_summed)
+        !self.summed.is_empty() && batch.operations.iter().any(|one| self.is_summed(&one.row_key))
     }
 
-    fn summed_type(&self, row_key: &str) -> Option<&SummedType> {
-        self.summed.iter().find(|summed| summed.is_canonical(row_key))
+    fn is_summed(&self, row_key: &str) -> bool {
+        self.summed_types(row_key).next().is_some()
+    }
+
+    /// The types that may have such a canonical row: several, where the rows' `kind` tells them apart.
+    fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> {
+        self.summed.iter().filter(move |summed| summed.is_canonical(row_key))
+    }
+
+    /// What the entity of a canonical row adds; nothing if there is no row.
+    fn added_by(&self, row_key: &str, row: Option<&Bytes>) -> Result<Contributions> {
+        let mut added = Contributions::new();
+        let Some(row) = row else { return Ok(added) };
+        for summed in self.summed_types(row_key) {
+            added.extend(summed.contributions(row)?);
+        }
+        Ok(added)
     }
 
     /// Sends a batch with the changes of its totals. Returns the ETags of the batch's operations.
@@ -77,26 +94,31 @@ impl TableClient {
         let stored = try_join_all(stored).await?;
         let (mut guarded, mut changes) = (Vec::new(), Contributions::new());
         for (index, (operation, stored)) in operations.iter_mut().zip(stored).enumerate() {
-            let Some(summed) = self.summed_type(&operation.row_key) else { continue };
+            if !self.is_summed(&operation.row_key) {
+                continue;
+            }
             let before = stored.as_ref().map(|row| &row.body);
             let after = match (&operation.action, before) {
                 (Action::Delete(_), _) => None,
                 (Action::Merge(set, _) | Action::InsertOrMerge(set), Some(before)) => {
                     Some(overlay(before, set)?)
                 }
+                // Such a write is refused.
+                (Action::Merge(..) | Action::Replace(..), None) => None,
                 (action, _) => action.body().cloned(),
             };
-            for (row, sign) in [(before.cloned(), -1), (after, 1)] {
-                let Some(row) = row else { continue };
-                for (total, value) in summed.contributions(&row)? {
-                    *changes.entry(total).or_default() += sign * value;
-                }
+            let mut change = self.added_by(&operation.row_key, after.as_ref())?;
+            for (total, value) in self.added_by(&operation.row_key, before)? {
+                *change.entry(total).or_default() -= value;
+            }
+            // A total that the entities of one transaction change by 0 together is written, too.
+            for (total, value) in change.into_iter().filter(|(_, value)| *value != 0) {
+                *changes.entry(total).or_default() += value;
             }
             if guard(&mut operation.action, stored.as_ref())? {
                 guarded.push(index);
             }
         }
-        changes.retain(|_, change| *change != 0);
         Ok(Summed { batch: Batch { partition_key, operations }, guarded, changes })
     }
 
@@ -107,7 +129,7 @@ impl TableClient {
         operation: &Operation,
     ) -> Result<Option<StoredRow>> {
         let inserts = matches!(operation.action, Action::Insert(_));
-        if inserts || self.summed_type(&operation.row_key).is_none() {
+        if inserts || !self.is_summed(&operation.row_key) {
             return Ok(None);
         }
         self.annotated_row(partition_key, &operation.row_key).await

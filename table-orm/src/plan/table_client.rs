@@ -300,7 +300,7 @@ impl TableClient {
 
     fn too_many(&self, batch: &Batch) -> Error {
         let message = format!(
-            "the write needs {} operations, two for each row whose key changes; an entity group \
+            "the write needs {} operations, two for each row whose key changes and one for each total; an entity group \
              transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
             batch.operations.len()
         );
@@ -339,9 +339,10 @@ impl TableClient {
         self.rejected(partition_key, row_key, None, cause)
     }
 
-    /// The same client of another table.
+    /// The same client of another table, which has no canonical rows, so nothing there is added up.
     pub fn in_table(&self, table: &TableName) -> Self {
-        Self { table: table.clone(), ..self.clone() }
+        let summed = if *table == self.table { self.summed.clone() } else { Vec::new() };
+        Self { table: table.clone(), summed, ..self.clone() }
     }
 
     /// A client for the rows of its entities in other partitions, in that table. They may have the RowKeys of

@@ -146,17 +146,19 @@ impl Sequence {
 }
 
 /// Finds out what became of the lost writes: the numbers if one took effect, an error if that is not known.
-/// Keeps those that may still take effect.
+/// Keeps those that may still take effect. All are under one version, so one that took effect excludes the
+/// others.
 fn judge(lost: &mut Vec<Lost>, version: &Version) -> Option<Result<Range<u64>>> {
+    let mut unknown = None;
     for Lost { taking, error } in mem::take(lost) {
         match taking.shown_by(version) {
             Shown::TookEffect => return Some(Ok(taking.numbers)),
-            Shown::Unknown => return Some(Err(error)),
+            Shown::Unknown => unknown = Some(Err(error)),
             Shown::MayFollow => lost.push(Lost { taking, error }),
             Shown::NoEffect => {}
         }
     }
-    None
+    unknown
 }
 
 /// The error of a call: while a lost write may still take effect, that write's.

@@ -26,7 +26,8 @@ use std::{fmt, mem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Room {
-    /// Operations: one for each row that is written.
+    /// Operations: one for each row that is written. Less those that may be needed for
+    /// [totals](crate::Sum).
     pub operations: usize,
     /// Bytes of the request, of the 4 MiB that the service takes.
     pub bytes: usize,
@@ -141,8 +142,9 @@ impl<'a> Writes<'a> {
         // A transaction whose intent is too large fails when it is committed.
         let _ = self.intents.append_to(&self.client, &mut batch);
         let measured = self.client.measure(batch);
+        let taken = self.len() + measured.more * self.members.len();
         Room {
-            operations: MAX_TRANSACTION_OPERATIONS.saturating_sub(self.len()),
+            operations: measured.most.saturating_sub(taken),
             bytes: measured.room.saturating_sub(measured.bytes),
         }
     }
