@@ -96,38 +96,42 @@ pub(crate) struct Settling {
 }
 
 impl Settling {
-    /// Settles intents now or later. What fails now is tried again in the background.
+    /// Settles intents, and returns after the first attempt, or at once with `later`. What fails is tried
+    /// again in the background.
     pub async fn settle(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
         if pending.is_empty() {
             return self.done();
         }
-        if !self.later || Handle::try_current().is_err() {
-            let is_transient = settle_all(client, &mut pending).await;
-            if pending.is_empty() {
-                return self.done();
-            }
-            if !is_transient {
-                return;
-            }
-        }
-        let Ok(runtime) = Handle::try_current() else { return };
         let (settling, client) = (self.clone(), client.clone());
-        runtime.spawn(async move { settling.settle_in_background(&client, pending).await });
+        let Ok(runtime) = Handle::try_current() else {
+            settle_all(&client, &mut pending).await;
+            return settling.done_if(&pending);
+        };
+        // A task of its own goes on when the call is dropped.
+        let attempt = runtime.spawn(async move {
+            let is_transient = settle_all(&client, &mut pending).await;
+            settling.done_if(&pending);
+            if is_transient {
+                tokio::spawn(async move { settling.settle_again(&client, pending).await });
+            }
+        });
+        if !self.later {
+            let _ended = attempt.await;
+        }
     }
 
-    async fn settle_in_background(
-        &self,
-        client: &TableClient,
-        mut pending: Vec<(ForeignType, Pending)>,
-    ) {
+    async fn settle_again(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
         let connection = &client.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
-        if !self.later {
+        let mut is_transient = true;
+        while is_transient && backoff.waits() < MAX_WAITS {
             connection.timer.sleep(backoff.next(&connection.random)).await;
+            is_transient = settle_all(client, &mut pending).await;
         }
-        while settle_all(client, &mut pending).await && backoff.waits() < MAX_WAITS {
-            connection.timer.sleep(backoff.next(&connection.random)).await;
-        }
+        self.done_if(&pending);
+    }
+
+    fn done_if(&self, pending: &[(ForeignType, Pending)]) {
         if pending.is_empty() {
             self.done();
         }

@@ -275,3 +275,21 @@ async fn a_call_that_settles_later_returns_before_its_rows_follow() {
     }
     shop.assert_settled(&[order]).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_while_rows_elsewhere_follow_settles_in_the_background() {
+    let shop = Shop::empty().await;
+    let slow = Faults::seeded(1).slow(1.0).slowest(Duration::from_millis(100));
+    let orders = Tables::new(slow.store(shop.store.clone()).unwrap()).repo::<Order>();
+    let (mut stored, mut dropped) = (Vec::new(), 0);
+    // The first request is answered within 200 ms.
+    for number in 20..=60 {
+        let order = order("acme", number);
+        let most = Duration::from_millis(10) * number;
+        dropped += u32::from(tokio::time::timeout(most, orders.insert(&order)).await.is_err());
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        stored.push(order);
+    }
+    assert!(dropped > 5, "{dropped} calls were dropped");
+    shop.assert_settled(&stored).await;
+}
