@@ -39,7 +39,7 @@ use crate::property::PropertyError;
 use crate::query::TokenError;
 #[cfg(feature = "distributed")]
 use crate::queue::QueueError;
-use crate::store::{ErrorCode, StoreError};
+use crate::store::{ErrorCode, StoreError, StoredRow};
 use rejection::{no_table_help, same_key_help, too_large_help};
 
 /// The error of a call.
@@ -386,11 +386,16 @@ impl Error {
     /// ```
     #[must_use]
     pub fn is_stored_as_sent(&self) -> bool {
+        self.stored_as_sent().is_some()
+    }
+
+    /// The rows that were read back, if they are those that were sent.
+    pub(crate) fn stored_as_sent(&self) -> Option<&[(String, Option<StoredRow>)]> {
         let ambiguity = match self {
             Self::Ambiguous(rejection) => rejection.cause.ambiguity(),
             _ => None,
         };
-        ambiguity.is_some_and(|ambiguity| ambiguity.identical)
+        ambiguity.filter(|ambiguity| ambiguity.identical).map(|ambiguity| &*ambiguity.found)
     }
 
     const fn rejection_mut(&mut self) -> Option<&mut Rejection> {

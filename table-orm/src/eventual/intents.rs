@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
 use crate::model::{ETag, TableName};
 use crate::plan::{Plan, Step, TableClient};
-use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -182,7 +182,11 @@ impl Intents {
         if self.tickets.is_empty() {
             let mut batch = batch;
             self.append_inserts(client, &mut batch)?;
-            return client.send_changes(batch, canonical).await;
+            let sent = client.send_changes(batch, canonical).await;
+            if let Some(found) = sent.as_ref().err().and_then(Error::stored_as_sent) {
+                self.settle_found(client, found).await;
+            }
+            return sent;
         }
         let connection = &client.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
@@ -210,6 +214,17 @@ impl Intents {
             }
             connection.timer.sleep(backoff.next(&connection.random)).await;
         }
+    }
+
+    /// Settles them in the background after the answer was lost and the rows were found as they were sent.
+    async fn settle_found(&self, client: &TableClient, found: &[(String, Option<StoredRow>)]) {
+        let version = |(_, intent): &(_, Intent)| {
+            let (_, row) = found.iter().find(|(row_key, _)| *row_key == intent.row_key)?;
+            row.as_ref()?.etag().ok()
+        };
+        let etags: Vec<_> = self.intents.iter().map(version).collect();
+        let later = Settling { later: true, report: None };
+        self.clone().settle(client, &etags, &later).await;
     }
 
     async fn reserve(&self, client: &TableClient, batch: &Batch) -> Result<Vec<Reservation>> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use table_orm::DynamicEntity;
 use table_orm::entity::foreign_rows;
 use table_orm::eventual::Settled;
-use table_orm::layer::{Fault, Faults};
+use table_orm::layer::{Fault, Faults, Retry};
 use table_orm::model::Edm;
 use table_orm::plan::Step;
 use table_orm::{Error, ScanPermit, TableEntity, TableName, Tables};
@@ -292,4 +292,16 @@ async fn a_call_that_is_dropped_while_rows_elsewhere_follow_settles_in_the_backg
     }
     assert!(dropped > 5, "{dropped} calls were dropped");
     shop.assert_settled(&stored).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_insert_whose_answer_was_lost_settles_when_its_rows_are_found() {
+    let shop = Shop::empty().await;
+    let lost = Faults::seeded(1).on("commit", 1, Fault::LostReply);
+    let network = Tables::new(lost.store(shop.store.clone()).unwrap());
+    let orders = network.layer(Retry::interactive()).unwrap().repo::<Order>();
+    let order = order("acme", 1);
+    assert!(orders.insert(&order).await.unwrap_err().is_stored_as_sent());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    shop.assert_settled(&[order]).await;
 }
