@@ -14,7 +14,7 @@
 use super::error::SettleError;
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
-use super::intent::Pending;
+use super::intent::{DueEntry, Pending};
 use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once, groups, individually, shares};
 use super::ticket::Ticket;
 use super::unique::Guards;
@@ -42,7 +42,7 @@ pub(crate) async fn settle(
 ) -> Result<(), SettleError> {
     let Pending { intent, etag, .. } = pending;
     let settler = Settler { home, kind, partition_key: &intent.partition_key };
-    settler.write_rows(shares(&intent.due)).await?;
+    settler.write_entities(&intent.due).await?;
     let guards = Guards { home: home.clone(), kind };
     for (row_key, value) in intent.values() {
         guards.release(value, &guards.entity(&intent.partition_key, row_key)).await?;
@@ -65,6 +65,18 @@ pub(super) struct Settler<'c> {
 }
 
 impl Settler<'_> {
+    /// Writes the rows of all entities. An entity whose rows cannot be written holds up no other.
+    async fn write_entities(&self, due: &[DueEntry]) -> Result<(), SettleError> {
+        let Err(error) = self.write_rows(shares(due)).await else { return Ok(()) };
+        if !error.is_transient() && due.len() > 1 {
+            for entry in due.chunks(1) {
+                // The error of one of them is known.
+                let _written = self.write_rows(shares(entry)).await;
+            }
+        }
+        Err(error)
+    }
+
     /// Writes all rows, in rounds.
     pub async fn write_rows(&self, mut open: Vec<Share>) -> Result<(), SettleError> {
         let connection = &self.home.connection;

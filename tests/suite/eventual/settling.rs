@@ -305,3 +305,25 @@ async fn an_insert_whose_answer_was_lost_settles_when_its_rows_are_found() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     shop.assert_settled(&[order]).await;
 }
+
+#[tokio::test]
+async fn an_entity_that_cannot_be_read_holds_up_no_other_of_its_transaction() {
+    let shop = Shop::empty().await;
+    let (first, second) = (order("acme", 1), order("acme", 2));
+    // No ticket is made: for both entities in one request, and then for each.
+    let refused = || Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput"));
+    let broken = Faults::seeded(1).on("commit", 2, refused()).on("commit", 3, refused());
+    let broken = (1..=4).fold(broken, |broken, number| broken.on("insert", number, refused()));
+    let broken = Tables::new(broken.store(shop.store.clone()).unwrap()).repo::<Order>();
+    let acme = Order::partition("acme");
+    broken.transaction(&acme).insert(&first).insert(&second).commit().await.unwrap();
+    let table = shop.tables.table(shop.orders.table().clone());
+    let stored = table.get("acme", "NUM:00000001").await.unwrap().unwrap();
+    table.replace(&stored.with("Cents", "many")).await.unwrap();
+    let report = shop.orders.settle(&acme).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (0, 1), "{report:?}");
+    let (rows, _) = shop.stored().await;
+    let numbers: Vec<_> = rows.keys().filter(|(table, ..)| table == "orders").collect();
+    assert_eq!(numbers.len(), 1, "{numbers:?}");
+    assert!(numbers[0].2.contains("00000002"));
+}
