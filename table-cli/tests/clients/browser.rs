@@ -118,24 +118,31 @@ impl Browser {
         self.call("execute/sync", &json!({ "script": format!("return {script}"), "args": [] }))
     }
 
-    /// Asks until the page that a key opens has that answer, and panics after half a minute.
-    fn run_until(&self, script: &str, is_expected: impl Fn(&Value) -> bool) {
+    /// Presses a key until the page has that answer, and panics after half a minute: a browser ignores
+    /// keys until it has painted a page.
+    fn press_until(&self, key: &str, script: &str, is_expected: impl Fn(&Value) -> bool) {
         let body = json!({ "script": format!("return {script}"), "args": [] });
         let path = format!("/session/{}/execute/sync", self.session);
         let begun = Instant::now();
         // While a page is left, there is nothing to ask.
         while !self.post(&path, &body).is_ok_and(|answer| is_expected(&answer)) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "{script}");
+            assert!(begun.elapsed() < Duration::from_secs(30), "{key}: {script}");
+            let _missed = self.send_keys(&[key]);
         }
     }
 
     fn press(&self, keys: &[&str]) {
+        self.send_keys(keys).unwrap();
+    }
+
+    fn send_keys(&self, keys: &[&str]) -> Result<Value, String> {
         let actions: Vec<_> = keys
             .iter()
             .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
             .collect();
         let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
-        self.call("actions", &json!({ "actions": [keyboard] }));
+        let path = format!("/session/{}/actions", self.session);
+        self.post(&path, &json!({ "actions": [keyboard] }))
     }
 
     /// Keeps a picture of the page, where `TABLE_ORM_SCREENSHOTS` names a folder.
@@ -257,17 +264,14 @@ fn pages_are_readable_in_a_browser_at_every_width_and_by_keyboard() {
         let label =
             "getComputedStyle(document.querySelector('td[data-name=Rank]'), '::before').content";
         assert_eq!(browser.run(label) == json!("\"Rank\""), width < 768, "cards on phones only");
-        browser.press(&["/"]);
-        assert_eq!(browser.run("document.activeElement.name"), json!("partition"));
+        browser.press_until("/", "document.activeElement.name", |name| *name == "partition");
         browser.press(&["n"]);
         assert_eq!(browser.run("document.activeElement.value"), json!("n"), "typed, not followed");
         browser.open(&format!("{url}table/results"));
-        browser.press(&["n"]);
-        browser.run_until("location.search", |search| {
+        browser.press_until("n", "location.search", |search| {
             search.as_str().is_some_and(|search| search.contains("after_row"))
         });
-        browser.press(&["t"]);
-        browser.run_until("location.href", |address| *address == json!(url));
+        browser.press_until("t", "location.href", |address| *address == json!(url));
         browser.open(&format!("{url}table/results/partitions?largest=1"));
         fits();
         browser.keep(&format!("{width}-partitions.png.base64"));
