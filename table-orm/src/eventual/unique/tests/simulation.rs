@@ -191,7 +191,7 @@ fn key(id: &str) -> EntityKey<<Person as TableEntity>::Canonical> {
 
 #[test]
 fn no_two_entities_have_one_value_whatever_is_lost_or_late_or_ends() {
-    let seeds = dose(200, 2_000);
+    let seeds = dose(200, 10_000);
     let mut writes = 0;
     for seed in 0..seeds {
         match simulate(seed, BUSY, None) {
