@@ -32,7 +32,7 @@ pub(crate) struct TextFile {
 
 /// A name that says no form.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("the name `{0}` says no form; end it with .jsonl or .csv, and .gz or .zst to compress it")]
+#[error("the name `{0}` does not end in .jsonl or .csv; add .gz or .zst to compress")]
 pub(crate) struct NoForm(pub String);
 
 impl TextFile {

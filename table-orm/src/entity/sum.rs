@@ -118,9 +118,9 @@ impl<E> Sum<E> {
     /// Spreads each total over that many rows, 1 to 100. A write changes one of them, at random; a read
     /// adds them up.
     ///
-    /// With one row, the writes of a partition's entities wait for each other. With `n` rows, of `c`
-    /// writes at once about one in `n / c` meets another and is repeated: use four times as many rows as
-    /// writes at once. You may raise the number at any time.
+    /// With one row, the writes of a partition's entities wait for each other. With `n` rows and `c` writes at
+    /// once, a share of about `c / n` of them is repeated: use four times as many rows as there are writes at
+    /// the same time. You may raise the number at any time.
     #[must_use]
     pub const fn shards(mut self, shards: u8) -> Self {
         assert!(shards >= 1 && shards <= MAX_SHARDS, "a sum has 1 to 100 shards");

@@ -9,8 +9,8 @@ use std::time::Duration;
 pub struct DeadlineExceeded {
     /// The time that the call had.
     pub within: Duration,
-    /// Requests of the call that took effect: of an insert or a save 0, because its only one is the end
-    /// of the call.
+    /// The number of requests of the call that took effect. A call that sends a single request has 0,
+    /// because its answer ends the call.
     pub written: u64,
     /// Whether another write of the call may have taken effect: it was sent, and its answer had not
     /// come.

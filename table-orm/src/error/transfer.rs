@@ -63,7 +63,7 @@ pub enum TransferError {
         edm: EdmType,
     },
     /// The line is a row of another type than the import's, or not its canonical row.
-    #[error("the row is no canonical row of `{0}`; import it through `Tables::import`")]
+    #[error("the row is not a canonical row of `{0}`; import it through `Tables::import`")]
     Foreign(&'static str),
     /// The import stopped at a row that was refused. Rows before and behind it may have been written, or
     /// not.

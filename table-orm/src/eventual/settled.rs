@@ -63,11 +63,12 @@ macro_rules! settling_methods {
         $crate::eventual::settling_methods!(settling);
     };
     ($($settling:tt)+) => {
-        /// Returns as soon as the entity is written, and brings its rows in other partitions in step in the
-        /// background. Without it, the call returns after that.
+        /// Returns as soon as the entity is written. In the background, it brings the entity's rows in other
+        /// partitions in step, and frees the values that the entity gave up. Without it, the call returns
+        /// after that.
         ///
-        /// Types without `eventual` rows have nothing to settle. Outside a tokio runtime, the call settles
-        /// before it returns.
+        /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle. Outside a
+        /// tokio runtime, the call settles before it returns.
         pub fn settle_later(mut self) -> Self {
             self.$($settling)+.later = true;
             self

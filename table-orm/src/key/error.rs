@@ -46,8 +46,8 @@ pub enum KeyFault {
     HasUniqueValue,
     /// The key does not read back as its template, so no query would find the row.
     #[error(
-        "would not be read back, so no query would find its row; correct the `KeyPart` of your own in \
-         it: `decode` must read what `encode` writes, with the length that `WIDTH` says"
+        "would not be read back, so no query would find its row; correct your `KeyPart`: \
+         `decode` must read what `encode` writes, with the length that `WIDTH` states"
     )]
     Undecodable,
     /// The component's type does not write the stored text.

@@ -57,7 +57,8 @@ impl<E: TableEntity> Repo<E> {
         Save { client, loaded, settling, entity: PhantomData }
     }
 
-    /// Deletes a loaded entity if nobody has written it since: all of its rows in one request.
+    /// Deletes a loaded entity if nobody has written it since: all of its rows in one request. Types
+    /// with `sums`, `eventual` rows or `unique(.., across)` take more requests.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

@@ -41,8 +41,8 @@ struct StoredTotal {
 type StoredTotals = BTreeMap<Total, StoredTotal>;
 
 impl<E: TableEntity> Repo<E> {
-    /// Returns the total of a sum in a partition: one query of the rows that hold it. It is exact at any
-    /// time, and that of all groups for a sum by group.
+    /// Returns the total of a sum in a partition: one query of the rows that hold it. For a sum by group, it
+    /// adds up all groups; above 1,000 rows, later pages may be newer.
     ///
     /// The sum must be one of the type's `sums`; another one has no rows, and its total is 0.
     ///

@@ -14,8 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
-    /// Brings the `eventual` rows of entities in step whose writers ended before they did, in one partition
-    /// or, with a [`ScanPermit`], in the whole table. Returns what it settled, and what it left and why.
+    /// Settles what ended processes left: brings `eventual` rows in step with their entities, and frees values
+    /// that no entity has. Takes one partition, or with a [`ScanPermit`] the whole table. Returns what it
+    /// settled, and what it left and why.
     ///
     /// A write of an entity settles its rows in other partitions by itself. If its process ends in between,
     /// they follow when this runs: run it as a job. Without one, they may stay as they are for ever. Two may
@@ -25,7 +26,8 @@ impl<E: TableEntity> Repo<E> {
     /// [`grace`](Settle::grace). It settles the entities of `E` only.
     ///
     /// A partition costs one query, and the whole table a scan: the service reads all of its rows, and returns
-    /// those to settle. Each of them costs 2 requests for each other partition, and 2.
+    /// those to settle. For `eventual` rows, each of them costs 2 requests for each other partition, and
+    /// 2 others.
     ///
     /// ```
     /// use std::time::Duration;

@@ -102,8 +102,8 @@ impl Tables {
         Self::builder(crate::azure::AzureStore::new(endpoint, credential)?).build()
     }
 
-    /// Starts a connection to any store whose layers are set by name, and are otherwise those of an
-    /// account.
+    /// Starts a connection to any store, with the layers of an account. The builder's methods replace each of
+    /// them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -169,9 +169,8 @@ impl Tables {
         Ok(Self { connection: Arc::new(self.connection.with_store(store)) })
     }
 
-    /// Waits on the clock of the tokio runtime, which a test can pause, instead of the system's: a call that
-    /// waits for another one, or after a conflict, then takes no real time. `seed` spreads the waits, the
-    /// same in each run.
+    /// Waits on tokio's clock instead of the system's. Under a paused clock, waits for other calls and after
+    /// conflicts then take no real time. The same `seed` makes the same waits.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

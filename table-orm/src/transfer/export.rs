@@ -1,6 +1,6 @@
 //! The rows of a scan as text.
 //!
-//! Invariant: rows leave in key order, so an export that ended behind a row goes on behind it.
+//! Invariant: rows leave in key order, so an export that ended after a row continues after it.
 
 use super::blocking::Blocking;
 use super::csv::Columns;
@@ -66,7 +66,7 @@ pub struct ExportPage {
     pub rows: u64,
     /// How many partitions begin in it.
     pub partitions: u64,
-    /// The key of its last row: [`Export::after`] goes on behind it.
+    /// The key of its last row: [`Export::after`] continues after it.
     pub last: RowHead,
 }
 
@@ -122,7 +122,7 @@ impl<R> Export<R> {
         self
     }
 
-    /// Goes on behind that row, for a text that ends with it. A CSV text then has no second header.
+    /// Continues after that row, for a text that ends with it. A CSV text then has no second header.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
@@ -241,7 +241,7 @@ impl ExportPages {
         Ok(Some(ExportPage { text, rows: rows.len() as u64, partitions, last }))
     }
 
-    /// Returns what a text without rows has: the header of a CSV text. Empty behind the first page.
+    /// Returns what a text without rows has: the header of a CSV text. Empty after the first page.
     #[must_use]
     pub fn header(&self) -> &str {
         &self.header

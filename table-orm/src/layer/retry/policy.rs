@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Decides what is tried again, and when. [`Strategy`](super::Strategy) has the usual ones.
 ///
-/// It decides nothing else. Whether a write took effect, the layer finds out as the
-/// [module](super) says, whatever a policy retries. Its limits hold too: [`MAX_RETRIES`](super::MAX_RETRIES),
+/// It decides nothing else. The layer itself finds out whether a write took effect, as the
+/// [module](super) says. These limits hold for every policy: [`MAX_RETRIES`](super::MAX_RETRIES),
 /// [`MAX_WAIT`](super::MAX_WAIT), the deadline, the budget, and a `Retry-After` that is longer. The first
 /// fault of the transport that it retries is retried at once.
 ///

@@ -41,8 +41,8 @@ pub enum Strategy {
         /// The longest wait, at most [`MAX_WAIT`].
         max: Duration,
     },
-    /// Waits exactly these times, one before each retry, but not before that of the first fault of the
-    /// transport, which is retried at once: 1 to [`MAX_RETRIES`] of at most [`MAX_WAIT`].
+    /// Waits exactly these times, one before each retry: 1 to [`MAX_RETRIES`] of at most [`MAX_WAIT`]. The
+    /// first fault of the transport is retried without a wait.
     Schedule(Vec<Duration>),
 }
 

@@ -216,7 +216,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     /// Brings the rows in other partitions in step in the background. Without it, each transaction settles
     /// what it wrote before the next one takes its turn.
     ///
-    /// Types without `eventual` rows have nothing to settle.
+    /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle.
     pub fn settle_later(mut self) -> Self {
         self.settling.later = true;
         self

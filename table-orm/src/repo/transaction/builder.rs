@@ -368,7 +368,8 @@ impl<'a> Transaction<'a> {
         self.0.plan()
     }
 
-    /// Sends the transaction: one request. Returns the ETag of each entity in the order of the calls, `None`
+    /// Sends the transaction: one request, and more for types with `sums`, `eventual` rows or
+    /// `unique(.., across)`. Returns the ETag of each entity in the order of the calls, `None`
     /// after a delete.
     ///
     /// # Errors

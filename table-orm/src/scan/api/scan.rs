@@ -104,7 +104,7 @@ pub struct Scan<T, R = Untyped> {
     pub(in crate::scan) ordered: bool,
     pub(in crate::scan) buffer: usize,
     pub(in crate::scan) limit: Option<usize>,
-    /// The row behind which it begins.
+    /// The row after which it begins.
     pub(in crate::scan) after: Option<RowHead>,
     pub(in crate::scan) skip: Option<SkipUnreadable>,
     pub(in crate::scan) checkpoint: Option<Checkpoint>,
