@@ -1,7 +1,7 @@
 //! `table-orm count`: how many rows tables have.
 
 use crate::failure::Failure;
-use crate::selection::{Selection, permit, requests, table_name};
+use crate::selection::{Selection, permit, requests};
 use crate::store::{STORES, StoreName};
 use serde_json::json;
 use std::io::{Write as _, stdout};
@@ -23,7 +23,6 @@ pub(crate) struct Arguments {
     /// Where the tables are
     store: StoreName,
     /// The table; every table if it is not given
-    #[arg(value_parser = table_name)]
     table: Option<TableName>,
     #[command(flatten)]
     selection: Selection,

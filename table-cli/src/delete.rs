@@ -7,7 +7,7 @@ use crate::count::count;
 use crate::failure::Failure;
 use crate::interrupt::interrupted;
 use crate::progress::Progress;
-use crate::selection::{Selection, permit, requests, table_name};
+use crate::selection::{Selection, permit, requests};
 use crate::store::{STORES, StoreName};
 use indicatif::HumanCount;
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin, stdout};
@@ -29,7 +29,6 @@ pub(crate) struct Arguments {
     /// Where the table is
     store: StoreName,
     /// The table
-    #[arg(value_parser = table_name)]
     table: TableName,
     #[command(flatten)]
     selection: Selection,

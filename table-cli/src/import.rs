@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::manifest::{Manifest, ManifestError};
 use crate::printable::printable;
 use crate::progress::Progress;
-use crate::selection::{requests, table_name};
+use crate::selection::requests;
 use crate::store::{STORES, StoreName, create};
 use crate::text_file::{Form, NoForm, TextFile, digest, hex};
 use indicatif::HumanCount;
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// Where the table is to be
     store: StoreName,
     /// The table; that of the manifest unless given
-    #[arg(value_parser = table_name, required_if_eq("no_manifest", "true"))]
+    #[arg(required_if_eq("no_manifest", "true"))]
     table: Option<TableName>,
     /// The file, as `export` has named it
     #[arg(long, value_name = "FILE")]

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::printable::printable;
 use crate::progress::Progress;
-use crate::selection::{Selection, permit, requests, table_name};
+use crate::selection::{Selection, permit, requests};
 use crate::store::{STORES, StoreName};
 use serde_json::json;
 use std::cmp::Reverse;
@@ -25,7 +25,6 @@ pub(crate) struct Arguments {
     /// Where the table is
     store: StoreName,
     /// The table
-    #[arg(value_parser = table_name)]
     table: TableName,
     /// Shows the rows of each partition, and the bytes of their JSON
     #[arg(long)]

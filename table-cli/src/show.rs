@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::printable::printable;
-use crate::selection::{Selection, permit, requests, table_name};
+use crate::selection::{Selection, permit, requests};
 use crate::store::{STORES, StoreName};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeSet;
@@ -39,7 +39,6 @@ pub(crate) struct Arguments {
     /// Where the table is
     store: StoreName,
     /// The table
-    #[arg(value_parser = table_name)]
     table: TableName,
     #[command(flatten)]
     selection: Selection,

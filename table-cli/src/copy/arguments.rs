@@ -2,7 +2,7 @@
 
 use super::CopyFailure;
 use super::hash::hash;
-use crate::selection::{requests, table_name};
+use crate::selection::requests;
 use crate::store::{STORES, StoreName, create};
 use std::path::PathBuf;
 use table_orm::TableName;
@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "STORE")]
     pub to: StoreName,
     /// The table
-    #[arg(long, value_name = "NAME", value_parser = table_name)]
+    #[arg(long, value_name = "NAME")]
     pub table: TableName,
     /// The name of the copy; that of the table unless given
-    #[arg(long, value_name = "NAME", value_parser = table_name)]
+    #[arg(long, value_name = "NAME")]
     pub to_table: Option<TableName>,
     /// Where to keep the progress; TABLE-to-COPY-HASH.json unless given, with a hash of both stores
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workers", "worker"])]

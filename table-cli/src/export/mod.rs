@@ -7,7 +7,7 @@ mod tests;
 use crate::count::count;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::selection::{Selection, permit, requests, table_name};
+use crate::selection::{Selection, permit, requests};
 use crate::store::{STORES, StoreName};
 use crate::text_file::{Form, NoForm, TextFile};
 use indicatif::HumanCount;
@@ -39,7 +39,6 @@ pub(crate) struct Arguments {
     /// Where the table is
     store: StoreName,
     /// The table
-    #[arg(value_parser = table_name)]
     table: TableName,
     /// The file: .jsonl or .csv, with .gz or .zst behind it to compress it
     #[arg(long, value_name = "FILE")]

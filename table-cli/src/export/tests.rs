@@ -38,7 +38,7 @@ fn database(rows: usize) -> (tempfile::TempDir, String) {
     let path = file(folder.path(), "source.redb");
     wait(async {
         let tables = Tables::open(&path).unwrap();
-        let name = table_name("results").unwrap();
+        let name = TableName::new("results").unwrap();
         tables.create(&name).await.unwrap();
         let row = |at: usize| {
             DynamicEntity::new(format!("p{:02}", at % 20), format!("{at:06}"))
@@ -62,7 +62,7 @@ fn content(database: &str) -> Vec<u8> {
     wait(async {
         let tables = Tables::open(database).unwrap();
         let mut text = Vec::new();
-        let export = tables.export(table_name("results").unwrap(), permit());
+        let export = tables.export(TableName::new("results").unwrap(), permit());
         export.write_to(&mut text).await.unwrap();
         text
     })

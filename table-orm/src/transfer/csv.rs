@@ -115,21 +115,22 @@ impl<'a> FromIterator<&'a DynamicEntity> for Columns {
 /// Adds the columns that more rows need.
 impl<'a> Extend<&'a DynamicEntity> for Columns {
     fn extend<I: IntoIterator<Item = &'a DynamicEntity>>(&mut self, rows: I) {
-        let mut found: BTreeSet<(String, &'static str)> =
-            self.columns.drain(..).map(|(name, edm)| (name, edm.name())).collect();
+        self.columns.sort_by(|one, other| order(one).cmp(&order(other)));
         for row in rows {
             for (name, value) in &row.properties {
-                let column = (name.clone(), value.edm_type().name());
-                if !found.contains(&column) {
-                    found.insert(column);
+                let edm = value.edm_type();
+                let column = (name.as_str(), edm.name());
+                if let Err(at) = self.columns.binary_search_by(|found| order(found).cmp(&column)) {
+                    self.columns.insert(at, (name.clone(), edm));
                 }
             }
         }
-        let columns = found.into_iter();
-        self.columns.extend(
-            columns.filter_map(|(name, edm)| EdmType::from_name(edm).map(|edm| (name, edm))),
-        );
     }
+}
+
+/// By what the columns of rows are sorted.
+fn order((name, edm): &(String, EdmType)) -> (&str, &'static str) {
+    (name, edm.name())
 }
 
 /// Writes the header.
@@ -163,7 +164,7 @@ impl FromStr for Columns {
         };
         let columns: Option<Vec<_>> = columns.iter().map(column).collect();
         let columns = columns.ok_or_else(malformed)?;
-        let distinct: BTreeSet<_> = columns.iter().map(|(name, edm)| (name, edm.name())).collect();
+        let distinct: BTreeSet<_> = columns.iter().map(order).collect();
         if distinct.len() < columns.len() {
             return Err(malformed());
         }

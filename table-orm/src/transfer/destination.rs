@@ -46,8 +46,7 @@ impl Destination for Table {
     }
 
     fn key(row: &DynamicEntity) -> RowHead {
-        let DynamicEntity { partition_key, row_key, .. } = row.clone();
-        RowHead { partition_key, row_key }
+        RowHead { partition_key: row.partition_key.clone(), row_key: row.row_key.clone() }
     }
 
     fn write(

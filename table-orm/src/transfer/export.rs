@@ -7,7 +7,6 @@ use super::csv::Columns;
 use super::format::Format;
 use crate::entity::{DynamicEntity, RowHead, TableEntity};
 use crate::error::{Result, TransferError};
-use crate::model::Metadata;
 use crate::query::ScanPermit;
 use crate::repo::Repo;
 use crate::scan::{Scan, ScanPage, ScanStream, Untyped};
@@ -102,8 +101,7 @@ impl<E: TableEntity> Repo<E> {
 
 impl<R> Export<R> {
     pub(crate) fn new(scan: Scan<DynamicEntity, R>) -> Self {
-        let scan = scan.metadata(Metadata::Minimal).ordered(true);
-        Self { scan, format: Format::JsonLines, after: None }
+        Self { scan: scan.ordered(true), format: Format::JsonLines, after: None }
     }
 
     /// Sets the options of the scan: a prefix, a range, a filter, a number of workers. It stays in key

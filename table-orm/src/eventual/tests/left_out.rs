@@ -1,6 +1,7 @@
 //! The protocol without one of its parts: a store below one client leaves that part out. The simulation must
 //! find a violation of each.
 
+use super::chaos::first_violation;
 use super::observer::Observer;
 use super::simulation::{BUSY, Setting, simulate};
 use super::world::{Change, ENTITY, HOME, KIND, State, client, create, read};
@@ -214,16 +215,11 @@ impl Middleware for Tampering {
     }
 }
 
-/// The first of the seeds that finds a violation.
+/// Some seed finds a violation.
 #[track_caller]
-fn found(part: LeftOut, setting: Setting, mut seeds: Range<u64>) -> String {
-    let violation = |seed| simulate(seed, setting, Some(part)).err().map(|what| (seed, what));
-    match seeds.find_map(violation) {
-        Some((seed, violation)) => {
-            println!("{part:?}: seed {seed}: {violation}");
-            violation
-        }
-        None => panic!("the simulations without {part:?} find nothing"),
+fn found(part: LeftOut, setting: Setting, seeds: Range<u64>) {
+    if first_violation(part, seeds, |seed| simulate(seed, setting, Some(part))).is_none() {
+        panic!("the simulations without {part:?} find nothing");
     }
 }
 
@@ -255,9 +251,9 @@ async fn cleared_late(left_out: Option<LeftOut>) -> Option<String> {
     create(&*memory).await;
     let observer = Observer::new(memory);
     let late = Faults::seeded(1).on("delete", 1, Fault::Late).latest(Duration::from_secs(60));
-    let network = late.store(Arc::new(observer.clone())).unwrap();
+    let network = late.store(observer.clone()).unwrap();
     let sweeper = client(Arc::new(Tampering::new(Arc::new(network), left_out, 1)), 1);
-    let writer = client(Arc::new(observer.clone()), 2);
+    let writer = client(observer.clone(), 2);
 
     let state = State::new("copies p1 FULL:a:0", "1");
     let insert = Change::of(&writer, &[("E:0", None, Some(state))]).unwrap();

@@ -1,29 +1,21 @@
-//! A store that checks the invariants after each write that took effect.
+//! The invariants of the protocol, and the store that checks them.
 
+use super::chaos::{self, Invariants};
 use super::world::{ENTITY, HOME, KIND, State, text};
-use crate::entity::{DynamicEntity, read_row, split_page};
+use crate::entity::{DynamicEntity, read_row};
 use crate::eventual::{ForeignKey, Pending};
-use crate::model::{ETag, Metadata, TableName};
-use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{Batch, Middleware, Operation, Store, StoreError};
+use crate::model::TableName;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
 
-/// A store that checks the invariants. Clones share what they saw.
-#[derive(Debug, Clone)]
-pub(super) struct Observer {
-    store: Arc<dyn Store>,
-    seen: Arc<Mutex<Seen>>,
-}
+pub(super) type Observer = chaos::Observer<Seen>;
 
+/// What the writes so far have done.
 #[derive(Debug, Default)]
-struct Seen {
+pub(super) struct Seen {
     /// The states of each entity, one after the other.
     history: BTreeMap<String, Vec<Option<State>>>,
     /// The earliest state of its entity that each foreign row can show now.
     shown: BTreeMap<ForeignKey, usize>,
-    violation: Option<String>,
-    writes: usize,
 }
 
 /// All rows of the store.
@@ -35,50 +27,9 @@ pub(super) struct Snapshot {
     pub tickets: usize,
 }
 
-impl Observer {
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, seen: Arc::default() }
-    }
-
-    /// The first violation.
-    pub fn violation(&self) -> Option<String> {
-        self.seen.lock().unwrap().violation.clone()
-    }
-
-    pub fn writes(&self) -> usize {
-        self.seen.lock().unwrap().writes
-    }
-
-    pub async fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::default();
-        for table in ["things", "copies"].map(super::world::table) {
-            let query = RowQuery {
-                metadata: Metadata::Minimal,
-                ..RowQuery::new(table.clone(), KeyRange { partition: Span::All, row: Span::All })
-            };
-            let page = self.store.query(&query).await.unwrap();
-            assert!(page.continuation.is_none());
-            for json in split_page(&page.body).unwrap() {
-                snapshot.add(&table, json.get().as_bytes());
-            }
-        }
-        snapshot
-    }
-
-    async fn check(&self) {
-        let snapshot = self.snapshot().await;
-        let mut seen = self.seen.lock().unwrap();
-        seen.writes += 1;
-        let checked = seen.check(&snapshot);
-        if seen.violation.is_none() {
-            seen.violation = checked.err();
-        }
-    }
-}
-
 impl Snapshot {
-    fn add(&mut self, table: &TableName, json: &[u8]) {
-        let row: DynamicEntity = read_row(0, json).unwrap();
+    fn add(&mut self, table: &TableName, json: &str) {
+        let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
         if row.row_key.starts_with("DUE:") {
             self.intents.extend(Pending::read(row, table, KIND).unwrap());
         } else if row.row_key.starts_with("TKT:") {
@@ -104,7 +55,15 @@ fn entity_of(key: &ForeignKey) -> String {
     format!("{ENTITY}{}", key.row_key.rsplit(':').next().unwrap_or_default())
 }
 
-impl Seen {
+impl Invariants for Seen {
+    const TABLES: [&'static str; 2] = ["things", "copies"];
+
+    type Snapshot = Snapshot;
+
+    fn add(snapshot: &mut Snapshot, table: &TableName, json: &str) {
+        snapshot.add(table, json);
+    }
+
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
         self.check_intents(now)?;
         self.remember(now);
@@ -127,7 +86,9 @@ impl Seen {
         }
         Ok(())
     }
+}
 
+impl Seen {
     /// A row that differs has an intent.
     fn check_intents(&self, now: &Snapshot) -> Result<(), String> {
         let wanted = now.wanted();
@@ -156,32 +117,5 @@ impl Seen {
                 states.push(state.cloned());
             }
         }
-    }
-}
-
-impl Middleware for Observer {
-    fn inner(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        let written = self.store.write(table, partition_key, operation).await?;
-        self.check().await;
-        Ok(written)
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        batch: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let written = self.store.commit(table, batch).await?;
-        self.check().await;
-        Ok(written)
     }
 }

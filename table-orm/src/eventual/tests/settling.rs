@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-async fn world() -> (Observer, TableClient) {
+async fn world() -> (Arc<Observer>, TableClient) {
     let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
     create(&*memory).await;
     let observer = Observer::new(memory);
-    let client = client(Arc::new(observer.clone()), 1);
+    let client = client(observer.clone(), 1);
     (observer, client)
 }
 

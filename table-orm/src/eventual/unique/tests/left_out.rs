@@ -2,6 +2,7 @@
 //! find a violation of each.
 
 use super::simulation::{BUSY, Setting, simulate};
+use crate::eventual::tests::chaos::first_violation;
 use crate::eventual::unique::GUARD_ROW;
 use crate::model::{ETag, Metadata, TableName};
 use crate::store::{
@@ -179,11 +180,9 @@ impl Middleware for Tampering {
 /// Some seed finds a violation.
 #[track_caller]
 fn found(part: LeftOut, setting: Setting, seeds: u64) {
-    let violation = |seed| simulate(seed, setting, Some(part)).err().map(|what| (seed, what));
-    let Some((seed, violation)) = (0..seeds).find_map(violation) else {
+    if first_violation(part, 0..seeds, |seed| simulate(seed, setting, Some(part))).is_none() {
         panic!("{seeds} simulations without {part:?} find nothing");
-    };
-    println!("{part:?}: seed {seed}: {violation}");
+    }
 }
 
 const LATE: Setting = Setting { faults: 0.02, late: 0.2, deaths: 0.1 };

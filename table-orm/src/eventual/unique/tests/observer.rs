@@ -1,22 +1,33 @@
-//! A store that checks the invariants after each write that took effect.
+//! The invariants of unique values, and the store that checks them.
 
 use super::Person;
 use crate::TableEntity as _;
-use crate::entity::{DynamicEntity, Loaded, read_row, split_page};
+use crate::entity::{DynamicEntity, Loaded, read_row};
+use crate::eventual::tests::chaos::{self, Invariants};
 use crate::eventual::unique::GUARD_ROW;
 use crate::eventual::unique::guard::Guard;
 use crate::eventual::unique_value::{UniqueValue, unique_values};
-use crate::model::{ETag, Metadata, TableName};
-use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{Batch, Middleware, Operation, Store, StoreError};
+use crate::model::{ETag, TableName};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
-/// A store that checks the invariants. Clones share what they saw.
-#[derive(Debug, Clone)]
-pub(super) struct Observer {
-    store: Arc<dyn Store>,
-    seen: Arc<Mutex<(usize, Option<String>)>>,
+pub(super) type Observer = chaos::Observer<OneHolder>;
+
+/// Each value that an entity has is its own, and its guard names the entity.
+#[derive(Debug, Default)]
+pub(super) struct OneHolder;
+
+impl Invariants for OneHolder {
+    const TABLES: [&'static str; 2] = [Person::TABLE, "badges"];
+
+    type Snapshot = Snapshot;
+
+    fn add(snapshot: &mut Snapshot, _: &TableName, json: &str) {
+        snapshot.add(json);
+    }
+
+    fn check(&mut self, now: &Snapshot) -> Result<(), String> {
+        now.check()
+    }
 }
 
 /// All rows of the store.
@@ -65,68 +76,5 @@ impl Snapshot {
             }
         }
         Ok(())
-    }
-}
-
-impl Observer {
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, seen: Arc::default() }
-    }
-
-    /// The first violation, or how many writes took effect.
-    pub fn result(&self) -> Result<usize, String> {
-        let seen = self.seen.lock().unwrap();
-        seen.1.clone().map_or(Ok(seen.0), Err)
-    }
-
-    pub async fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot::default();
-        for table in [Person::TABLE, "badges"] {
-            let keys = KeyRange { partition: Span::All, row: Span::All };
-            let query = RowQuery::new(TableName::new(table).unwrap(), keys);
-            let query = RowQuery { metadata: Metadata::Minimal, ..query };
-            let page = self.store.query(&query).await.unwrap();
-            assert!(page.continuation.is_none());
-            for json in split_page(&page.body).unwrap() {
-                snapshot.add(json.get());
-            }
-        }
-        snapshot
-    }
-
-    async fn check(&self) {
-        let checked = self.snapshot().await.check();
-        let mut seen = self.seen.lock().unwrap();
-        seen.0 += 1;
-        if seen.1.is_none() {
-            seen.1 = checked.err();
-        }
-    }
-}
-
-impl Middleware for Observer {
-    fn inner(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        let etag = self.store.write(table, partition_key, operation).await?;
-        self.check().await;
-        Ok(etag)
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        batch: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let etags = self.store.commit(table, batch).await?;
-        self.check().await;
-        Ok(etags)
     }
 }

@@ -1,7 +1,7 @@
 //! Clients and sweepers over a network that loses answers, delays writes and outlives its clients.
 //!
-//! Everything follows from the seed. The observer checks the invariants after each write. At the end one sweeper
-//! alone cleans up, and a client alone takes each value that no entity has.
+//! The observer checks the invariants after each write. At the end one sweeper alone cleans up, and a client
+//! alone takes each value that no entity has.
 
 use super::left_out::{LeftOut, Tampering};
 use super::observer::Observer;
@@ -9,23 +9,22 @@ use super::{Person, client, memory, person};
 use crate::dose::dose;
 use crate::entity::EntityKey;
 use crate::eventual::UniqueValue;
-use crate::layer::{FaultStore, Faults, Layer as _, Retry};
+use crate::eventual::tests::chaos::{Dice, LATEST, all_hold, network, on_virtual_time};
+use crate::layer::{FaultStore, Layer as _, Retry};
 use crate::store::Store;
-use crate::sync::Random;
 use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};
 use futures_util::future::{join, join_all};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 const ENTITIES: u64 = 3;
 const NAMES: [&str; 2] = ["x", "y"];
 const WRITERS: u64 = 3;
 const SWEEPERS: u64 = 2;
 const ROUNDS: u64 = 4;
-/// The longest time that a request, and one that its client has given up, is on its way.
-const SLOWEST: Duration = Duration::from_millis(400);
-const LATEST: Duration = Duration::from_secs(8);
+/// The longest time that a client works on a write or a sweep before it ends.
+const LONGEST_LIFE: Duration = Duration::from_secs(5);
 
 /// What goes wrong in a simulation, as probabilities.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +42,7 @@ pub(super) fn simulate(
     setting: Setting,
     left_out: Option<LeftOut>,
 ) -> std::result::Result<usize, String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    runtime.unwrap().block_on(run(seed, setting, left_out))
+    on_virtual_time(run(seed, setting, left_out))
 }
 
 async fn run(
@@ -54,14 +51,7 @@ async fn run(
     left_out: Option<LeftOut>,
 ) -> std::result::Result<usize, String> {
     let observer = Observer::new(memory().await);
-    let faults = Faults::seeded(seed)
-        .slow(1.0)
-        .slowest(SLOWEST)
-        .latest(LATEST)
-        .lost_requests(setting.faults)
-        .lost_replies(setting.faults)
-        .late(setting.late);
-    let network = faults.store(Arc::new(observer.clone())).unwrap();
+    let network = network(seed, setting.faults, setting.late, observer.clone());
     let actor = |number| Actor::new(seed, number, &network, left_out, setting);
     let writers = (0..WRITERS).map(|number| actor(number).write_all());
     let sweepers = (0..SWEEPERS).map(|number| actor(WRITERS + number).sweep_some());
@@ -92,7 +82,7 @@ async fn run(
 /// A writer or a sweeper.
 struct Actor {
     people: Repo<Person>,
-    random: Random,
+    dice: Dice,
     setting: Setting,
 }
 
@@ -105,46 +95,30 @@ impl Actor {
         setting: Setting,
     ) -> Self {
         let store: Arc<dyn Store> = Arc::new(Tampering::new(Arc::new(network.clone()), left_out));
-        let random = Random::seeded(seed.wrapping_mul(1000) + number);
+        let dice = Dice::of(seed, number);
         // Half of the clients send again by themselves what was not answered.
-        let store = if left_out.is_none() && random.below(2) == 0 {
-            let retry = Retry::interactive().write_id("WriteId").seed(random.next());
+        let store = if left_out.is_none() && dice.below(2) == 0 {
+            let retry = Retry::interactive().write_id("WriteId").seed(dice.seed());
             retry.around(store).unwrap()
         } else {
             store
         };
-        Self { people: client(store, random.next()), random, setting }
-    }
-
-    fn happens(&self, probability: f64) -> bool {
-        self.random.unit() < probability
-    }
-
-    /// Runs something, perhaps not to its end.
-    async fn mortal(&self, work: impl Future<Output = Result<()>>) {
-        if self.happens(self.setting.deaths) {
-            let life = Duration::from_secs(5).mul_f64(self.random.unit());
-            // The client ends at whatever it awaits.
-            let _ended = timeout(life, work).await;
-        } else {
-            // What fails is left to the sweepers.
-            let _result = work.await;
-        }
+        Self { people: client(store, dice.seed()), dice, setting }
     }
 
     async fn write_all(self) {
         for _ in 0..ROUNDS {
-            sleep(Duration::from_secs(2).mul_f64(self.random.unit())).await;
-            self.mortal(self.write()).await;
+            sleep(self.dice.time(Duration::from_secs(2))).await;
+            self.dice.mortal(self.setting.deaths, LONGEST_LIFE, self.write()).await;
         }
     }
 
     /// Gives an entity another name, or none, or deletes it.
     async fn write(&self) -> Result<()> {
-        let id = self.random.below(ENTITIES).to_string();
-        let at = usize::try_from(self.random.below(NAMES.len() as u64 + 1)).unwrap();
+        let id = self.dice.below(ENTITIES).to_string();
+        let at = usize::try_from(self.dice.below(NAMES.len() as u64 + 1)).unwrap();
         let next = person(&id, NAMES.get(at).unwrap_or(&""));
-        match self.random.below(4) {
+        match self.dice.below(4) {
             0 => self.people.upsert(&next).await.map(drop),
             1 => {
                 let rename = |person: &mut Person| person.name.clone_from(&next.name);
@@ -154,7 +128,7 @@ impl Actor {
                 let Some(mut loaded) = self.people.load(key(&id)).await?.optional()? else {
                     return self.people.insert(&next).await.map(drop);
                 };
-                if self.happens(0.3) {
+                if self.dice.happens(0.3) {
                     return self.people.delete(loaded).await;
                 }
                 loaded.name = next.name;
@@ -179,8 +153,8 @@ impl Actor {
 
     async fn sweep_some(self) {
         for _ in 0..ROUNDS {
-            sleep(Duration::from_secs(3).mul_f64(self.random.unit())).await;
-            self.mortal(self.sweep()).await;
+            sleep(self.dice.time(Duration::from_secs(3))).await;
+            self.dice.mortal(self.setting.deaths, LONGEST_LIFE, self.sweep()).await;
         }
     }
 }
@@ -191,15 +165,7 @@ fn key(id: &str) -> EntityKey<<Person as TableEntity>::Canonical> {
 
 #[test]
 fn no_two_entities_have_one_value_whatever_is_lost_or_late_or_ends() {
-    let seeds = dose(200, 10_000);
-    let mut writes = 0;
-    for seed in 0..seeds {
-        match simulate(seed, BUSY, None) {
-            Ok(more) => writes += more,
-            Err(violation) => panic!("seed {seed}: {violation}"),
-        }
-    }
-    assert!(writes > 20 * seeds as usize, "{writes} writes took effect");
+    all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
 }
 
 #[tokio::test(start_paused = true)]
