@@ -301,11 +301,12 @@ impl<'a> Writes<'a> {
         etag: &ETag,
     ) -> Result<(), Operation> {
         if let Some(operation) = self.operation_on(row_key) {
-            return if under(&mut operation.action, etag) {
-                Ok(())
-            } else {
-                Err(operation.clone())
-            };
+            match operation.action.under(etag) {
+                Some(under) => operation.action = under,
+                None if operation.action.etag() == Some(etag) => {}
+                None => return Err(operation.clone()),
+            }
+            return Ok(());
         }
         match requirement(&self.batch.partition_key, row_key.to_owned(), etag.clone()) {
             Ok(batch) => {
@@ -322,14 +323,10 @@ impl<'a> Writes<'a> {
     /// needs the row.
     pub fn require_absent(&mut self, row_key: &str) -> Result<(), Operation> {
         let Some(operation) = self.operation_on(row_key) else { return Ok(()) };
-        match &operation.action {
-            Action::InsertOrReplace(body) | Action::InsertOrMerge(body) => {
-                operation.action = Action::Insert(body.clone());
-            }
-            Action::Insert(_) => {}
-            Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => {
-                return Err(operation.clone());
-            }
+        match operation.action.if_absent() {
+            Some(insert) => operation.action = insert,
+            None if matches!(operation.action, Action::Insert(_)) => {}
+            None => return Err(operation.clone()),
         }
         Ok(())
     }
@@ -511,24 +508,4 @@ fn requirement(partition_key: &str, row_key: String, etag: ETag) -> Result<Batch
     let action = Action::Merge(body, IfMatch::ETag(etag));
     let operations = vec![Operation { row_key, action }];
     Ok(Batch { partition_key: partition_key.to_owned(), operations })
-}
-
-/// Makes an operation that has no condition fail unless the row has that version. Returns `false` for one
-/// that requires something else.
-fn under(action: &mut Action, etag: &ETag) -> bool {
-    let guard = || IfMatch::ETag(etag.clone());
-    let guarded = match action {
-        Action::InsertOrReplace(body) | Action::Replace(body, IfMatch::Any) => {
-            Action::Replace(body.clone(), guard())
-        }
-        Action::InsertOrMerge(body) | Action::Merge(body, IfMatch::Any) => {
-            Action::Merge(body.clone(), guard())
-        }
-        Action::Delete(IfMatch::Any) => Action::Delete(guard()),
-        Action::Insert(_) | Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => {
-            return action.etag() == Some(etag);
-        }
-    };
-    *action = guarded;
-    true
 }
