@@ -80,20 +80,18 @@ impl<R: Row> Retire<R> {
     }
 
     async fn run(self) -> Result<u64> {
-        let (client, mut query, mut deleted) = (self.client, self.query, 0);
+        let Self { client, query, .. } = self;
         let own = const { OwnRows::of::<R>() };
-        loop {
-            let page = client.page(&query).await?;
-            let (rows, _) = read_rows::<RowHead>(&own, &page.body, None, usize::MAX)?;
+        let mut deleted = 0;
+        let mut pages = client.pages(query);
+        while let Some(page) = pages.next().await? {
+            let (rows, _) = read_rows::<RowHead>(&own, &page, None, usize::MAX)?;
             deleted += rows.len() as u64;
             let batches = batches(rows).into_iter().map(|batch| delete(client.clone(), batch));
             let batches = stream::iter(batches.collect::<Vec<_>>());
             batches.buffer_unordered(DEFAULT_PARALLELISM).try_collect::<()>().await?;
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(deleted);
-            }
         }
+        Ok(deleted)
     }
 }
 

@@ -110,13 +110,13 @@ impl<R: Row> VerifyEventual<R> {
         R: 'static,
         R::Entity: 'static,
     {
-        let (client, mut query) = (self.client, self.query?);
+        let (client, query) = (self.client, self.query?);
         let own = const { OwnRows::of::<R>() };
         let mut report = VerifyReport::default();
-        loop {
-            let page = client.page(&query).await?;
+        let mut pages = client.pages(query);
+        while let Some(page) = pages.next().await? {
             let mut compared = Vec::new();
-            for row in split_page(&page.body)? {
+            for row in split_page(&page)? {
                 report.rows += 1;
                 let stored = Bytes::copy_from_slice(row.get().as_bytes());
                 if own.take(&VersionedRow::read(&stored)?.context) {
@@ -135,11 +135,8 @@ impl<R: Row> VerifyEventual<R> {
             }
             mark_pending::<R::Entity>(&client, &mut findings).await?;
             report.findings.append(&mut findings);
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(report);
-            }
         }
+        Ok(report)
     }
 }
 
