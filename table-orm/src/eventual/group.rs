@@ -8,7 +8,7 @@ use super::settle::Settler;
 use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once};
 use super::ticket::Ticket;
 use crate::entity::{RowHead, read_row, split_page};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{MAX_TRANSACTION_OPERATIONS, order};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, StoredRow};
@@ -160,7 +160,7 @@ impl Settler<'_> {
                     match row.filter(|&row| row < rows.len()) {
                         // A row to delete is not there. The others must still be written.
                         Some(row) if error.is_not_found() => drop(rows.remove(row)),
-                        _ if error.is_unavailable() || matches!(error, Error::Ambiguous(_)) => {
+                        _ if error.is_unanswered() => {
                             return Ok(Err(Again::Unanswered(error)));
                         }
                         // Refused as a whole, so each ticket is as good as before.
