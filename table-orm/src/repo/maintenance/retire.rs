@@ -2,7 +2,7 @@
 //!
 //! Invariant: only rows whose keys read as those of the kind are deleted.
 
-use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows};
+use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows, row_span};
 use crate::error::{Error, Result};
 use crate::model::{MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::{Plan, Step, TableClient};
@@ -62,8 +62,8 @@ impl<E: TableEntity> Repo<E> {
                 "`retire` is for rows in other partitions, declared `eventual`"
             );
         }
-        let row = foreign_at::<E>(R::INDEX).map_or(Span::All, |template| template.row.span());
-        let query = self.client.query_of::<R>(KeyRange { partition: Span::All, row });
+        let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
+        let query = self.client.query_of::<R>(keys);
         let query = reading::<RowHead>(query, &OwnRows::of::<R>());
         let query = RowQuery { metadata: Metadata::None, ..query };
         let (client, reason) = (self.client.elsewhere(&query.table), permit.reason().to_owned());

@@ -7,7 +7,7 @@ use super::expected::rows_elsewhere;
 use super::finding::{Elsewhere, Finding, Problem};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
-use crate::entity::{OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, split_page};
+use crate::entity::{OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, row_span, split_page};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::model::Metadata;
@@ -74,8 +74,7 @@ impl<E: TableEntity> Repo<E> {
     /// Does what [`verify_eventual`](Self::verify_eventual) does with all rows of kind `R`, such as
     /// `MemberByRoom`. Reads every row of their table, and is billed for it.
     pub fn verify_eventual_table<R: RowOf<E>>(&self, permit: ScanPermit) -> VerifyEventual<R> {
-        let row = foreign_at::<E>(R::INDEX).map_or(Span::All, |template| template.row.span());
-        let keys = KeyRange { partition: Span::All, row };
+        let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
         VerifyEventual::new(self.client.clone(), Ok(keys), Some(permit.reason().to_owned()))
     }
 }
