@@ -177,7 +177,7 @@ impl Intents {
         &self,
         client: &TableClient,
         batch: Batch,
-        canonical: &str,
+        canonical: Option<&str>,
     ) -> Result<Vec<Option<ETag>>> {
         if self.tickets.is_empty() {
             let mut batch = batch;

@@ -375,7 +375,7 @@ impl<E: TableEntity, T> Write<E, T> {
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
         match self.change?.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { key, batch, intents } => {
-                let etags = intents.send(&self.client, batch, &key.row_key).await?;
+                let etags = intents.send(&self.client, batch, Some(&key.row_key)).await?;
                 intents.settle(&self.client, &etags, &self.settling).await;
                 Ok((key, etags.into_iter().next().flatten()))
             }

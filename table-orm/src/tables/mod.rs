@@ -356,7 +356,11 @@ impl Tables {
     /// # }
     /// ```
     pub fn sequence<Q: WholePartition>(&self, partition: Q, name: impl Into<String>) -> Sequence {
-        Sequence::of_partition(&self.repo::<<Q::Row as Row>::Entity>().client, partition, name.into())
+        Sequence::of_partition(
+            &self.repo::<<Q::Row as Row>::Entity>().client,
+            partition,
+            name.into(),
+        )
     }
 
     /// Returns the untyped rows of a table, for tools that do not know its entities.

@@ -274,7 +274,7 @@ fn send<E: Send + 'static>(
         let sent = async {
             let (batch, intents) = (Batch { partition_key, operations }, intents?);
             // Canonical rows are written under a condition that no index row's deletion has.
-            let etags = intents.send(&client, batch, "").await?;
+            let etags = intents.send(&client, batch, None).await?;
             intents.settle(&client, &etags, &settling).await;
             Ok(())
         };

@@ -3,7 +3,7 @@
 //! Invariant: only rows whose keys read as those of the kind are deleted.
 
 use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows, row_span};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
@@ -87,9 +87,11 @@ impl<R: Row> Retire<R> {
         while let Some(page) = pages.next().await? {
             let (rows, _) = read_rows::<RowHead>(&own, &page, None, usize::MAX)?;
             deleted += rows.len() as u64;
-            let batches = batches(rows).into_iter().map(|batch| delete(client.clone(), batch));
-            let batches = stream::iter(batches.collect::<Vec<_>>());
-            batches.buffer_unordered(DEFAULT_PARALLELISM).try_collect::<()>().await?;
+            // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
+            let deletes = batches(rows).into_iter().map(|batch| client.send_changes(batch, None));
+            let deletes = stream::iter(deletes.collect::<Vec<_>>());
+            let deletes = deletes.buffer_unordered(DEFAULT_PARALLELISM);
+            deletes.try_for_each(|_| async { Ok(()) }).await?;
         }
         Ok(deleted)
     }
@@ -120,22 +122,4 @@ fn batches(rows: Vec<RowHead>) -> Vec<Batch> {
         }
     }
     batches
-}
-
-/// Deletes rows, some of which may be gone.
-fn delete(client: TableClient, mut batch: Batch) -> BoxFuture<'static, Result<()>> {
-    Box::pin(async move {
-        while !batch.operations.is_empty() {
-            let gone = match client.send(batch.clone()).await {
-                Ok(_) => return Ok(()),
-                Err(Error::NotFound(rejection)) => match rejection.operation {
-                    Some((index, _)) => index,
-                    None => return Err(Error::NotFound(rejection)),
-                },
-                Err(error) => return Err(error),
-            };
-            batch.operations.remove(gone);
-        }
-        Ok(())
-    })
 }

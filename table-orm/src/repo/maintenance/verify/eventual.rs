@@ -7,7 +7,9 @@ use super::expected::rows_elsewhere;
 use super::finding::{Elsewhere, Finding, Problem};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
-use crate::entity::{OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, row_span, split_page};
+use crate::entity::{
+    OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, row_span, split_page,
+};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::model::Metadata;
