@@ -4,7 +4,7 @@
 use super::differences::differences;
 use super::elsewhere::mark_pending;
 use super::expected::rows_elsewhere;
-use super::finding::{Elsewhere, Finding, Problem};
+use super::finding::{Finding, Problem};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
 use crate::entity::{
@@ -191,15 +191,6 @@ async fn compare<R: Row>(client: TableClient, stored: Bytes) -> Result<Compared>
         _ => Some(Problem::Orphan),
     };
     Ok(problem.map_or(Compared::Same, |problem| {
-        Compared::Differs(Box::new(Finding {
-            entity: <R::Entity as crate::entity::ReadRow>::NAME.to_owned(),
-            row: foreign_at::<R::Entity>(R::INDEX).map_or("", |row| row.row.name).to_owned(),
-            partition_key: row.partition_key.clone(),
-            row_key: row.row_key.clone(),
-            elsewhere: Some(Elsewhere::new(found.key.table.as_str(), &*home.partition_key)),
-            canonical: Some(home.row_key.clone()),
-            etag: Some(row.etag.as_str().to_owned()),
-            problem,
-        }))
+        Compared::Differs(Box::new(found.finding::<R::Entity>(Some(&row.etag), problem)))
     }))
 }
