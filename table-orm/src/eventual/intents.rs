@@ -12,7 +12,9 @@ use super::intent::{DueEntry, Intent, Pending};
 use super::settled::Settling;
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
-use crate::entity::{EntityRow, Invalid, Loaded, TableEntity, canonical, reaches_across, read_row};
+use crate::entity::{
+    EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, reaches_across, read_row,
+};
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
 use crate::model::{ETag, TableName};
@@ -112,10 +114,10 @@ impl Intents {
         if !reaches_across::<E>() {
             return Ok(());
         }
-        let rows = loaded.stored_rows()?;
-        let old =
-            rows.canonical().map(|row| EntityRow { body: loaded.stored().clone(), ..row.clone() });
-        self.add::<E>(client, &rows.partition_key, old.as_ref(), new)
+        let index = canonical::<E>();
+        let RowHead { partition_key, row_key } = read_row(index, loaded.stored())?;
+        let old = EntityRow { index, row_key, body: loaded.stored().clone() };
+        self.add::<E>(client, &partition_key, Some(&old), new)
     }
 
     /// How many operations they add.
