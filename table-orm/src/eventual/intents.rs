@@ -145,8 +145,13 @@ impl Intents {
         Ok(())
     }
 
-    /// The plan of a transaction, of what reserves its values, and of what settles it.
-    pub fn plan(&self, transaction: Option<Step>, client: &TableClient) -> Plan {
+    /// The plan of a transaction with their operations, of what reserves its values, and of what settles it.
+    ///
+    /// # Errors
+    /// As [`append_to`](Self::append_to).
+    pub fn plan(&self, client: &TableClient, mut batch: Batch) -> Result<Plan> {
+        self.append_to(client, &mut batch)?;
+        let transaction = Step::write(client.table.clone(), batch);
         let guards = |of: &[(ForeignType, Intent)]| -> BTreeSet<(TableName, String)> {
             let values = of.iter().flat_map(|(kind, intent)| {
                 let table = |value: &UniqueValue| {
@@ -169,7 +174,7 @@ impl Intents {
         let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
         let steps = reserve.into_iter().chain(transaction).chain(settle).chain(release);
-        Plan { steps: steps.collect() }
+        Ok(Plan { steps: steps.collect() })
     }
 
     /// Sends a transaction with its intents, after its values are reserved. Returns the versions that its

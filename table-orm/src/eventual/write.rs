@@ -43,3 +43,18 @@ pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
     intents.settle(client, &outcome.etags, settling).await;
     Ok(outcome)
 }
+
+/// Does the same for a write that changes a stored entity. Where none is stored, it inserts the rows that it was
+/// given for that case, or fails.
+pub(crate) async fn change_and_settle<E: TableEntity>(
+    write: &OptimisticWrite,
+    client: &TableClient,
+    settling: &Settling,
+    mut decide: impl FnMut(&Loaded<E>) -> Result<Decision>,
+) -> Result<Outcome<E>> {
+    let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+        Some(loaded) => decide(loaded),
+        None => write.when_absent(client),
+    };
+    run_and_settle(write, client, settling, decide).await
+}

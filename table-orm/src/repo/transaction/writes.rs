@@ -12,7 +12,7 @@ use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
 use crate::key::KeyError;
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
-use crate::plan::{EntityContext, Plan, Step, TableClient, combine};
+use crate::plan::{EntityContext, Plan, TableClient, combine};
 use crate::property::{PropertiesWriter, PropertyError};
 use crate::query::{KeyRange, Span};
 use crate::repo::fault::Fault;
@@ -152,12 +152,7 @@ impl<'a> Writes<'a> {
     pub fn plan(&self) -> Result<Plan> {
         match &self.fault {
             Some(fault) => Err(fault.clone().into()),
-            None => {
-                let mut batch = self.batch.clone();
-                self.intents.append_to(&self.client, &mut batch)?;
-                let transaction = Step::write(self.client.table.clone(), batch);
-                Ok(self.intents.plan(transaction, &self.client))
-            }
+            None => self.intents.plan(&self.client, self.batch.clone()),
         }
     }
 
