@@ -60,7 +60,8 @@ pub trait EntityKeys: TableEntity {
     /// The key of the entity's row of the kind `R`, such as `RunnerByAge`; `None` when the entity does not
     /// have this sparse row. Of a row for each element, the key for the first one.
     fn key_in<R: RowOf<Self>>(&self) -> Option<EntityKey<R>> {
-        self.keys_in::<R>().into_iter().next()
+        let keys = keys_of_rows(self, R::INDEX).next()?;
+        Some(EntityKey { keys, row: PhantomData })
     }
 
     /// The keys of the entity's rows of the kind `R`: several for a row for each element, in the order of

@@ -47,7 +47,7 @@ pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
-pub(crate) use query::{canonical, canonical_rows, keys_of};
+pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};
 pub(crate) use read::{
     PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };

@@ -139,7 +139,7 @@ pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
 }
 
 /// The rows of kind `R`, in any partition.
-fn row_span<R: Row>() -> Span {
+pub(crate) fn row_span<R: Row>() -> Span {
     template_at::<R::Entity>(R::INDEX).map_or(Span::All, |template| template.span())
 }
 

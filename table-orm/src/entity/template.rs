@@ -169,8 +169,7 @@ impl GuardTemplate {
     /// The table that holds the guard of an entity in the table `home`.
     #[must_use]
     pub fn table_of(&self, home: &TableName) -> TableName {
-        // The derive checks the name.
-        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
+        table_or(self.table, home)
     }
 
     /// The same guard, whose key has these components behind its start. Does not compile where keys
@@ -223,9 +222,14 @@ impl ForeignTemplate {
     /// The table that holds the row of an entity in the table `home`.
     #[must_use]
     pub fn table_of(&self, home: &TableName) -> TableName {
-        // The derive checks the name.
-        self.table.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
+        table_or(self.table, home)
     }
+}
+
+/// The table of that name, or `home` without a name.
+fn table_or(name: Option<&str>, home: &TableName) -> TableName {
+    // The derive checks the name.
+    name.and_then(|name| TableName::new(name).ok()).unwrap_or_else(|| home.clone())
 }
 
 /// The templates of an entity type in its own partition, in the order of

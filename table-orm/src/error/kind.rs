@@ -123,6 +123,11 @@ impl Error {
     pub const fn is_unavailable(&self) -> bool {
         matches!(self.kind(), ErrorKind::Unavailable)
     }
+
+    /// Whether a request may have taken effect, or may succeed when it is sent again.
+    pub(crate) const fn is_unanswered(&self) -> bool {
+        self.is_unavailable() || matches!(self, Self::Ambiguous(_))
+    }
 }
 
 #[cfg(test)]

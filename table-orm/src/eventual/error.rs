@@ -41,7 +41,7 @@ impl SettleError {
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {
-            Self::Store(error) => error.is_unavailable() || matches!(error, Error::Ambiguous(_)),
+            Self::Store(error) => error.is_unanswered(),
             Self::Contended { .. } => true,
             Self::Unknown { .. } => false,
         }

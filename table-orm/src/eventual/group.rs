@@ -8,7 +8,7 @@ use super::settle::Settler;
 use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once};
 use super::ticket::Ticket;
 use crate::entity::{RowHead, read_row, split_page};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{MAX_TRANSACTION_OPERATIONS, order};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, StoredRow};
@@ -137,38 +137,25 @@ impl Settler<'_> {
         let Some(Ready { share, .. }) = group.first() else { return Ok(Ok(())) };
         let (client, partition_key) =
             (self.home.elsewhere(&share.table), share.partition_key.clone());
-        let mut tickets = Vec::new();
-        let mut rows = Vec::new();
-        for Ready { share, ticket, wanted } in &group {
-            tickets.push(ticket.consume());
-            rows.extend(share.operations(wanted, MAX_ROWS));
-        }
-        loop {
-            let operations = tickets.iter().chain(&rows).cloned().collect();
-            let batch = Batch { partition_key: partition_key.clone(), operations };
-            match client.send(batch).await {
-                Ok(_) => {
-                    group.iter_mut().for_each(|ready| {
-                        let count = ready.share.row_keys.len().min(MAX_ROWS);
-                        ready.share.row_keys.drain(..count);
-                    });
-                    return Ok(Ok(()));
-                }
-                Err(error) => {
-                    let operation = error.rejection().and_then(|rejection| rejection.operation);
-                    let row = operation.and_then(|(index, _)| index.checked_sub(tickets.len()));
-                    match row.filter(|&row| row < rows.len()) {
-                        // A row to delete is not there. The others must still be written.
-                        Some(row) if error.is_not_found() => drop(rows.remove(row)),
-                        _ if error.is_unavailable() || matches!(error, Error::Ambiguous(_)) => {
-                            return Ok(Err(Again::Unanswered(error)));
-                        }
-                        // Refused as a whole, so each ticket is as good as before.
-                        _ => break,
-                    }
+        let tickets = group.iter().map(|ready| ready.ticket.consume());
+        let rows =
+            group.iter().flat_map(|Ready { share, wanted, .. }| share.operations(wanted, MAX_ROWS));
+        let batch = Batch { partition_key, operations: tickets.chain(rows).collect() };
+        match client.send_changes(batch, None).await {
+            Ok(_) => {
+                group.iter_mut().for_each(|ready| {
+                    let count = ready.share.row_keys.len().min(MAX_ROWS);
+                    ready.share.row_keys.drain(..count);
+                });
+                return Ok(Ok(()));
+            }
+            Err(error) => {
+                if let Ok(again) = Again::after(error) {
+                    return Ok(Err(again));
                 }
             }
         }
+        // Refused as a whole, so each ticket is as good as before.
         let written = at_once(group.into_iter().map(|ready| self.write(ready))).await?;
         Ok(written.into_iter().collect())
     }

@@ -19,6 +19,7 @@ use crate::model::{
 use crate::plan::TableClient;
 use crate::store::{Action, ErrorCode, Operation, StoreError};
 use crate::sync::Random;
+use time::OffsetDateTime;
 
 /// What the RowKey of every intent begins with.
 pub(crate) const START: &str = "DUE:";
@@ -230,11 +231,8 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
 /// 26 characters: 48 bits of the time in milliseconds, then 80 random bits, in base 32.
 fn ulid(now: DateTime, random: &Random) -> String {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    /// The ticks of a millisecond, and those before 1970.
-    const MILLISECOND: i64 = 10_000;
-    const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
-    let milliseconds = ((now.ticks() - UNIX_EPOCH) / MILLISECOND).max(0);
-    let time = u128::from(milliseconds.unsigned_abs()) & ((1 << 48) - 1);
+    let nanoseconds = OffsetDateTime::from(now).unix_timestamp_nanos();
+    let time = (nanoseconds.max(0).unsigned_abs() / 1_000_000) & ((1 << 48) - 1);
     let random = (u128::from(random.next()) << 64 | u128::from(random.next())) & ((1 << 80) - 1);
     let value = time << 80 | random;
     (0..26).rev().map(|digit| char::from(DIGITS[(value >> (5 * digit)) as usize & 31])).collect()

@@ -12,7 +12,9 @@ use super::intent::{DueEntry, Intent, Pending};
 use super::settled::Settling;
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
-use crate::entity::{EntityRow, Invalid, Loaded, TableEntity, canonical, reaches_across, read_row};
+use crate::entity::{
+    EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, reaches_across, read_row,
+};
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
 use crate::model::{ETag, TableName};
@@ -112,10 +114,10 @@ impl Intents {
         if !reaches_across::<E>() {
             return Ok(());
         }
-        let rows = loaded.stored_rows()?;
-        let old =
-            rows.canonical().map(|row| EntityRow { body: loaded.stored().clone(), ..row.clone() });
-        self.add::<E>(client, &rows.partition_key, old.as_ref(), new)
+        let index = canonical::<E>();
+        let RowHead { partition_key, row_key } = read_row(index, loaded.stored())?;
+        let old = EntityRow { index, row_key, body: loaded.stored().clone() };
+        self.add::<E>(client, &partition_key, Some(&old), new)
     }
 
     /// How many operations they add.
@@ -143,8 +145,13 @@ impl Intents {
         Ok(())
     }
 
-    /// The plan of a transaction, of what reserves its values, and of what settles it.
-    pub fn plan(&self, transaction: Option<Step>, client: &TableClient) -> Plan {
+    /// The plan of a transaction with their operations, of what reserves its values, and of what settles it.
+    ///
+    /// # Errors
+    /// As [`append_to`](Self::append_to).
+    pub fn plan(&self, client: &TableClient, mut batch: Batch) -> Result<Plan> {
+        self.append_to(client, &mut batch)?;
+        let transaction = Step::write(client.table.clone(), batch);
         let guards = |of: &[(ForeignType, Intent)]| -> BTreeSet<(TableName, String)> {
             let values = of.iter().flat_map(|(kind, intent)| {
                 let table = |value: &UniqueValue| {
@@ -167,7 +174,7 @@ impl Intents {
         let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
         let steps = reserve.into_iter().chain(transaction).chain(settle).chain(release);
-        Plan { steps: steps.collect() }
+        Ok(Plan { steps: steps.collect() })
     }
 
     /// Sends a transaction with its intents, after its values are reserved. Returns the versions that its
@@ -177,7 +184,7 @@ impl Intents {
         &self,
         client: &TableClient,
         batch: Batch,
-        canonical: &str,
+        canonical: Option<&str>,
     ) -> Result<Vec<Option<ETag>>> {
         if self.tickets.is_empty() {
             let mut batch = batch;

@@ -52,7 +52,7 @@ pub(crate) use sweep::Sweep;
 pub(crate) use unique::{GUARD_ROW, Guard, Guards};
 pub(crate) use unique_value::{UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
-pub(crate) use write::run_and_settle;
+pub(crate) use write::{change_and_settle, run_and_settle};
 
 #[cfg(test)]
 pub(crate) use self::{

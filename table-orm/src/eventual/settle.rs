@@ -171,29 +171,17 @@ impl Settler<'_> {
         let Ready { share, ticket, wanted } = ready;
         let client = self.home.elsewhere(&share.table);
         let mut count = share.row_keys.len().min(MAX_ROWS);
-        let mut operations = vec![ticket.consume()];
-        operations.extend(share.operations(wanted, count));
         loop {
-            let partition_key = share.partition_key.clone();
-            let batch = Batch { partition_key, operations: operations.clone() };
-            match client.send(batch).await {
+            let mut operations = vec![ticket.consume()];
+            operations.extend(share.operations(wanted, count));
+            let batch = Batch { partition_key: share.partition_key.clone(), operations };
+            match client.send_changes(batch, None).await {
                 Ok(_) => {
                     share.row_keys.drain(..count);
                     return Ok(Ok(()));
                 }
-                Err(Error::NotFound(rejection)) => match rejection.operation {
-                    // A row to delete is not there. The others must still be written.
-                    Some((index, _)) if index > 0 && index < operations.len() => {
-                        operations.remove(index);
-                    }
-                    _ => return Ok(Err(Again::Overtaken)),
-                },
-                Err(Error::Conflict(_)) => return Ok(Err(Again::Overtaken)),
-                Err(Error::TooLarge(_)) if count > 1 => {
-                    count = count.div_ceil(2);
-                    operations.truncate(1);
-                    operations.extend(share.operations(wanted, count));
-                }
+                Err(Error::NotFound(_) | Error::Conflict(_)) => return Ok(Err(Again::Overtaken)),
+                Err(Error::TooLarge(_)) if count > 1 => count = count.div_ceil(2),
                 Err(error) => return Again::after(error).map(Err),
             }
         }

@@ -138,7 +138,8 @@ impl Settling {
         }
     }
 
-    fn done(&self) {
+    /// Reports that nothing has to follow.
+    pub fn done(&self) {
         if let Some(report) = &self.report {
             report.set();
         }

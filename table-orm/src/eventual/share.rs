@@ -72,8 +72,7 @@ pub(super) enum Again {
 impl Again {
     /// Of an error after which a new attempt may succeed. Any other one ends the settling.
     pub fn after(error: Error) -> Result<Self> {
-        let transient = error.is_unavailable() || matches!(error, Error::Ambiguous(_));
-        if transient { Ok(Self::Unanswered(error)) } else { Err(error) }
+        if error.is_unanswered() { Ok(Self::Unanswered(error)) } else { Err(error) }
     }
 }
 

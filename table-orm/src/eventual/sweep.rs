@@ -75,15 +75,11 @@ impl Sweep {
     /// Settles the intents of a partition, one after the other, and the tickets of reservations.
     pub async fn partition(&self, partition_key: &str, report: &mut SettleReport) -> Result<()> {
         for rows in self.left_rows() {
-            let mut query = self.query(Span::Exact(partition_key.to_owned()), rows);
-            loop {
-                let page = self.home.page(&query).await?;
-                for row in split_page(&page.body)? {
+            let query = self.query(Span::Exact(partition_key.to_owned()), rows);
+            let mut pages = self.home.pages(query);
+            while let Some(page) = pages.next().await? {
+                for row in split_page(&page)? {
                     self.intent(read_row(0, row.get().as_bytes())?, report).await;
-                }
-                query.continuation = page.continuation;
-                if query.continuation.is_none() {
-                    break;
                 }
             }
         }

@@ -38,11 +38,10 @@ pub(crate) async fn pending_keys(
 ) -> Result<BTreeSet<ForeignKey>> {
     let partition = Span::Exact(partition_key.to_owned());
     let query = home.query(KeyRange { partition, row: Sweep::rows() });
-    let mut query = RowQuery { metadata: Metadata::Minimal, ..query };
+    let mut pages = home.pages(RowQuery { metadata: Metadata::Minimal, ..query });
     let mut keys = BTreeSet::new();
-    loop {
-        let page = home.page(&query).await?;
-        for row in split_page(&page.body)? {
+    while let Some(page) = pages.next().await? {
+        for row in split_page(&page)? {
             if let Ok(Some(pending)) =
                 Pending::read(read_row(0, row.get().as_bytes())?, &home.table, kind)
             {
@@ -50,9 +49,6 @@ pub(crate) async fn pending_keys(
                 keys.extend(due.map(|(_, key)| key));
             }
         }
-        query.continuation = page.continuation;
-        if query.continuation.is_none() {
-            return Ok(keys);
-        }
     }
+    Ok(keys)
 }

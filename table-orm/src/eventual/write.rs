@@ -31,7 +31,7 @@ pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
         };
         added.map_err(Error::from)?;
         let written = new.and_then(|row| batch.last_on(&row.row_key));
-        match intents.send(client, batch, &write.key().row_key).await {
+        match intents.send(client, batch, Some(&write.key().row_key)).await {
             Ok(etags) => {
                 let etag = written.and_then(|index| etags.get(index).cloned().flatten());
                 break (intents, Outcome { loaded, canonical, etag, etags });
@@ -42,4 +42,19 @@ pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
     drop(attempt);
     intents.settle(client, &outcome.etags, settling).await;
     Ok(outcome)
+}
+
+/// Does the same for a write that changes a stored entity. Where none is stored, it inserts the rows that it was
+/// given for that case, or fails.
+pub(crate) async fn change_and_settle<E: TableEntity>(
+    write: &OptimisticWrite,
+    client: &TableClient,
+    settling: &Settling,
+    mut decide: impl FnMut(&Loaded<E>) -> Result<Decision>,
+) -> Result<Outcome<E>> {
+    let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+        Some(loaded) => decide(loaded),
+        None => write.when_absent(client),
+    };
+    run_and_settle(write, client, settling, decide).await
 }

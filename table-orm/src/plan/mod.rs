@@ -38,6 +38,7 @@ mod connection;
 mod display;
 mod measured_batch;
 mod optimistic;
+mod query_pages;
 mod step;
 mod sums;
 mod table_client;
@@ -55,6 +56,7 @@ pub(crate) use changes::{
 pub(crate) use connection::Connection;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
+pub(crate) use query_pages::QueryPages;
 pub(crate) use sums::total_row;
 pub(crate) use table_client::{EntityContext, Found, TableClient};
 pub(crate) use within::writing;

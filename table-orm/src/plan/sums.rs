@@ -167,20 +167,11 @@ pub(crate) fn total_row(key: &CanonicalKey, total: i64, etag: Option<ETag>) -> R
 /// Makes a write without a condition fail unless the row is as it was read. Returns whether it did. A write
 /// of a row that must exist and does not fails by itself.
 fn guard(action: &mut Action, stored: Option<&StoredRow>) -> Result<bool> {
-    let etag = stored.map(StoredRow::etag).transpose()?;
-    let guarded = match (&*action, etag) {
-        (Action::InsertOrReplace(body) | Action::InsertOrMerge(body), None) => {
-            Action::Insert(body.clone())
-        }
-        (Action::InsertOrReplace(body) | Action::Replace(body, IfMatch::Any), Some(etag)) => {
-            Action::Replace(body.clone(), IfMatch::ETag(etag))
-        }
-        (Action::InsertOrMerge(body) | Action::Merge(body, IfMatch::Any), Some(etag)) => {
-            Action::Merge(body.clone(), IfMatch::ETag(etag))
-        }
-        (Action::Delete(IfMatch::Any), Some(etag)) => Action::Delete(IfMatch::ETag(etag)),
-        _ => return Ok(false),
+    let guarded = match stored {
+        Some(row) => action.under(&row.etag()?),
+        None => action.if_absent(),
     };
+    let Some(guarded) = guarded else { return Ok(false) };
     *action = guarded;
     Ok(true)
 }

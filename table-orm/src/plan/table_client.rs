@@ -234,11 +234,16 @@ impl TableClient {
         })
     }
 
-    /// Does the same as [`send`](Self::send), but accepts that an index row to delete does not exist: an
-    /// entity stored before its type had that row has none. The canonical row must exist.
-    pub async fn send_changes(&self, batch: Batch, canonical: &str) -> Result<Vec<Option<ETag>>> {
+    /// Does the same as [`send`](Self::send), but accepts that a row to delete in any version does not exist:
+    /// an entity stored before its type had an index row has none. The canonical row must exist.
+    pub async fn send_changes(
+        &self,
+        batch: Batch,
+        canonical: Option<&str>,
+    ) -> Result<Vec<Option<ETag>>> {
         let may_be_gone = |operation: &Operation| {
-            operation.action == Action::Delete(IfMatch::Any) && operation.row_key != canonical
+            operation.action == Action::Delete(IfMatch::Any)
+                && canonical.is_none_or(|row_key| row_key != operation.row_key)
         };
         if !batch.operations.iter().any(may_be_gone) {
             return self.send(batch).await;

@@ -270,20 +270,17 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
 
     /// The canonical row of that key, if it meets the filter, which the store evaluates.
     async fn canonical(&self, key: &CanonicalKey) -> Result<Option<StoredRow>> {
-        let mut query = RowQuery { filter: self.filter.clone(), ..self.client.point_of::<E>(key) };
+        let query = RowQuery { filter: self.filter.clone(), ..self.client.point_of::<E>(key) };
         if query.filter.is_none() {
             return self.client.row(&query).await;
         }
-        loop {
-            let page = self.client.page(&query).await?;
-            if let Some(row) = split_page(&page.body)?.first() {
+        let mut pages = self.client.pages(query);
+        while let Some(page) = pages.next().await? {
+            if let Some(row) = split_page(&page)?.first() {
                 let body = Bytes::copy_from_slice(row.get().as_bytes());
                 return Ok(Some(StoredRow { body, header: None }));
             }
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(None);
-            }
         }
+        Ok(None)
     }
 }

@@ -5,7 +5,7 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
+use crate::eventual::{Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
@@ -110,15 +110,12 @@ impl<E: TableEntity> DeleteIf<E> {
         match self.prepare()? {
             Prepared::OneRow(batch) => {
                 self.client.send(batch).await?;
-                Intents::default().settle(&self.client, &[], &self.settling).await;
+                self.settling.done();
                 Ok(())
             }
             Prepared::OverStored(write) => {
-                let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
-                    Some(loaded) => self.decide(write.key(), loaded),
-                    None => write.when_absent(&self.client),
-                };
-                run_and_settle(&write, &self.client, &self.settling, decide).await.map(drop)
+                let decide = |loaded: &Loaded<E>| self.decide(write.key(), loaded);
+                change_and_settle(&write, &self.client, &self.settling, decide).await.map(drop)
             }
         }
     }

@@ -103,11 +103,10 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
     }
 
     async fn run(self) -> Result<BulkProgress> {
-        let mut query = self.query?;
         let mut deleted = BulkProgress::default();
-        loop {
-            let page = self.client.page(&query).await?;
-            let rows = split_page(&page.body)?.into_iter();
+        let mut pages = self.client.pages(self.query?);
+        while let Some(page) = pages.next().await? {
+            let rows = split_page(&page)?.into_iter();
             let entities = rows.filter_map(|row| removal::<E>(row.get().as_bytes()).transpose());
             let entities = entities.collect::<Result<Vec<_>>>()?.into_iter();
             let policy = BatchPolicy::shared(|removal: &Removal| Ok(removal.batch.clone()));
@@ -118,11 +117,8 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
             deleted.entities += report.entities;
             deleted.rows += report.rows;
             deleted.requests += report.requests;
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(deleted);
-            }
         }
+        Ok(deleted)
     }
 }
 

@@ -4,7 +4,7 @@ use super::Repo;
 use crate::entity::{EntityRows, Invalid, Loaded, TableEntity};
 use crate::error::Result;
 use crate::eventual::{Intents, Settling, settling_methods};
-use crate::plan::{CanonicalKey, Plan, Step, TableClient, insert_all};
+use crate::plan::{CanonicalKey, Plan, TableClient, insert_all};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -63,9 +63,7 @@ impl<E: TableEntity> InsertLoaded<E> {
     /// When the service would reject a key or property.
     pub fn plan(&self) -> Result<Plan> {
         let (rows, intents) = self.rows.clone()?;
-        let mut batch = insert_all(rows);
-        intents.append_to(&self.client, &mut batch)?;
-        Ok(intents.plan(Step::write(self.client.table.clone(), batch), &self.client))
+        intents.plan(&self.client, insert_all(rows))
     }
 
     settling_methods!();
@@ -77,7 +75,7 @@ impl<E: TableEntity> InsertLoaded<E> {
         let row = row.ok_or_else(|| self.client.not_found(&rows.partition_key, ""))?;
         let key = CanonicalKey::in_partition(&rows.partition_key, &row);
         // The canonical row comes first.
-        let etags = intents.send(&self.client, insert_all(rows), &row.row_key).await?;
+        let etags = intents.send(&self.client, insert_all(rows), Some(&row.row_key)).await?;
         intents.settle(&self.client, &etags, &self.settling).await;
         loaded.written(row.body, self.client.version(&key, etags.into_iter().next().flatten())?);
         Ok(loaded)

@@ -114,30 +114,27 @@ impl<E: TableEntity + FromRow<R>, R: Row<Entity = E>> Load<R, E> {
     }
 
     async fn run(self) -> Result<LoadedSet<E>> {
-        let mut query = self.query()?;
+        let query = self.query()?;
         let is_point = matches!(query.keys.row, Span::Exact(_));
         let mut loaded = Vec::new();
         let mut taken = BTreeSet::new();
-        loop {
-            let page = self.client.page(&query).await?;
+        let mut pages = self.client.pages(query);
+        while let Some(page) = pages.next().await? {
             if Self::IS_CANONICAL {
-                for row in split_page(&page.body)? {
+                for row in split_page(&page)? {
                     let stored = Bytes::copy_from_slice(row.get().as_bytes());
                     let read = Loaded::read(stored, None);
                     loaded.extend(if is_point { read? } else { listed(read)? });
                 }
             } else {
-                let found = canonical_rows::<R, E>(&self.client, &page.body, &taken).await?;
+                let found = canonical_rows::<R, E>(&self.client, &page, &taken).await?;
                 for (key, entity) in found {
                     taken.insert(key);
                     loaded.push(entity);
                 }
             }
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(LoadedSet(loaded));
-            }
         }
+        Ok(LoadedSet(loaded))
     }
 }
 

@@ -5,7 +5,7 @@ use super::patch::{EntityPatch, Patch};
 use crate::codec::overlay;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, read_row};
 use crate::error::{Error, IncompleteEntity, Result};
-use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
+use crate::eventual::{Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
@@ -284,19 +284,19 @@ impl<E: TableEntity> Merge<E> {
         match self.prepare()? {
             Prepared::OneRow { key, batch } => {
                 let etags = self.client.send(batch).await?;
-                Intents::default().settle(&self.client, &[], &self.settling).await;
+                self.settling.done();
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
-                let decide = |loaded: Option<&mut Loaded<E>>| match (loaded, &self.if_match) {
-                    (None, _) => write.when_absent(&self.client),
-                    (Some(loaded), Some(etag)) if etag != loaded.etag() => {
+                let decide = |loaded: &Loaded<E>| match &self.if_match {
+                    Some(etag) if etag != loaded.etag() => {
                         let CanonicalKey { partition_key, row_key } = write.key();
                         Err(self.client.changed(partition_key, row_key))
                     }
-                    (Some(loaded), _) => merge_into(loaded, &patch),
+                    _ => merge_into(loaded, &patch),
                 };
-                let outcome = run_and_settle(&write, &self.client, &self.settling, decide).await?;
+                let outcome =
+                    change_and_settle(&write, &self.client, &self.settling, decide).await?;
                 self.client.version(write.key(), outcome.etag)
             }
         }

@@ -7,7 +7,7 @@ use crate::entity::{AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity};
 use crate::error::Error;
 use crate::error::Result;
 use crate::eventual::{Intents, Settling, settling_methods};
-use crate::plan::{Plan, Step, TableClient, UpdateMode, changes, delete_all};
+use crate::plan::{Plan, TableClient, UpdateMode, changes, delete_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
@@ -123,9 +123,8 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     /// When the service would reject a key or property. [`Error::PartitionChanged`] when the change
     /// moves the entity to another partition.
     pub fn plan(&self) -> Result<Plan> {
-        let (mut batch, _, intents) = self.prepare()?;
-        intents.append_to(&self.client, &mut batch)?;
-        Ok(intents.plan(Step::write(self.client.table.clone(), batch), &self.client))
+        let (batch, _, intents) = self.prepare()?;
+        intents.plan(&self.client, batch)
     }
 
     settling_methods!();
@@ -147,7 +146,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
             return Ok(self.loaded);
         };
         let written = batch.last_on(&canonical.row_key);
-        let etags = intents.send(&self.client, batch, &canonical.row_key).await?;
+        let etags = intents.send(&self.client, batch, Some(&canonical.row_key)).await?;
         if let Some(etag) = written.and_then(|index| etags.get(index).cloned().flatten()) {
             self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
@@ -221,9 +220,8 @@ impl<E: TableEntity> Delete<E> {
     /// # Errors
     /// When the stored row can no longer be read.
     pub fn plan(&self) -> Result<Plan> {
-        let (mut batch, intents) = self.prepare_all()?;
-        intents.append_to(&self.client, &mut batch)?;
-        Ok(intents.plan(Step::write(self.client.table.clone(), batch), &self.client))
+        let (batch, intents) = self.prepare_all()?;
+        intents.plan(&self.client, batch)
     }
 
     settling_methods!();
@@ -249,7 +247,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
         Box::pin(async move {
             let (batch, intents) = self.prepare_all()?;
             // Only the canonical row is deleted under its ETag.
-            let etags = intents.send(&self.client, batch, "").await?;
+            let etags = intents.send(&self.client, batch, None).await?;
             intents.settle(&self.client, &etags, &self.settling).await;
             Ok(())
         })

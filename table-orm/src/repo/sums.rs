@@ -9,11 +9,10 @@ use crate::entity::{
 };
 use crate::error::{Error, Result, SumError};
 use crate::model::{ETag, Metadata};
-use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient, total_row};
+use crate::plan::{Attempts, CanonicalKey, QueryPages, RetryLimits, TableClient, total_row};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::Repo;
 use crate::store::Batch;
-use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A total that was not the sum over the stored entities.
@@ -266,12 +265,8 @@ impl<E: TableEntity> Repo<E> {
     async fn totals(&self, partition_key: &str, sums: &[Sum<E>]) -> Result<StoredTotals> {
         let mut totals = StoredTotals::new();
         for sum in sums {
-            let mut pages = Pages::new(
-                &self.client,
-                partition_key,
-                Span::prefix(sum.start()),
-                TotalRow::METADATA,
-            );
+            let rows = Span::prefix(sum.start());
+            let mut pages = pages(&self.client, partition_key, rows, TotalRow::METADATA);
             while let Some(body) = pages.next().await? {
                 for row in split_page(&body)? {
                     let (TotalRow(value), context) =
@@ -289,7 +284,7 @@ impl<E: TableEntity> Repo<E> {
     /// The sums over the stored entities.
     async fn counted(&self, partition_key: &str, summed: SummedType) -> Result<Contributions> {
         let mut counted = Contributions::new();
-        let mut pages = Pages::new(&self.client, partition_key, canonical_rows::<E>(), E::METADATA);
+        let mut pages = pages(&self.client, partition_key, canonical_rows::<E>(), E::METADATA);
         while let Some(body) = pages.next().await? {
             for row in split_page(&body)? {
                 let row = row.get().as_bytes();
@@ -308,26 +303,16 @@ fn to_i64(partition_key: &str, row_key: String, total: i128) -> Result<i64, SumE
     i64::try_from(total).map_err(|_| SumError::Overflow { partition_key, row_key })
 }
 
-/// The pages of a query of one partition.
-struct Pages<'a> {
-    client: &'a TableClient,
-    query: Option<RowQuery>,
-}
-
-impl<'a> Pages<'a> {
-    fn new(client: &'a TableClient, partition_key: &str, row: Span, metadata: Metadata) -> Self {
-        let partition = Span::Exact(partition_key.to_owned());
-        let query = client.query(KeyRange { partition, row });
-        Self { client, query: Some(RowQuery { metadata, ..query }) }
-    }
-
-    async fn next(&mut self) -> Result<Option<Bytes>> {
-        let Some(mut query) = self.query.take() else { return Ok(None) };
-        let page = self.client.page(&query).await?;
-        query.continuation = page.continuation;
-        self.query = query.continuation.is_some().then_some(query);
-        Ok(Some(page.body))
-    }
+/// The pages of the rows with these keys in a partition.
+fn pages<'c>(
+    client: &'c TableClient,
+    partition_key: &str,
+    row: Span,
+    metadata: Metadata,
+) -> QueryPages<'c> {
+    let partition = Span::Exact(partition_key.to_owned());
+    let query = client.query(KeyRange { partition, row });
+    client.pages(RowQuery { metadata, ..query })
 }
 
 /// The totals that are not as counted.

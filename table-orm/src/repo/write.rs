@@ -6,11 +6,11 @@ use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{Intents, Settling, plan_with_settling, run_and_settle, settling_methods};
+use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,
-    changes, delete_all, insert_all, merge_all, replace_all, upsert_all,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, UpdateMode, changes,
+    delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -362,10 +362,7 @@ impl<E: TableEntity, T> Write<E, T> {
     pub fn plan(&self) -> Result<Plan> {
         let change = self.change.clone()?;
         Ok(match change.prepare::<E>(&self.client, self.limits)? {
-            Prepared::Blind { mut batch, intents, .. } => {
-                intents.append_to(&self.client, &mut batch)?;
-                intents.plan(Step::write(self.client.table.clone(), batch), &self.client)
-            }
+            Prepared::Blind { batch, intents, .. } => intents.plan(&self.client, batch)?,
             Prepared::OverStored { write, .. } => plan_with_settling::<E>(write.plan()),
         })
     }
@@ -376,17 +373,14 @@ impl<E: TableEntity, T> Write<E, T> {
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
         match self.change?.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { key, batch, intents } => {
-                let etags = intents.send(&self.client, batch, &key.row_key).await?;
+                let etags = intents.send(&self.client, batch, Some(&key.row_key)).await?;
                 intents.settle(&self.client, &etags, &self.settling).await;
                 Ok((key, etags.into_iter().next().flatten()))
             }
             Prepared::OverStored { rows, on_existing, write } => {
                 let client = &self.client;
-                let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
-                    Some(loaded) => on_existing.decide(client, loaded, &rows),
-                    None => write.when_absent(client),
-                };
-                let outcome = run_and_settle(&write, client, &self.settling, decide);
+                let decide = |loaded: &Loaded<E>| on_existing.decide(client, loaded, &rows);
+                let outcome = change_and_settle(&write, client, &self.settling, decide);
                 let etag = outcome.await?.etag;
                 let deletes = on_existing == OnExisting::Delete;
                 Ok((write.key().clone(), etag.filter(|_| !deletes)))
@@ -482,11 +476,8 @@ pub(super) fn send_upsert<E: TableEntity + 'static>(
         let written = async {
             let rows = EntityRows::of(&entity)?;
             let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
-            let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
-                Some(loaded) => OnExisting::Upsert.decide(&client, loaded, &rows),
-                None => write.when_absent(&client),
-            };
-            run_and_settle(&write, &client, &Settling::default(), decide).await.map(drop)
+            let decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
+            change_and_settle(&write, &client, &Settling::default(), decide).await.map(drop)
         };
         let written = written.await;
         (entity, written)

@@ -65,6 +65,32 @@ impl Action {
         }
     }
 
+    /// The same write that fails unless the row has that version; `None` for one that inserts or has a
+    /// condition.
+    pub(crate) fn under(&self, etag: &ETag) -> Option<Self> {
+        let version = || IfMatch::ETag(etag.clone());
+        match self {
+            Self::InsertOrReplace(body) | Self::Replace(body, IfMatch::Any) => {
+                Some(Self::Replace(body.clone(), version()))
+            }
+            Self::InsertOrMerge(body) | Self::Merge(body, IfMatch::Any) => {
+                Some(Self::Merge(body.clone(), version()))
+            }
+            Self::Delete(IfMatch::Any) => Some(Self::Delete(version())),
+            _ => None,
+        }
+    }
+
+    /// The same write that fails if the row exists; `None` for one that inserts or needs the row.
+    pub(crate) fn if_absent(&self) -> Option<Self> {
+        match self {
+            Self::InsertOrReplace(body) | Self::InsertOrMerge(body) => {
+                Some(Self::Insert(body.clone()))
+            }
+            _ => None,
+        }
+    }
+
     /// The name of the service's operation.
     #[must_use]
     pub const fn name(&self) -> &'static str {

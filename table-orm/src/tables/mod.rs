@@ -10,7 +10,7 @@ use crate::entity::{
 };
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
-use crate::plan::{Connection, TableClient, writing};
+use crate::plan::{Connection, writing};
 use crate::query::ScanPermit;
 use crate::repo::{
     Repo, Sequence, Table, Transaction, TransactionScope, TransactionWith, UnionList,
@@ -215,11 +215,7 @@ impl Tables {
     where
         Q: WholePartition,
     {
-        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
-        Transaction::new(
-            TableClient::new::<<Q::Row as Row>::Entity>(Arc::clone(&self.connection), table),
-            partition,
-        )
+        Transaction::new(self.repo::<<Q::Row as Row>::Entity>().client, partition)
     }
 
     /// Starts a transaction that reads before it writes. `function` reads entities of one partition through
@@ -339,10 +335,7 @@ impl Tables {
         F: Future<Output = Result<T, X>> + Send + 'a,
         X: From<Error>,
     {
-        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
-        let connection = Arc::clone(&self.connection);
-        let client = TableClient::new::<<Q::Row as Row>::Entity>(connection, table);
-        TransactionWith::new(client, partition, function)
+        TransactionWith::new(self.repo::<<Q::Row as Row>::Entity>().client, partition, function)
     }
 
     /// Returns the sequence of that name in a partition: numbers that are given once. Sends nothing.
@@ -363,10 +356,11 @@ impl Tables {
     /// # }
     /// ```
     pub fn sequence<Q: WholePartition>(&self, partition: Q, name: impl Into<String>) -> Sequence {
-        let table = TableName::checked(<Q::Row as Row>::Entity::TABLE);
-        let connection = Arc::clone(&self.connection);
-        let client = TableClient::new::<<Q::Row as Row>::Entity>(connection, table);
-        Sequence::of_partition(&client, partition, name.into())
+        Sequence::of_partition(
+            &self.repo::<<Q::Row as Row>::Entity>().client,
+            partition,
+            name.into(),
+        )
     }
 
     /// Returns the untyped rows of a table, for tools that do not know its entities.

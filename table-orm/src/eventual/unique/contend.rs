@@ -5,7 +5,6 @@
 //! The guard is replaced in the version that was read first, so nobody else has decided meanwhile.
 
 use super::guard::{Guard, Guards, Home};
-use super::is_unanswered;
 use crate::error::{Error, Result};
 use crate::eventual::unique_value::UniqueValue;
 use crate::sync::Backoff;
@@ -37,7 +36,7 @@ impl Guards {
             match self.round(value, entity, ticket, &mut backoff).await {
                 Ok(Round::Mine) => return Ok(()),
                 Ok(Round::Again) => {}
-                Err(error) if is_unanswered(&error) => {
+                Err(error) if error.is_unanswered() => {
                     unanswered = Some(error);
                     self.wait(&mut backoff).await;
                 }

@@ -31,10 +31,3 @@ mod tests;
 
 pub(crate) use guard::{GUARD_ROW, Guard, Guards};
 pub(crate) use reservation::{Reservation, TICKET};
-
-use crate::error::Error;
-
-/// Whether a request may have taken effect, or may succeed when it is sent again.
-const fn is_unanswered(error: &Error) -> bool {
-    error.is_unavailable() || matches!(error, Error::Ambiguous(_))
-}

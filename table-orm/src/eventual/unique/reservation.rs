@@ -1,7 +1,6 @@
 //! The values of one transaction, from the ticket to the transaction that consumes it.
 
 use super::guard::Guards;
-use super::is_unanswered;
 use crate::error::{Error, Result};
 use crate::eventual::intent::{DueEntry, Intent};
 use crate::model::ETag;
@@ -71,7 +70,7 @@ impl Reservation {
                     let etag = client.version(&key, etags.into_iter().next().flatten())?;
                     return Ok((ticket, etag));
                 }
-                Err(error) if is_unanswered(&error) && names < NAMES => {}
+                Err(error) if error.is_unanswered() && names < NAMES => {}
                 Err(error) => return Err(error),
             }
         }
@@ -114,7 +113,7 @@ impl Reservation {
         // The ticket first: as long as it is there, the transaction may still take effect.
         while let Err(error) = guards.delete_ticket(&entity(""), &ticket.row_key).await {
             sent += 1;
-            if !is_unanswered(&error) || sent == DELETES {
+            if !error.is_unanswered() || sent == DELETES {
                 return;
             }
         }

@@ -8,7 +8,7 @@ use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 use crate::entity::Invalid;
 use crate::error::{Error, Result};
 use crate::eventual::{Intents, Settling};
-use crate::plan::{Plan, Step, TableClient};
+use crate::plan::{Plan, TableClient};
 use crate::store::{Batch, Operation};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -78,12 +78,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             let Bulk { client, policy, .. } = &self.bulk;
             plans.push(match (&policy.individually, chunk.entities.first()) {
                 (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
-                _ => {
-                    let (mut batch, intents) =
-                        (chunk.batch, policy.intents(client, &chunk.entities)?);
-                    intents.append_to(client, &mut batch)?;
-                    intents.plan(Step::write(client.table.clone(), batch), client)
-                }
+                _ => policy.intents(client, &chunk.entities)?.plan(client, chunk.batch)?,
             });
         }
         match self.failures.into_iter().next() {
@@ -274,7 +269,7 @@ fn send<E: Send + 'static>(
         let sent = async {
             let (batch, intents) = (Batch { partition_key, operations }, intents?);
             // Canonical rows are written under a condition that no index row's deletion has.
-            let etags = intents.send(&client, batch, "").await?;
+            let etags = intents.send(&client, batch, None).await?;
             intents.settle(&client, &etags, &settling).await;
             Ok(())
         };

@@ -2,8 +2,8 @@
 //!
 //! Invariant: only rows whose keys read as those of the kind are deleted.
 
-use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows};
-use crate::error::{Error, Result};
+use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows, row_span};
+use crate::error::Result;
 use crate::model::{MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
@@ -62,8 +62,8 @@ impl<E: TableEntity> Repo<E> {
                 "`retire` is for rows in other partitions, declared `eventual`"
             );
         }
-        let row = foreign_at::<E>(R::INDEX).map_or(Span::All, |template| template.row.span());
-        let query = self.client.query_of::<R>(KeyRange { partition: Span::All, row });
+        let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
+        let query = self.client.query_of::<R>(keys);
         let query = reading::<RowHead>(query, &OwnRows::of::<R>());
         let query = RowQuery { metadata: Metadata::None, ..query };
         let (client, reason) = (self.client.elsewhere(&query.table), permit.reason().to_owned());
@@ -80,20 +80,20 @@ impl<R: Row> Retire<R> {
     }
 
     async fn run(self) -> Result<u64> {
-        let (client, mut query, mut deleted) = (self.client, self.query, 0);
+        let Self { client, query, .. } = self;
         let own = const { OwnRows::of::<R>() };
-        loop {
-            let page = client.page(&query).await?;
-            let (rows, _) = read_rows::<RowHead>(&own, &page.body, None, usize::MAX)?;
+        let mut deleted = 0;
+        let mut pages = client.pages(query);
+        while let Some(page) = pages.next().await? {
+            let (rows, _) = read_rows::<RowHead>(&own, &page, None, usize::MAX)?;
             deleted += rows.len() as u64;
-            let batches = batches(rows).into_iter().map(|batch| delete(client.clone(), batch));
-            let batches = stream::iter(batches.collect::<Vec<_>>());
-            batches.buffer_unordered(DEFAULT_PARALLELISM).try_collect::<()>().await?;
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(deleted);
-            }
+            // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
+            let deletes = batches(rows).into_iter().map(|batch| client.send_changes(batch, None));
+            let deletes = stream::iter(deletes.collect::<Vec<_>>());
+            let deletes = deletes.buffer_unordered(DEFAULT_PARALLELISM);
+            deletes.try_for_each(|_| async { Ok(()) }).await?;
         }
+        Ok(deleted)
     }
 }
 
@@ -122,22 +122,4 @@ fn batches(rows: Vec<RowHead>) -> Vec<Batch> {
         }
     }
     batches
-}
-
-/// Deletes rows, some of which may be gone.
-fn delete(client: TableClient, mut batch: Batch) -> BoxFuture<'static, Result<()>> {
-    Box::pin(async move {
-        while !batch.operations.is_empty() {
-            let gone = match client.send(batch.clone()).await {
-                Ok(_) => return Ok(()),
-                Err(Error::NotFound(rejection)) => match rejection.operation {
-                    Some((index, _)) => index,
-                    None => return Err(Error::NotFound(rejection)),
-                },
-                Err(error) => return Err(error),
-            };
-            batch.operations.remove(gone);
-        }
-        Ok(())
-    })
 }

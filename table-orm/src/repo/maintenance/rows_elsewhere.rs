@@ -1,7 +1,7 @@
 //! Rows in other partitions and tables, as maintenance names them: by their keys, from which the entity
 //! follows.
 
-use crate::entity::{TableEntity, first_foreign, foreign_at, home_key};
+use crate::entity::{TableEntity, first_foreign, foreign_at, home_key, name_of};
 use crate::error::{Error, Result};
 use crate::eventual::{DueEntry, ForeignKey, ForeignType, SettleError, settle_keys};
 use crate::plan::{CanonicalKey, TableClient};
@@ -48,8 +48,7 @@ pub(crate) async fn settle<E: TableEntity>(
     rows: &[RowElsewhere],
 ) -> Result<bool, Error> {
     let entry = |row: &RowElsewhere| {
-        let name = foreign_at::<E>(row.index).map_or("", |template| template.row.name);
-        let keys = vec![(name.to_owned(), row.key.clone())];
+        let keys = vec![(name_of::<E>(row.index).to_owned(), row.key.clone())];
         DueEntry { canonical: row.home.row_key.clone(), keys, values: Vec::new() }
     };
     let due: Vec<_> = rows.iter().map(entry).collect();

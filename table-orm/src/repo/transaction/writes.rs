@@ -12,7 +12,7 @@ use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
 use crate::key::KeyError;
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
-use crate::plan::{EntityContext, Plan, Step, TableClient, combine};
+use crate::plan::{EntityContext, Plan, TableClient, combine};
 use crate::property::{PropertiesWriter, PropertyError};
 use crate::query::{KeyRange, Span};
 use crate::repo::fault::Fault;
@@ -152,12 +152,7 @@ impl<'a> Writes<'a> {
     pub fn plan(&self) -> Result<Plan> {
         match &self.fault {
             Some(fault) => Err(fault.clone().into()),
-            None => {
-                let mut batch = self.batch.clone();
-                self.intents.append_to(&self.client, &mut batch)?;
-                let transaction = Step::write(self.client.table.clone(), batch);
-                Ok(self.intents.plan(transaction, &self.client))
-            }
+            None => self.intents.plan(&self.client, self.batch.clone()),
         }
     }
 
@@ -169,7 +164,7 @@ impl<'a> Writes<'a> {
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // Only canonical rows are deleted under their ETag.
-            _ => intents.send(&client, batch, "").await,
+            _ => intents.send(&client, batch, None).await,
         };
         let etags = sent.map_err(|error| {
             let failed = error.rejection().and_then(|rejection| rejection.operation);
@@ -301,11 +296,12 @@ impl<'a> Writes<'a> {
         etag: &ETag,
     ) -> Result<(), Operation> {
         if let Some(operation) = self.operation_on(row_key) {
-            return if under(&mut operation.action, etag) {
-                Ok(())
-            } else {
-                Err(operation.clone())
-            };
+            match operation.action.under(etag) {
+                Some(under) => operation.action = under,
+                None if operation.action.etag() == Some(etag) => {}
+                None => return Err(operation.clone()),
+            }
+            return Ok(());
         }
         match requirement(&self.batch.partition_key, row_key.to_owned(), etag.clone()) {
             Ok(batch) => {
@@ -322,14 +318,10 @@ impl<'a> Writes<'a> {
     /// needs the row.
     pub fn require_absent(&mut self, row_key: &str) -> Result<(), Operation> {
         let Some(operation) = self.operation_on(row_key) else { return Ok(()) };
-        match &operation.action {
-            Action::InsertOrReplace(body) | Action::InsertOrMerge(body) => {
-                operation.action = Action::Insert(body.clone());
-            }
-            Action::Insert(_) => {}
-            Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => {
-                return Err(operation.clone());
-            }
+        match operation.action.if_absent() {
+            Some(insert) => operation.action = insert,
+            None if matches!(operation.action, Action::Insert(_)) => {}
+            None => return Err(operation.clone()),
         }
         Ok(())
     }
@@ -511,24 +503,4 @@ fn requirement(partition_key: &str, row_key: String, etag: ETag) -> Result<Batch
     let action = Action::Merge(body, IfMatch::ETag(etag));
     let operations = vec![Operation { row_key, action }];
     Ok(Batch { partition_key: partition_key.to_owned(), operations })
-}
-
-/// Makes an operation that has no condition fail unless the row has that version. Returns `false` for one
-/// that requires something else.
-fn under(action: &mut Action, etag: &ETag) -> bool {
-    let guard = || IfMatch::ETag(etag.clone());
-    let guarded = match action {
-        Action::InsertOrReplace(body) | Action::Replace(body, IfMatch::Any) => {
-            Action::Replace(body.clone(), guard())
-        }
-        Action::InsertOrMerge(body) | Action::Merge(body, IfMatch::Any) => {
-            Action::Merge(body.clone(), guard())
-        }
-        Action::Delete(IfMatch::Any) => Action::Delete(guard()),
-        Action::Insert(_) | Action::Replace(..) | Action::Merge(..) | Action::Delete(_) => {
-            return action.etag() == Some(etag);
-        }
-    };
-    *action = guarded;
-    true
 }

@@ -1,13 +1,11 @@
 //! The rows in other partitions of a page's entities.
 
-use crate::entity::{TableEntity, name_of};
+use crate::entity::TableEntity;
 use crate::error::{Error, Result};
 use crate::eventual::UniqueValue;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped};
-use crate::repo::maintenance::verify::{
-    Elsewhere, Finding, Problem, guard_finding, rows_elsewhere,
-};
+use crate::repo::maintenance::verify::{Problem, guard_finding, rows_elsewhere};
 use crate::repo::maintenance::{RowElsewhere, guards, settle};
 use std::collections::BTreeMap;
 
@@ -42,7 +40,9 @@ pub(super) async fn fill<E: TableEntity>(
         if settle::<E>(client, &home, &rows).await? {
             written += rows.len() as u64;
         } else {
-            skipped.extend(rows.into_iter().map(busy::<E>));
+            let lacking = |row: RowElsewhere| row.finding::<E>(None, Problem::Missing);
+            let busy = |row| Skipped { finding: lacking(row), reason: SkipReason::Changed };
+            skipped.extend(rows.into_iter().map(busy));
         }
     }
     Ok((written, skipped))
@@ -83,19 +83,4 @@ pub(super) async fn secure<E: TableEntity>(
         }
     }
     Ok((written, taken))
-}
-
-fn busy<E: TableEntity>(row: RowElsewhere) -> Skipped {
-    let RowElsewhere { index, key, home } = row;
-    let finding = Finding {
-        entity: E::NAME.to_owned(),
-        row: name_of::<E>(index).to_owned(),
-        partition_key: key.partition_key,
-        row_key: key.row_key,
-        elsewhere: Some(Elsewhere::new(key.table.as_str(), home.partition_key)),
-        canonical: Some(home.row_key),
-        etag: None,
-        problem: Problem::Missing,
-    };
-    Skipped { finding, reason: SkipReason::Changed }
 }

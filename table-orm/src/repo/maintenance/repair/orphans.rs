@@ -12,7 +12,7 @@ use crate::entity::{
 use crate::error::{Error, Result};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::TableClient;
-use crate::query::{KeyRange, Span};
+use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::maintenance::verify::{Finding, VersionedRow, expected_rows, own_canonical};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::collections::HashSet;
@@ -207,11 +207,10 @@ async fn expected_keys<E: TableEntity>(
     let wanted: HashSet<_> = open.iter().map(|&at| findings[at].row_key.as_str()).collect();
     let mut expected = ExpectedKeys { rows: HashSet::new(), complete: true };
     let partition = Span::Exact(partition_key.to_owned());
-    let mut query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
-    query.metadata = Metadata::Minimal;
-    loop {
-        let page = client.page(&query).await?;
-        for row in split_page(&page.body)? {
+    let query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
+    let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
+    while let Some(page) = pages.next().await? {
+        for row in split_page(&page)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
             if !OwnRows::canonical::<E>().take(&row.context) {
                 continue;
@@ -224,9 +223,6 @@ async fn expected_keys<E: TableEntity>(
                 Err(_) => expected.complete = false,
             }
         }
-        query.continuation = page.continuation;
-        if query.continuation.is_none() {
-            return Ok(expected);
-        }
     }
+    Ok(expected)
 }

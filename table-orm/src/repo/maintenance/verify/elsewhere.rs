@@ -5,10 +5,11 @@ use super::expected::{ExpectedRow, rows_elsewhere};
 use super::finding::{Elsewhere, Finding, Problem};
 use crate::entity::{TableEntity, name_of};
 use crate::error::Result;
-use crate::eventual::{ForeignType, pending_keys};
-use crate::model::TableName;
+use crate::eventual::{ForeignKey, ForeignType, pending_keys};
+use crate::model::{ETag, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::get::MAX_PARALLEL_GETS;
+use crate::repo::maintenance::RowElsewhere;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
@@ -84,14 +85,28 @@ async fn compare<E: TableEntity>(
             (differences::<E>(&row, &stored.body, hidden)?, Some(stored.etag()?))
         }
     };
-    Ok(problem.map(|problem| Finding {
-        entity: E::NAME.to_owned(),
-        row: name_of::<E>(row.index).to_owned(),
-        partition_key,
-        row_key: row.row_key,
-        elsewhere: Some(Elsewhere::new(place.table.as_str(), home.partition_key)),
-        canonical: Some(home.row_key),
-        etag: etag.map(|etag| etag.as_str().to_owned()),
-        problem,
-    }))
+    let key = ForeignKey { table: place.table, partition_key, row_key: row.row_key };
+    let found = RowElsewhere { index: row.index, key, home };
+    Ok(problem.map(|problem| found.finding::<E>(etag.as_ref(), problem)))
+}
+
+impl RowElsewhere {
+    /// A finding about the row, whose version was that when it was read.
+    pub(in crate::repo::maintenance) fn finding<E: TableEntity>(
+        self,
+        etag: Option<&ETag>,
+        problem: Problem,
+    ) -> Finding {
+        let Self { index, key, home } = self;
+        Finding {
+            entity: E::NAME.to_owned(),
+            row: name_of::<E>(index).to_owned(),
+            partition_key: key.partition_key,
+            row_key: key.row_key,
+            elsewhere: Some(Elsewhere::new(key.table.as_str(), home.partition_key)),
+            canonical: Some(home.row_key),
+            etag: etag.map(|etag| etag.as_str().to_owned()),
+            problem,
+        }
+    }
 }

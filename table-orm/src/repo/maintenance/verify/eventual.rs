@@ -4,10 +4,12 @@
 use super::differences::differences;
 use super::elsewhere::mark_pending;
 use super::expected::rows_elsewhere;
-use super::finding::{Elsewhere, Finding, Problem};
+use super::finding::{Finding, Problem};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
-use crate::entity::{OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, split_page};
+use crate::entity::{
+    OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, row_span, split_page,
+};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::model::Metadata;
@@ -74,8 +76,7 @@ impl<E: TableEntity> Repo<E> {
     /// Does what [`verify_eventual`](Self::verify_eventual) does with all rows of kind `R`, such as
     /// `MemberByRoom`. Reads every row of their table, and is billed for it.
     pub fn verify_eventual_table<R: RowOf<E>>(&self, permit: ScanPermit) -> VerifyEventual<R> {
-        let row = foreign_at::<E>(R::INDEX).map_or(Span::All, |template| template.row.span());
-        let keys = KeyRange { partition: Span::All, row };
+        let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
         VerifyEventual::new(self.client.clone(), Ok(keys), Some(permit.reason().to_owned()))
     }
 }
@@ -110,13 +111,13 @@ impl<R: Row> VerifyEventual<R> {
         R: 'static,
         R::Entity: 'static,
     {
-        let (client, mut query) = (self.client, self.query?);
+        let (client, query) = (self.client, self.query?);
         let own = const { OwnRows::of::<R>() };
         let mut report = VerifyReport::default();
-        loop {
-            let page = client.page(&query).await?;
+        let mut pages = client.pages(query);
+        while let Some(page) = pages.next().await? {
             let mut compared = Vec::new();
-            for row in split_page(&page.body)? {
+            for row in split_page(&page)? {
                 report.rows += 1;
                 let stored = Bytes::copy_from_slice(row.get().as_bytes());
                 if own.take(&VersionedRow::read(&stored)?.context) {
@@ -135,11 +136,8 @@ impl<R: Row> VerifyEventual<R> {
             }
             mark_pending::<R::Entity>(&client, &mut findings).await?;
             report.findings.append(&mut findings);
-            query.continuation = page.continuation;
-            if query.continuation.is_none() {
-                return Ok(report);
-            }
         }
+        Ok(report)
     }
 }
 
@@ -193,15 +191,6 @@ async fn compare<R: Row>(client: TableClient, stored: Bytes) -> Result<Compared>
         _ => Some(Problem::Orphan),
     };
     Ok(problem.map_or(Compared::Same, |problem| {
-        Compared::Differs(Box::new(Finding {
-            entity: <R::Entity as crate::entity::ReadRow>::NAME.to_owned(),
-            row: foreign_at::<R::Entity>(R::INDEX).map_or("", |row| row.row.name).to_owned(),
-            partition_key: row.partition_key.clone(),
-            row_key: row.row_key.clone(),
-            elsewhere: Some(Elsewhere::new(found.key.table.as_str(), &*home.partition_key)),
-            canonical: Some(home.row_key.clone()),
-            etag: Some(row.etag.as_str().to_owned()),
-            problem,
-        }))
+        Compared::Differs(Box::new(found.finding::<R::Entity>(Some(&row.etag), problem)))
     }))
 }

@@ -81,15 +81,11 @@ impl<E: TableEntity> VerifyGuards<E> {
 
     async fn run(self) -> Result<VerifyReport> {
         let mut report = VerifyReport::default();
-        for (template, mut query) in self.queries() {
-            loop {
-                let page = self.client.page(&query).await?;
-                for row in split_page(&page.body)? {
+        for (template, query) in self.queries() {
+            let mut pages = self.client.pages(query);
+            while let Some(page) = pages.next().await? {
+                for row in split_page(&page)? {
                     self.guard(template, read_row(0, row.get().as_bytes())?, &mut report).await?;
-                }
-                query.continuation = page.continuation;
-                if query.continuation.is_none() {
-                    break;
                 }
             }
         }
