@@ -34,7 +34,7 @@ fn a_scan_meets_throttling_itself_behind_retries_rates_and_limits() {
 #[test]
 fn other_faults_of_a_scan_are_retried() {
     use crate::embedded::EmbeddedStore;
-    use crate::layer::Faults;
+    use crate::layer::{Faults, Retry, Strategy};
     run(async {
         let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
         let things = TableName::new("things").unwrap();
@@ -46,7 +46,9 @@ fn other_faults_of_a_scan_are_retried() {
         for seed in 0..20 {
             let faults = Faults::seeded(seed).errors_before(0.1).lost_replies(0.1).throttled(0.1);
             let flaky = faults.short_pages(0.5).store(Arc::clone(&store)).unwrap();
-            let tables = Tables::builder(flaky.clone()).build().unwrap();
+            // At these rates the five retries of the default are too few once in 16,000 requests.
+            let retry = Retry::new(Strategy::Fixed { retries: 20, wait: Duration::from_secs(1) });
+            let tables = Tables::builder(flaky.clone()).retry(retry).build().unwrap();
             let scan = tables.scan(things.clone(), ScanPermit::because("test"));
             let report = scan.page_size(50).count().await.unwrap();
             assert_eq!(report.rows, 2000, "seed {seed}");
