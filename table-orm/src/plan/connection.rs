@@ -4,9 +4,11 @@
 //! may have stopped polling its call in order to await this one.
 
 use super::canonical_key::CanonicalKey;
+#[cfg(any(test, feature = "testing"))]
+use crate::model::DateTime;
 use crate::model::TableName;
 use crate::store::Store;
-use crate::sync::{KeyedLock, Permit, Random, Timer};
+use crate::sync::{KeyedLock, Permit, Random, Timer, WallClock};
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -27,6 +29,8 @@ pub(crate) struct Connection {
     pub timer: Timer,
     /// Spreads the waits after conflicts.
     pub random: Arc<Random>,
+    /// What names begin with.
+    pub clock: WallClock,
 }
 
 /// The canonical row of an entity.
@@ -35,7 +39,7 @@ pub(super) type LockKey = (TableName, CanonicalKey);
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
-        Self { store, write_locks: KeyedLock::new(1), timer, random }
+        Self { store, write_locks: KeyedLock::new(1), timer, random, clock: WallClock::System }
     }
 
     /// The time on the clock of waits.
@@ -43,17 +47,22 @@ impl Connection {
         self.timer.now()
     }
 
-    /// Another store with locks of its own, and the same clock.
+    /// Another store with locks of its own, and the same clocks.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
-        let (timer, random) = (self.timer, Arc::clone(&self.random));
-        Self { store, write_locks: KeyedLock::new(1), timer, random }
+        let (timer, random, clock) = (self.timer, Arc::clone(&self.random), self.clock);
+        Self { store, write_locks: KeyedLock::new(1), timer, random, clock }
     }
 
-    /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed.
+    /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed, as the
+    /// dates do. These are wrong by hours: nothing that must hold depends on them.
     #[cfg(any(test, feature = "testing"))]
     pub fn on_virtual_time(&self, seed: u64) -> Self {
+        /// The year 2026.
+        const DATE: i64 = 639_028_224_000_000_000;
         let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
-        Self { timer, random, ..self.with_store(Arc::clone(&self.store)) }
+        let date = DateTime::from_ticks(DATE).unwrap_or(DateTime::MAX);
+        let clock = WallClock::wrong(date, seed);
+        Self { timer, random, clock, ..self.with_store(Arc::clone(&self.store)) }
     }
 
     /// Whether calls hold that lock, or wait for it.
