@@ -19,6 +19,7 @@ mod pages;
 mod repo;
 mod rules;
 mod sequence;
+mod sequence_left_out;
 mod sums;
 mod sums_combined;
 mod template_pairs;

@@ -10,6 +10,7 @@ use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, Middleware, Operation, Store, StoreError};
 use crate::sync::{Random, WallClock};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -43,6 +44,11 @@ pub(in crate::eventual) fn on_virtual_time<T>(simulation: impl Future<Output = T
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(simulation)
+}
+
+/// Runs clients at once. Polls those only that go on.
+pub(in crate::eventual) async fn at_once(clients: impl Iterator<Item = impl Future<Output = ()>>) {
+    clients.collect::<FuturesUnordered<_>>().collect().await
 }
 
 /// The decisions of one actor.

@@ -2,7 +2,7 @@
 //!
 //! The observer checks the invariants after each write. At the end one sweeper alone makes everything clean.
 
-use super::chaos::{Dice, LATEST, WrongClock, all_hold, grace, network, on_virtual_time};
+use super::chaos::{Dice, LATEST, WrongClock, all_hold, at_once, grace, network, on_virtual_time};
 use super::left_out::{LeftOut, Tampering};
 use super::observer::Observer;
 use super::world::{Change, HOME, KIND, Read, State, client, create, read};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::eventual::{SettleReport, Sweep, settle};
 use crate::layer::FaultStore;
 use crate::plan::TableClient;
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -58,7 +58,7 @@ async fn run(seed: u64, setting: Setting, left_out: Option<LeftOut>) -> Result<u
         let actor = Actor::new(seed, setting.writers + sweeper, &network, left_out);
         actor.sweep_some(setting)
     });
-    join(join_all(writers), join_all(sweepers)).await;
+    join(at_once(writers), at_once(sweepers)).await;
     // What is still on its way arrives.
     sleep(LATEST).await;
     network.disable();

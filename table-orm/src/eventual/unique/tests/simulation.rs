@@ -11,12 +11,12 @@ use crate::dose::dose;
 use crate::entity::EntityKey;
 use crate::eventual::UniqueValue;
 use crate::eventual::tests::chaos::{
-    Dice, LATEST, WrongClock, all_hold, grace, network, on_virtual_time,
+    Dice, LATEST, WrongClock, all_hold, at_once, grace, network, on_virtual_time,
 };
 use crate::layer::{FaultStore, Layer as _, Retry};
 use crate::store::Store;
 use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -61,7 +61,7 @@ async fn run(
         |number| actor(number).run(setting.deaths, Duration::from_secs(3), Actor::sweep_some);
     let writers = (0..WRITERS).map(write);
     let sweepers = (WRITERS..WRITERS + SWEEPERS).map(sweep);
-    join(join_all(writers), join_all(sweepers)).await;
+    join(at_once(writers), at_once(sweepers)).await;
     // What is still on its way arrives.
     sleep(LATEST).await;
     network.disable();
