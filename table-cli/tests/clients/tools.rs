@@ -4,7 +4,7 @@ use crate::served::Served;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_table-orm"));
     program.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
