@@ -11,6 +11,7 @@ pub mod derive_lints;
 mod each;
 mod eventual;
 mod golden;
+mod growing;
 mod isolation;
 mod load;
 mod merge;
