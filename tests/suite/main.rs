@@ -5,6 +5,7 @@ mod architecture;
 mod bulk;
 mod by_key;
 mod cancel;
+mod clocks;
 mod contention;
 mod derive;
 pub mod derive_lints;
