@@ -66,7 +66,7 @@ cases! {
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
         rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows,
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
-        depend_on_what_a_transaction_reads;
+        depend_on_what_a_transaction_reads, require_what_others_may_delete;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
     transfer: out_and_back_changes_no_bit;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
