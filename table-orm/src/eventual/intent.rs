@@ -49,6 +49,11 @@ impl DueEntry {
         (!keys.is_empty()).then_some(Self { canonical, keys, values: Vec::new() })
     }
 
+    /// How many keys and values it has.
+    pub fn len(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
     /// Values alone; `None` where there are none.
     pub fn of_values(canonical: &str, values: Vec<UniqueValue>) -> Option<Self> {
         let canonical = canonical.to_owned();
@@ -116,7 +121,7 @@ impl Intent {
         if bytes <= MAX_ENTITY_BYTES {
             return Ok(());
         }
-        let rows: usize = self.due.iter().map(|entry| entry.keys.len() + entry.values.len()).sum();
+        let rows: usize = self.due.iter().map(DueEntry::len).sum();
         let message = format!(
             "the write changes {rows} rows in other partitions, and the intent that lists their keys \
              would have {bytes} bytes of at most {MAX_ENTITY_BYTES}; write fewer entities in one \

@@ -2,7 +2,7 @@
 
 use crate::entity::{Invalid, TableEntity, reaches_across};
 use crate::error::Result;
-use crate::eventual::Intents;
+use crate::eventual::{Intents, Settling};
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
@@ -26,7 +26,7 @@ pub(in crate::repo) struct Individually<E> {
     /// Returns what it will send.
     pub write: fn(&TableClient, &E) -> Result<OptimisticWrite>,
     /// Sends it. Returns the entity with the answer.
-    pub send: fn(TableClient, E) -> BoxFuture<'static, Answered<E>>,
+    pub send: fn(TableClient, E, Settling) -> BoxFuture<'static, Answered<E>>,
 }
 
 /// An entity and the answer to its write.
