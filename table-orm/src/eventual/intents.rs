@@ -125,6 +125,20 @@ impl Intents {
         self.intents.len() + self.tickets.len()
     }
 
+    /// The UTF-16 units that an entity adds to the text of a row that its transaction shares.
+    pub fn units(&self) -> usize {
+        self.rows().map(|(_, row)| row.units()).max().unwrap_or_default()
+    }
+
+    /// The units that such a text can have.
+    pub fn units_room(&self) -> usize {
+        self.rows().map(|(kind, row)| row.units_room(*kind)).min().unwrap_or(usize::MAX)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &(ForeignType, Intent)> {
+        self.intents.iter().chain(&self.tickets)
+    }
+
     /// Appends their operations to the transaction, as a plan shows them and as they are measured.
     ///
     /// # Errors

@@ -2,13 +2,16 @@
 
 use super::world::{Change, KIND, State, client, create, table};
 use crate as table_orm;
+use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
+use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::eventual::{
-    DueEntry, ForeignKey, Gathered, Group, Intent, MAX_ENTITIES, MAX_WAITING, Pending, Settled,
+    DueEntry, ForeignKey, ForeignType, Gathered, Group, Intent, MAX_ENTITIES, MAX_WAITING, Pending, Settled,
     Settling,
 };
-use crate::model::{ETag, TableName};
+use crate::model::{ETag, Edm, Metadata, TableName};
 use crate::plan::{MAX_IN_BACKGROUND, TableClient};
+use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, Middleware, Operation, Store, StoreError};
 use crate::{ScanPermit, TableEntity, Tables};
 use proptest::prelude::*;
@@ -208,5 +211,72 @@ proptest! {
         gathered.close();
         take(&mut gathered, &mut taken);
         prop_assert_eq!(added, taken);
+    }
+}
+
+/// A post, found under each of its labels on another shelf.
+#[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+#[table(name = "things", partition = "{blog}", row = "POST:{id:05}", crate = table_orm)]
+#[row(
+    by_label, table = "copies", partition = "{blog}", key = "L:{label}__{id:05}",
+    each(label in labels), eventual
+)]
+struct Post {
+    blog: String,
+    id: u32,
+    #[table(json)]
+    labels: Vec<String>,
+}
+
+fn posts() -> impl Strategy<Value = Vec<Post>> {
+    let letter = prop_oneof![Just('x'), Just('é'), Just('好'), Just('"'), Just('🏃')];
+    let label = (letter, 1..200_usize)
+        .prop_map(|(letter, length)| char::to_string(&letter).repeat(length));
+    let labels = prop::collection::vec(label, 0..60);
+    (1..200_usize, prop::collection::vec(labels, 1..150)).prop_map(|(blog, all)| {
+        let post = |(id, labels): (u32, Vec<String>)| {
+            let numbered = labels.into_iter().enumerate();
+            let labels = numbered.map(|(number, label)| format!("{number}{label}")).collect();
+            Post { blog: "b".repeat(blog), id, labels }
+        };
+        (0..).zip(all).map(post).collect()
+    })
+}
+
+/// Inserts posts of one blog, whose rows elsewhere never follow. Checks the intents.
+async fn check_intents(posts: Vec<Post>) {
+    let gate = Gate::new("copies").await;
+    let repo = Tables::new(Arc::clone(&gate)).repo::<Post>();
+    let (blog, count) = (posts[0].blog.clone(), posts.len() as u64);
+    let labels: usize = posts.iter().map(|post| post.labels.len()).sum();
+    let written = repo.insert_many(posts).parallelism(1).settle_later().await.all().unwrap();
+    assert_eq!(written.entities, count);
+    let query = KeyRange { partition: Span::Exact(blog), row: Span::prefix("DUE:") };
+    let query = RowQuery { metadata: Metadata::Minimal, ..RowQuery::new(table("things"), query) };
+    let page = gate.inner.query(&query).await.unwrap();
+    let mut intents: Vec<(usize, usize)> = Vec::new();
+    for row in split_page(&page.body).unwrap() {
+        let row: DynamicEntity = read_row(0, row.get().as_bytes()).unwrap();
+        let texts = row.properties.values().filter_map(|value| match value {
+            Edm::String(text) => Some(text.encode_utf16().count()),
+            _ => None,
+        });
+        let units = texts.sum();
+        let pending = Pending::read(row, &table("things"), ForeignType::of::<Post>()).unwrap();
+        let due = pending.unwrap().intent.due;
+        intents.push((units, due.iter().map(DueEntry::len).sum()));
+    }
+    assert_eq!(intents.iter().map(|(_, keys)| keys).sum::<usize>(), labels);
+    // They are as few as they can be: of 99 entities, or as large as a row can be, less the next entity.
+    let full = intents.iter().filter(|(units, _)| *units > 480 * 1024 - 60 * 1100).count();
+    assert!(intents.len() <= full + count.div_ceil(99) as usize, "{intents:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(dose(12, 100)))]
+    #[test]
+    fn the_intent_of_each_transaction_of_a_bulk_write_fits_a_row(posts in posts()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(check_intents(posts));
     }
 }
