@@ -13,6 +13,7 @@ mod eventual;
 mod golden;
 mod isolation;
 mod load;
+mod loaded;
 mod merge;
 mod other_client;
 mod pages;
