@@ -7,6 +7,7 @@ mod browser;
 mod crash;
 mod faults;
 mod javascript;
+mod killed_writers;
 mod known;
 mod microsoft;
 mod served;
