@@ -8,6 +8,7 @@ mod crash;
 mod delete;
 mod faults;
 mod javascript;
+mod killed_writers;
 mod known;
 mod microsoft;
 mod served;
