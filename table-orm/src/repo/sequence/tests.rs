@@ -1,12 +1,15 @@
 //! Sequences without a part of how they take blocks: a number is given twice.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by them")]
+
+use crate::Tables;
+use crate::embedded::EmbeddedStore;
+use crate::layer::Faults;
+use crate::model::{ETag, TableName};
+use crate::store::{Middleware, Operation, Store, StoreError};
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::Faults;
-use table_orm::store::{Middleware, Operation, Store, StoreError};
-use table_orm::{ETag, TableName, Tables};
 
 /// A store that may tell its client of each write without an answer that it is done.
 #[derive(Debug, Clone)]
