@@ -15,6 +15,7 @@ mod golden;
 mod growing;
 mod isolation;
 mod load;
+mod loaded;
 mod merge;
 mod other_client;
 mod pages;
