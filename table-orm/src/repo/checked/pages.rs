@@ -30,18 +30,23 @@ impl<R: Row> Source<R> {
         Self::Canonical(listing.pages(PageReader::some(read), size))
     }
 
-    /// Rows in another partition: an entity for each row.
-    pub fn each_row(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(elsewhere(listing, size))
+    /// Rows in another partition, which it brings in step: an entity for each row.
+    pub fn checked_row(listing: Listing, size: Option<usize>) -> Self {
+        Self::Other(elsewhere(listing, size).settling())
+    }
+
+    /// The same: each entity once.
+    pub fn checked_entity(listing: Listing, size: Option<usize>) -> Self {
+        Self::Other(elsewhere(listing, size).settling().once())
     }
 
     /// Rows in another partition: each entity once.
-    pub fn each_entity_elsewhere(listing: Listing, size: Option<usize>) -> Self {
+    pub fn entity_elsewhere(listing: Listing, size: Option<usize>) -> Self {
         Self::Other(elsewhere(listing, size).once())
     }
 
     /// Full copies in the entity's own partition: each entity once.
-    pub fn each_entity(listing: Listing, size: Option<usize>) -> Self
+    pub fn entity(listing: Listing, size: Option<usize>) -> Self
     where
         R::Entity: FromRow<R>,
     {
