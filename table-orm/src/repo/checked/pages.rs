@@ -16,7 +16,7 @@ pub enum Source<R: Row> {
     /// The canonical rows themselves.
     Canonical(Pages<Loaded<R::Entity>>),
     /// Other rows, each followed by the canonical row of its entity.
-    Other(OtherRows<R>),
+    Other(Box<OtherRows<R>>),
 }
 
 impl<R: Row> Source<R> {
@@ -32,17 +32,17 @@ impl<R: Row> Source<R> {
 
     /// Rows in another partition, which it brings in step: an entity for each row.
     pub fn checked_row(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(elsewhere(listing, size).settling())
+        Self::Other(Box::new(elsewhere(listing, size).settling()))
     }
 
     /// The same: each entity once.
     pub fn checked_entity(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(elsewhere(listing, size).settling().once())
+        Self::Other(Box::new(elsewhere(listing, size).settling().once()))
     }
 
     /// Rows in another partition: each entity once.
     pub fn entity_elsewhere(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(elsewhere(listing, size).once())
+        Self::Other(Box::new(elsewhere(listing, size).once()))
     }
 
     /// Full copies in the entity's own partition: each entity once.
@@ -51,7 +51,7 @@ impl<R: Row> Source<R> {
         R::Entity: FromRow<R>,
     {
         let reader = PageReader::some(read_copies::<R>);
-        Self::Other(OtherRows::new(listing, size, reader, whole::<R::Entity>).once())
+        Self::Other(Box::new(OtherRows::new(listing, size, reader, whole::<R::Entity>).once()))
     }
 }
 
@@ -104,7 +104,7 @@ where
     pub fn resume(self, token: PageToken) -> Self {
         let source = match self.source {
             Source::Canonical(rows) => Source::Canonical(rows.resume(token)),
-            Source::Other(rows) => Source::Other(rows.resume(token)),
+            Source::Other(rows) => Source::Other(Box::new(rows.resume(token))),
         };
         Self { source, ..self }
     }
