@@ -14,7 +14,7 @@ use std::fmt;
 /// Where a checked query reads its entities.
 pub enum Source<R: Row> {
     /// The canonical rows themselves.
-    Canonical(Pages<Loaded<R::Entity>>),
+    Canonical(Box<Pages<Loaded<R::Entity>>>),
     /// Other rows, each followed by the canonical row of its entity.
     Other(Box<OtherRows<R>>),
 }
@@ -27,7 +27,7 @@ impl<R: Row> Source<R> {
             true => read_point,
             false => read_canonical,
         };
-        Self::Canonical(listing.pages(PageReader::some(read), size))
+        Self::Canonical(Box::new(listing.pages(PageReader::some(read), size)))
     }
 
     /// Rows in another partition, which it brings in step: an entity for each row.
@@ -103,7 +103,7 @@ where
     /// token.
     pub fn resume(self, token: PageToken) -> Self {
         let source = match self.source {
-            Source::Canonical(rows) => Source::Canonical(rows.resume(token)),
+            Source::Canonical(rows) => Source::Canonical(Box::new(rows.resume(token))),
             Source::Other(rows) => Source::Other(Box::new(rows.resume(token))),
         };
         Self { source, ..self }
