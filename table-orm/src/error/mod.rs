@@ -136,6 +136,13 @@ pub enum Error {
     /// [`StoreError::ambiguity`] says what is known. Read the rows before writing again.
     #[error("the write may or may not have taken effect: {0}; read the rows before writing again")]
     Ambiguous(Box<Rejection>),
+    /// The write was not sent, because the register of its table cannot be written: see
+    /// [`Repo::register`](crate::Repo::register). Nothing was written.
+    #[error(
+        "the write was not sent, and nothing was written: its partition cannot be named in the register of \
+         the table: {0}"
+    )]
+    Unregistered(#[source] Box<Self>),
     /// The store rejected the request for another reason.
     #[error("rejected: {0}")]
     Rejected(Box<Rejection>),

@@ -26,6 +26,7 @@ mod foreign_type;
 mod group;
 mod intent;
 mod intents;
+mod registered;
 mod settle;
 mod settled;
 mod share;
@@ -40,6 +41,7 @@ mod without_intent;
 mod write;
 
 pub use error::SettleError;
+pub use registered::Registered;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 

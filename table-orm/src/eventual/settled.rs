@@ -3,7 +3,7 @@
 use super::foreign_type::ForeignType;
 use super::intent::Pending;
 use super::settle::settle;
-use crate::plan::TableClient;
+use crate::plan::{Cover, TableClient};
 use crate::sync::Backoff;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,21 +99,28 @@ pub(crate) struct Settling {
 impl Settling {
     /// Settles intents, and returns after the first attempt, or at once with `later`. What fails is tried
     /// again in the background.
-    pub async fn settle(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
+    ///
+    /// What names the partition in a register ends when nothing is left to settle, and otherwise is dropped.
+    pub async fn settle(
+        &self,
+        client: &TableClient,
+        mut pending: Vec<(ForeignType, Pending)>,
+        covers: Vec<Arc<Cover>>,
+    ) {
         if pending.is_empty() {
-            return self.done();
+            return self.done(&covers);
         }
         let (settling, client) = (self.clone(), client.clone());
         let Ok(runtime) = Handle::try_current() else {
             settle_all(&client, &mut pending).await;
-            return settling.done_if(&pending);
+            return settling.done_if(&pending, &covers);
         };
         // A task of its own goes on when the call is dropped.
         let attempt = runtime.spawn(async move {
             let is_transient = settle_all(&client, &mut pending).await;
-            settling.done_if(&pending);
+            settling.done_if(&pending, &covers);
             if is_transient {
-                tokio::spawn(async move { settling.settle_again(&client, pending).await });
+                tokio::spawn(async move { settling.settle_again(&client, pending, &covers).await });
             }
         });
         if !self.later {
@@ -121,7 +128,12 @@ impl Settling {
         }
     }
 
-    async fn settle_again(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
+    async fn settle_again(
+        &self,
+        client: &TableClient,
+        mut pending: Vec<(ForeignType, Pending)>,
+        covers: &[Arc<Cover>],
+    ) {
         let connection = &client.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         let mut is_transient = true;
@@ -129,17 +141,18 @@ impl Settling {
             connection.timer.sleep(backoff.next(&connection.random)).await;
             is_transient = settle_all(client, &mut pending).await;
         }
-        self.done_if(&pending);
+        self.done_if(&pending, covers);
     }
 
-    fn done_if(&self, pending: &[(ForeignType, Pending)]) {
+    fn done_if(&self, pending: &[(ForeignType, Pending)], covers: &[Arc<Cover>]) {
         if pending.is_empty() {
-            self.done();
+            self.done(covers);
         }
     }
 
     /// Reports that nothing has to follow.
-    pub fn done(&self) {
+    pub fn done(&self, covers: &[Arc<Cover>]) {
+        covers.iter().for_each(|cover| cover.end());
         if let Some(report) = &self.report {
             report.set();
         }

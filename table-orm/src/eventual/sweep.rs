@@ -9,9 +9,10 @@ use super::settle::settle;
 use super::unique::TICKET;
 use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::error::{Error, Result};
-use crate::model::Metadata;
+use crate::model::{Metadata, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
+use crate::register;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::time::Duration;
 
@@ -80,6 +81,26 @@ impl Sweep {
             while let Some(page) = pages.next().await? {
                 for row in split_page(&page)? {
                     self.intent(read_row(0, row.get().as_bytes())?, report).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles the partitions that pointers name which are older than the grace. Deletes the pointers to those
+    /// where nothing is left.
+    pub async fn registered(&self, register: &TableName, report: &mut SettleReport) -> Result<()> {
+        let pointers = register::pointers(&self.home, register, self.kind.entity).await?;
+        for (partition_key, pointers) in pointers {
+            if pointers.iter().all(|pointer| pointer.age < self.grace) {
+                continue;
+            }
+            let left = report.young + report.failures.len() as u64;
+            self.partition(&partition_key, report).await?;
+            if report.young + report.failures.len() as u64 == left {
+                let old = pointers.into_iter().filter(|pointer| pointer.age >= register::GRACE);
+                for pointer in old {
+                    register::remove(&self.home, register, pointer).await?;
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! may have stopped polling its call in order to await this one.
 
 use super::canonical_key::CanonicalKey;
+use super::registers::Registers;
 use crate::model::TableName;
 use crate::store::Store;
 use crate::sync::{KeyedLock, Permit, Random, Timer};
@@ -27,6 +28,8 @@ pub(crate) struct Connection {
     pub timer: Timer,
     /// Spreads the waits after conflicts.
     pub random: Arc<Random>,
+    /// The registers of its tables.
+    pub registers: Arc<Registers>,
 }
 
 /// The canonical row of an entity.
@@ -35,7 +38,7 @@ pub(super) type LockKey = (TableName, CanonicalKey);
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
-        Self { store, write_locks: KeyedLock::new(1), timer, random }
+        Self { store, write_locks: KeyedLock::new(1), timer, random, registers: Arc::default() }
     }
 
     /// The time on the clock of waits.
@@ -43,10 +46,11 @@ impl Connection {
         self.timer.now()
     }
 
-    /// Another store with locks of its own, and the same clock.
+    /// Another store with locks of its own, and the same clock and registers.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
         let (timer, random) = (self.timer, Arc::clone(&self.random));
-        Self { store, write_locks: KeyedLock::new(1), timer, random }
+        let registers = Arc::clone(&self.registers);
+        Self { store, write_locks: KeyedLock::new(1), timer, random, registers }
     }
 
     /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed.

@@ -217,7 +217,9 @@ impl<E: TableEntity> Merge<E> {
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
             Prepared::OneRow { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
-            Prepared::OverStored { write, .. } => plan_with_settling::<E>(write.plan()),
+            Prepared::OverStored { write, .. } => {
+                plan_with_settling::<E>(&self.client, write.plan())
+            }
         })
     }
 
@@ -284,7 +286,7 @@ impl<E: TableEntity> Merge<E> {
         match self.prepare()? {
             Prepared::OneRow { key, batch } => {
                 let etags = self.client.send(batch).await?;
-                self.settling.done();
+                self.settling.done(&[]);
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
