@@ -101,6 +101,7 @@ impl Error {
             | Self::Rejected(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_)
+            | Self::ForeignRows { .. }
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,
         }

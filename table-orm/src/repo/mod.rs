@@ -4,6 +4,7 @@ mod bulk;
 mod checked;
 mod delete_if;
 mod delete_partition;
+mod delete_table;
 mod dynamic_list;
 mod fault;
 mod get;
@@ -39,6 +40,7 @@ pub use bulk::{
 pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
+pub use delete_table::DeleteTable;
 pub use dynamic_list::DynamicList;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use insert_loaded::InsertLoaded;
@@ -204,33 +206,6 @@ impl<E: TableEntity> Repo<E> {
             Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Deletes the table with all its rows, also those of other entity types: one request.
-    ///
-    /// # Errors
-    /// [`Error::TableNotFound`] when the table does not exist.
-    ///
-    /// ```
-    /// # use table_orm::{Error, TableEntity, Tables};
-    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
-    /// # struct Note { owner: String, id: u32, text: String }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// # let notes = Tables::in_memory()?.repo::<Note>();
-    /// # notes.create_table().await?;
-    /// notes.delete_table().await?;
-    /// let ann = Note::partition("ann");
-    /// assert!(matches!(notes.list(ann).collect().await, Err(Error::TableNotFound(_))));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn delete_table(&self) -> Result<()> {
-        let table = self.table();
-        writing(self.client.store().delete_table(table))
-            .await
-            .map_err(|cause| rejected(table.as_str(), cause))
     }
 }
 

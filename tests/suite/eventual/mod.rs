@@ -9,6 +9,7 @@ mod beside;
 mod checked;
 mod maintenance;
 mod queries;
+mod registered;
 mod rows;
 mod settling;
 mod writes;
