@@ -11,7 +11,7 @@
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{DueEntry, Intent, Pending};
-use super::settled::Settling;
+use super::settled::{Group, Settling};
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
@@ -41,7 +41,7 @@ pub(crate) struct Intents {
     /// The tickets: one for each entity type that gets values.
     tickets: Vec<(ForeignType, Intent)>,
     /// What names the partition in the register of the table.
-    covers: Vec<Arc<Cover>>,
+    covers: Vec<(&'static str, Arc<Cover>)>,
 }
 
 /// What one canonical row tells of.
@@ -131,6 +131,20 @@ impl Intents {
         self.intents.len() + self.tickets.len()
     }
 
+    /// The UTF-16 units that an entity adds to the text of a row that its transaction shares.
+    pub fn units(&self) -> usize {
+        self.rows().map(|(_, row)| row.units()).max().unwrap_or_default()
+    }
+
+    /// The units that such a text can have.
+    pub fn units_room(&self) -> usize {
+        self.rows().map(|(kind, row)| row.units_room(*kind)).min().unwrap_or(usize::MAX)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &(ForeignType, Intent)> {
+        self.intents.iter().chain(&self.tickets)
+    }
+
     /// Appends their operations to the transaction, as a plan shows them and as they are measured.
     ///
     /// # Errors
@@ -209,7 +223,7 @@ impl Intents {
                     self.settle_found(client, found).await;
                 }
             }
-            Err(_) => self.covers.iter().for_each(|cover| cover.end()),
+            Err(_) => self.covers.iter().for_each(|(_, cover)| cover.end()),
             Ok(_) => {}
         }
         sent
@@ -220,7 +234,8 @@ impl Intents {
         let kinds: BTreeSet<_> =
             self.intents.iter().chain(&self.tickets).map(|(kind, _)| kind.entity).collect();
         for kind in kinds {
-            self.covers.extend(cover(client, kind, partition_key).await?.map(Arc::new));
+            let cover = cover(client, kind, partition_key).await?;
+            self.covers.extend(cover.map(|cover| (kind, Arc::new(cover))));
         }
         Ok(())
     }
@@ -273,7 +288,7 @@ impl Intents {
             row.as_ref()?.etag().ok()
         };
         let etags: Vec<_> = self.intents.iter().map(version).collect();
-        let later = Settling { later: true, report: None };
+        let later = Settling { later: true, ..Settling::default() };
         self.clone().settle(client, &etags, &later).await;
     }
 
@@ -298,17 +313,21 @@ impl Intents {
     pub async fn settle(self, client: &TableClient, etags: &[Option<ETag>], settling: &Settling) {
         let first = etags.len().saturating_sub(self.intents.len());
         let inserted = etags[first..].iter().cloned();
-        let pending: Option<Vec<_>> = self
-            .intents
-            .into_iter()
-            .zip(inserted)
-            .map(|((kind, intent), etag)| {
-                Some((kind, Pending { intent, etag: etag?, written: None }))
-            })
-            .collect();
+        let covers = self.covers;
+        let group = |((kind, intent), etag): ((ForeignType, Intent), Option<ETag>)| {
+            let cover = covers.iter().find(|(other, _)| *other == kind.entity);
+            let cover = cover.map(|(_, cover)| Arc::clone(cover));
+            Some((kind, vec![Pending { intent, etag: etag?, written: None, cover }]))
+        };
+        let kinds: Vec<_> = self.intents.iter().map(|(kind, _)| kind.entity).collect();
+        let groups: Option<Vec<Group>> =
+            self.intents.into_iter().zip(inserted).map(group).collect();
+        // What only took values has left nothing.
+        let ended = covers.iter().filter(|(kind, _)| !kinds.contains(kind));
+        ended.for_each(|(_, cover)| cover.end());
         // Without its version, an intent is left to a sweep.
-        if let Some(pending) = pending {
-            settling.settle(client, pending, self.covers).await;
+        if let Some(groups) = groups {
+            settling.settle(client, groups).await;
         }
     }
 }

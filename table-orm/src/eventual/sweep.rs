@@ -136,7 +136,7 @@ impl Sweep {
     /// Makes an intent of the ticket of a reservation, in one transaction: what was reserved with it is not
     /// taken any more. `None` where the ticket is gone.
     async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
-        let Pending { intent: Intent { partition_key, row_key, due }, etag, written } = ticket;
+        let Pending { intent: Intent { partition_key, row_key, due }, etag, written, .. } = ticket;
         let action = Action::Delete(IfMatch::ETag(etag));
         let intent = Intent::new(&self.home.connection.random, &partition_key, due);
         let operations = vec![Operation { row_key, action }, intent.insert(&self.home, self.kind)?];
@@ -145,7 +145,7 @@ impl Sweep {
         match self.home.send(Batch { partition_key, operations }).await {
             Ok(etags) => {
                 let etag = self.home.version(&key, etags.into_iter().last().flatten())?;
-                Ok(Some(Pending { intent, etag, written }))
+                Ok(Some(Pending { intent, etag, written, cover: None }))
             }
             Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(None),
             Err(error) => Err(error),

@@ -110,7 +110,7 @@ impl<E: TableEntity> DeleteIf<E> {
         match self.prepare()? {
             Prepared::OneRow(batch) => {
                 self.client.send(batch).await?;
-                self.settling.done(&[]);
+                self.settling.done();
                 Ok(())
             }
             Prepared::OverStored(write) => {

@@ -286,7 +286,7 @@ impl<E: TableEntity> Merge<E> {
         match self.prepare()? {
             Prepared::OneRow { key, batch } => {
                 let etags = self.client.send(batch).await?;
-                self.settling.done(&[]);
+                self.settling.done();
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
