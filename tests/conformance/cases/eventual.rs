@@ -162,3 +162,25 @@ pub async fn what_an_ended_writer_left_is_named_in_the_register(subject: Subject
     assert_eq!(in_room(&members, "kitchen").await, both);
     subject.store.delete_table(register.table()).await.unwrap();
 }
+
+pub async fn a_joined_verify_finds_what_point_queries_find(subject: Subject) {
+    let members = subject.tables().repo_in::<Member>(subject.table.clone());
+    members
+        .insert_many((0..30).map(|number| member("ann", number, "kitchen")))
+        .await
+        .all()
+        .unwrap();
+    let rows = subject.dynamic();
+    let lost = rows.get("kitchen", "USER:ann__00003").await.unwrap().unwrap();
+    rows.delete(&lost).await.unwrap();
+    let gone = rows.get("ann", "ROOM:00007").await.unwrap().unwrap();
+    rows.delete(&gone).await.unwrap();
+    let permit = || ScanPermit::because("test");
+    let report = members.verify_table(permit()).join(permit()).await.unwrap();
+    assert_eq!(report.findings, members.verify_table(permit()).await.unwrap().findings);
+    assert_eq!(report.findings.len(), 1);
+    let by_room = || members.verify_eventual_table::<MemberByRoom>(permit());
+    let report = by_room().join(permit()).await.unwrap();
+    assert_eq!(report.findings, by_room().await.unwrap().findings);
+    assert_eq!((report.entities, report.findings.len()), (28, 1));
+}

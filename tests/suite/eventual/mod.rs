@@ -7,6 +7,7 @@
 mod across;
 mod beside;
 mod checked;
+mod joined;
 mod maintenance;
 mod queries;
 mod registered;
