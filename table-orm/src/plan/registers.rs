@@ -3,8 +3,10 @@
 //! Nothing is sent from here. A pointer is written, kept fresh and deleted by the room `register`.
 //!
 //! Invariants:
-//! - Work joins a pointer only within [`STANDS`] after the pointer was last sent, by this machine's clock.
-//! - A pointer is deleted only when all work that it covered has [ended](Cover::end). If one piece of work was
+//! - Work joins a pointer only within [`STANDS`] after the pointer was last sent, by this machine's clock. Later
+//!   work claims it, and writes it again before it begins.
+//! - A pointer is deleted only when all work that joined or claimed it has [ended](Cover::end), and its name is not
+//!   used again then. If one piece of work was
 //!   dropped instead, the pointer is left, and later work gets a pointer with another name.
 
 use crate::model::TableName;
@@ -112,24 +114,22 @@ impl Register {
         Some(Cover::of(pointer, timer))
     }
 
-    /// The pointer that stands, or a new one with that name.
-    pub fn pointer(&self, place: &Place, name: String) -> Arc<Pointer> {
+    /// Covers work by the pointer that stands, or a new one with that name. It is still to be written.
+    pub fn claim(&self, place: &Place, name: String, timer: Timer) -> Cover {
         let standing = lock(&self.standing);
         let pointer = standing.get(place).filter(|pointer| !lock(&pointer.state).is_left);
         let new = || Pointer { place: place.clone(), name, state: Mutex::default() };
-        pointer.cloned().unwrap_or_else(|| Arc::new(new()))
+        let pointer = pointer.cloned().unwrap_or_else(|| Arc::new(new()));
+        // Counted before it is written: it must not be deleted meanwhile.
+        lock(&pointer.state).covers += 1;
+        Cover::of(&pointer, timer)
     }
 
-    /// Covers work by a pointer that was just written; the request was sent at that time. With `keep`, it also
-    /// covers later work. Says whether it has not been kept so far.
-    pub fn written(
-        &self,
-        pointer: &Arc<Pointer>,
-        sent: Duration,
-        keep: bool,
-        timer: Timer,
-    ) -> (Cover, bool) {
+    /// The pointer of a cover was written; the request was sent at that time. With `keep`, it also covers later
+    /// work. Returns whether it has not been kept so far.
+    pub fn written(&self, cover: &Cover, sent: Duration, keep: bool) -> bool {
         let mut standing = lock(&self.standing);
+        let pointer = &cover.pointer;
         let is_kept = |other: &Arc<Pointer>| Arc::ptr_eq(other, pointer);
         let is_new = !standing.get(&pointer.place).is_some_and(is_kept);
         if keep && is_new {
@@ -137,9 +137,8 @@ impl Register {
         }
         let mut state = lock(&pointer.state);
         state.sent = state.sent.max(Some(sent));
-        state.covers += 1;
         state.is_left |= !keep;
-        (Cover::of(pointer, timer), keep && is_new)
+        keep && is_new
     }
 
     /// A pointer was written again.
@@ -172,7 +171,7 @@ impl Register {
 /// A piece of work whose partition a pointer names. Dropped before it [ends](Self::end), it leaves the pointer.
 #[derive(Debug)]
 pub(crate) struct Cover {
-    pointer: Arc<Pointer>,
+    pub pointer: Arc<Pointer>,
     has_ended: AtomicBool,
     timer: Timer,
 }
@@ -206,3 +205,51 @@ impl PartialEq for Cover {
 }
 
 impl Eq for Cover {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn register() -> (Register, Place) {
+        let [home, table] = ["orders", "ordersDue"].map(TableName::checked);
+        let place = Place { kind: "Order".to_owned(), partition_key: "acme".to_owned() };
+        (Register { home, table, standing: Mutex::default() }, place)
+    }
+
+    #[test]
+    fn a_pointer_that_is_being_written_again_is_not_deleted() {
+        let (register, place) = register();
+        let timer = Timer::system();
+        let first = register.claim(&place, "1".to_owned(), timer);
+        let pointer = Arc::clone(&first.pointer);
+        assert!(register.written(&first, Duration::ZERO, true));
+        first.end();
+        drop(first);
+        // Its time is over, and later work claims it at the last moment.
+        let later = 3 * STANDS;
+        let second = register.claim(&place, "2".to_owned(), timer);
+        assert_eq!(second.pointer.name, "1");
+        assert_eq!(register.next(&pointer, later), Next::Write);
+        assert!(!register.written(&second, later, true));
+        second.end();
+        drop(second);
+        assert_eq!(register.next(&pointer, later), Next::Delete);
+        // Once that is decided, work gets another one.
+        assert_eq!(register.claim(&place, "3".to_owned(), timer).pointer.name, "3");
+    }
+
+    #[test]
+    fn a_pointer_whose_work_was_dropped_is_left() {
+        let (register, place) = register();
+        let timer = Timer::system();
+        let first = register.claim(&place, "1".to_owned(), timer);
+        let pointer = Arc::clone(&first.pointer);
+        register.written(&first, Duration::ZERO, true);
+        let second = register.join(&place, timer);
+        drop(first);
+        assert!(register.join(&place, timer).is_none());
+        second.iter().for_each(Cover::end);
+        drop(second);
+        assert_eq!(register.next(&pointer, 3 * STANDS), Next::Leave);
+    }
+}

@@ -40,13 +40,18 @@ pub(crate) async fn cover(
     }
     let random = &connection.random;
     let name = format!("{:016x}{:016x}", random.next(), random.next());
-    let pointer = register.pointer(&place, name);
+    let cover = register.claim(&place, name, connection.timer);
     let sent = connection.now();
-    let written = write(client, &register, &pointer).await;
-    written.map_err(|error| Error::Unregistered(Box::new(error)))?;
+    if let Err(error) = write(client, &register, &cover.pointer).await {
+        if !error.is_unanswered() {
+            cover.end();
+        }
+        return Err(Error::Unregistered(Box::new(error)));
+    }
     let runtime = Handle::try_current().ok();
-    let (cover, is_new) = register.written(&pointer, sent, runtime.is_some(), connection.timer);
+    let is_new = register.written(&cover, sent, runtime.is_some());
     if let Some(runtime) = runtime.filter(|_| is_new) {
+        let pointer = Arc::clone(&cover.pointer);
         let (table, context) = (client.table.clone(), client.context);
         let keeper = Keeper { connection: Arc::downgrade(connection), table, context };
         runtime.spawn(keeper.keep(register, pointer, connection.timer));

@@ -55,7 +55,7 @@ async fn shop_after(happened: &[Happened]) -> Shop {
         if matches!(happened, Happened::Unreadable) {
             let rows = shop.tables.table(TableName::new("orders").unwrap());
             let key = format!("NUM:{number:08}");
-            let row = rows.get(order.customer, key).await.unwrap().unwrap();
+            let row = rows.get(&order.customer, &key).await.unwrap().unwrap();
             rows.replace(&row.with("Cents", "many")).await.unwrap();
         }
     }
