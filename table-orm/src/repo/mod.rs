@@ -62,7 +62,7 @@ pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
-pub use sums::WrongSum;
+pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
 pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
 pub use union::UnionList;
