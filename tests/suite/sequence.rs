@@ -468,7 +468,7 @@ async fn a_row_that_is_not_a_sequence_is_an_error_that_names_it() {
 /// An order that is found by its day, too.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "invoices", partition = "{customer}", row = "ORDER:{number:08}")]
-#[row(by_day, partition = "DAY:{day}", key = "{number:08}__{customer}", eventual)]
+#[row(by_day, partition = "{day}", key = "DAY:{number:08}__{customer}", eventual)]
 struct Order {
     customer: String,
     number: u32,
@@ -480,7 +480,7 @@ async fn rows_in_other_partitions_follow_numbers_whose_answer_was_lost() {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     Tables::new(Arc::clone(&store)).repo::<Order>().create_table().await.unwrap();
     let lost = Faults::seeded(1).on("commit", 1, table_orm::layer::Fault::LostReply);
-    let tables = Tables::new(lost.store(Arc::clone(&store)).unwrap()).on_virtual_time(1);
+    let tables = Tables::new(lost.store(store.clone()).unwrap()).on_virtual_time(1);
     let order = Order { customer: "acme".into(), number: 0, day: "2026-11-23".into() };
     let mut orders = [order.clone(), order];
     let numbers = tables.sequence(Order::partition("acme"), "orders");

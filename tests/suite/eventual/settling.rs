@@ -333,7 +333,7 @@ mod red {
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "orders", partition = "{customer}", row = "RED:{number:05}")]
-    #[row(by_day, partition = "{day}", key = "RED:{number:05}__{customer}", eventual)]
+    #[row(by_day, partition = "{day}", key = "DAY:{number:05}__{customer}", eventual)]
     pub struct Ticket {
         pub customer: String,
         pub number: u32,
@@ -346,7 +346,7 @@ mod blue {
 
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "orders", partition = "{customer}", row = "BLUE:{number:05}")]
-    #[row(by_day, partition = "{day}", key = "BLUE:{number:05}__{customer}", eventual)]
+    #[row(by_day, partition = "{day}", key = "DAY:{number:05}__{customer}", eventual)]
     pub struct Ticket {
         pub customer: String,
         pub number: u32,
