@@ -105,6 +105,7 @@ impl UnionMember {
     /// When both have one name and reach across partitions: what is left to be settled names its type only. As
     /// the app compiles, this is a compile error.
     #[must_use]
+    #[track_caller]
     pub const fn differs(&self, other: &Self) -> bool {
         assert!(
             !(is_same(self.entity, other.entity)
