@@ -464,3 +464,30 @@ async fn a_row_that_is_not_a_sequence_is_an_error_that_names_it() {
     rows.insert_or_replace(&row).await.unwrap();
     assert_eq!(sequence(&tables).next().await.unwrap(), 7);
 }
+
+/// An order that is found by its day, too.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "invoices", partition = "{customer}", row = "ORDER:{number:08}")]
+#[row(by_day, partition = "{day}", key = "DAY:{number:08}__{customer}", eventual)]
+struct Order {
+    customer: String,
+    number: u32,
+    day: String,
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_in_other_partitions_follow_numbers_whose_answer_was_lost() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    Tables::new(Arc::clone(&store)).repo::<Order>().create_table().await.unwrap();
+    let lost = Faults::seeded(1).on("commit", 1, table_orm::layer::Fault::LostReply);
+    let tables = Tables::new(lost.store(store.clone()).unwrap()).on_virtual_time(1);
+    let order = Order { customer: "acme".into(), number: 0, day: "2026-11-23".into() };
+    let mut orders = [order.clone(), order];
+    let numbers = tables.sequence(Order::partition("acme"), "orders");
+    let given = numbers.insert_numbered(&mut orders, |order, number| order.number = number as u32);
+    assert_eq!(given.await.unwrap(), 1..3);
+    let stored = Tables::new(store).repo::<Order>();
+    assert_eq!(stored.list(Order::by_day("2026-11-23")).collect().await.unwrap(), orders);
+    let left = stored.settle(Order::partition("acme")).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((left.settled, left.failures.len()), (0, 0));
+}

@@ -10,8 +10,9 @@ use support::recorder::recorded;
 use support::{dose, draw};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Faults, Retry, Strategy};
-use table_orm::repo::SumError;
-use table_orm::store::Store;
+use table_orm::query::RowQuery;
+use table_orm::repo::{SumError, SumProblem, WrongSum};
+use table_orm::store::{Middleware, Page, Store, StoreError};
 use table_orm::{DynamicEntity, Error, Repo, Sum, TableEntity, Tables};
 use tokio::time::sleep;
 
@@ -393,4 +394,51 @@ async fn a_transaction_without_room_for_the_totals_is_refused_whole() {
     assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 0);
     all(99).commit().await.unwrap();
     assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 99);
+}
+
+/// A store in which an order changes whenever rows are queried.
+#[derive(Debug)]
+struct Restless {
+    store: Arc<EmbeddedStore>,
+    orders: Repo<Order>,
+}
+
+impl Middleware for Restless {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        let key = Order::partition("acme").by_number().number(1);
+        self.orders.update(key, |order| order.cents += 1).await.unwrap();
+        self.store.query(query).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_total_that_never_rests_is_pending_and_the_others_are_judged() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let orders = orders_in(&Tables::new(Arc::clone(&store))).await;
+    orders.insert(&order(1, "open", 10)).await.unwrap();
+    orders.insert(&order(2, "sent", 5)).await.unwrap();
+    let rows = Tables::new(Arc::clone(&store)).table(orders.table().clone());
+    let count = rows.get("acme", "SUM:orders:00").await.unwrap().unwrap();
+    rows.replace(&count.with("Total", 3_i64)).await.unwrap();
+
+    let restless = Restless { store, orders: orders.clone() };
+    let busy = Tables::new(restless).on_virtual_time(1).repo::<Order>();
+    let acme = Order::partition("acme");
+    let found = |wrong: Vec<WrongSum>| -> Vec<_> {
+        wrong.into_iter().map(|wrong| (wrong.name, wrong.group, wrong.problem)).collect()
+    };
+    let expected = [
+        ("orders", None, SumProblem::Differs),
+        ("by-state", Some("open".to_owned()), SumProblem::Pending),
+        ("cents", None, SumProblem::Pending),
+    ];
+    assert_eq!(found(busy.verify_sums(&acme).await.unwrap()), expected);
+    assert_eq!(orders.sum(&acme, &Order::COUNT).await.unwrap(), 3, "nothing is corrected yet");
+    assert_eq!(found(busy.repair_sums(&acme).await.unwrap()), expected);
+    // What it could not judge was right.
+    assert_eq!(check(&orders, "repaired").await.0, 2);
 }

@@ -56,7 +56,7 @@ pub(crate) use read::{
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
 pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, is_total};
-pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
+pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of, template_at};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;

@@ -239,7 +239,7 @@ pub(super) fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
 }
 
 /// The template at an index.
-pub(super) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
+pub(crate) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTemplate> {
     let (rows, guards) = (E::ROWS, E::GUARDS);
     if index < rows.len() {
         Some(rows[index])

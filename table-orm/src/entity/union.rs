@@ -100,8 +100,21 @@ impl UnionMember {
     /// Whether no row of one type can be taken for one of the other: no RowKey reads as a template of
     /// both, or their rows are marked with different kinds. Guard rows must differ by their RowKeys in any
     /// case: two types with a common one would take values from each other.
+    ///
+    /// # Panics
+    /// When both have one name and reach across partitions: what is left to be settled names its type only. As
+    /// the app compiles, this is a compile error.
     #[must_use]
+    #[track_caller]
     pub const fn differs(&self, other: &Self) -> bool {
+        assert!(
+            !(is_same(self.entity, other.entity)
+                && is_one_table(self.table, other.table)
+                && self.reaches_across()
+                && other.reaches_across()),
+            "two entity types of one table have the same name, and rows or unique values in other partitions: \
+             what is to be settled could be taken for that of the other type; rename one of the types"
+        );
         let by_kind = match (self.kind, other.kind) {
             (Some(kind), Some(other)) => !is_same(kind, other),
             _ => false,
@@ -122,6 +135,18 @@ impl UnionMember {
             left += 1;
         }
         true
+    }
+
+    /// Whether writes have work outside their partition.
+    const fn reaches_across(&self) -> bool {
+        let mut at = 0;
+        while at < self.guards.len() {
+            if self.guards[at].across {
+                return true;
+            }
+            at += 1;
+        }
+        !self.foreign.is_empty()
     }
 
     /// The number of key templates: rows, then guards, then rows in other partitions.

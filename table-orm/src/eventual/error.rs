@@ -21,10 +21,10 @@ pub enum SettleError {
         /// How many times.
         rounds: u32,
     },
-    /// Another version of the app wrote the intent.
+    /// Another version of the app wrote the intent, or another type of the same name.
     #[error(
         "the intent {row_key:?} of partition {partition_key:?} names {unknown}, which this version of the app \
-         does not know; it was left: settle it with the version that wrote it"
+         does not know; it was left: settle it with the version, or the type, that wrote it"
     )]
     Unknown {
         /// The intent's PartitionKey.

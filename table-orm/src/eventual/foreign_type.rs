@@ -2,7 +2,7 @@
 
 use super::foreign_rows::ForeignRows;
 use super::unique_value::{UniqueValue, unique_values};
-use crate::entity::{GuardTemplate, Loaded, TableEntity};
+use crate::entity::{GuardTemplate, Loaded, TableEntity, canonical, template_at};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::store::StoredRow;
@@ -14,6 +14,8 @@ pub(crate) struct ForeignType {
     pub entity: &'static str,
     /// The annotations that its canonical rows are read with.
     pub metadata: Metadata,
+    /// Whether a RowKey can be that of one of its canonical rows.
+    pub is_canonical: fn(&str) -> bool,
     /// The table of its foreign rows of that name, of entities in the given table, as this version spells it;
     /// `None` where the rows are unknown, or in another table than an intent says.
     pub table: fn(&TableName, &str, &str) -> Option<TableName>,
@@ -31,6 +33,10 @@ impl ForeignType {
         Self {
             entity: E::NAME,
             metadata: E::METADATA,
+            is_canonical: |row_key| {
+                let template = template_at::<E>(canonical::<E>());
+                template.is_some_and(|template| template.takes(row_key, E::ESCAPE))
+            },
             table: |home, name, said| {
                 let template = E::FOREIGN.iter().find(|template| template.row.name == name);
                 let table = template.map(|template| template.table_of(home));

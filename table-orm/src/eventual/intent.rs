@@ -214,7 +214,8 @@ impl Pending {
 /// Reads the keys of an intent. Fails with what is not known.
 ///
 /// A row in another table than this version writes is not known: in a copy of a table, the intents name rows
-/// of the original.
+/// of the original. Nor is a canonical row that is none of this type's: another type of the same name wrote it,
+/// and what this type would read there says nothing of its rows.
 fn parse(json: &str, home: &TableName, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
     type Stored = Vec<(String, Vec<Vec<String>>)>;
     let stored: Stored =
@@ -236,6 +237,9 @@ fn parse(json: &str, home: &TableName, kind: ForeignType) -> Result<Vec<DueEntry
         Ok(UniqueValue { name, value })
     };
     let entry = |(canonical, keys): (String, Vec<Vec<String>>)| {
+        if !(kind.is_canonical)(&canonical) {
+            return Err(format!("the canonical row {canonical:?} of a type `{}`", kind.entity));
+        }
         let is_value = |key: &Vec<String>| key.len() == 3 && key[0] == UNIQUE;
         let (values, keys): (Vec<_>, Vec<_>) = keys.into_iter().partition(is_value);
         let values = values.into_iter().map(value).collect::<Result<_, _>>()?;

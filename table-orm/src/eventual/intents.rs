@@ -292,6 +292,18 @@ impl Intents {
         self.clone().settle(client, &etags, &later).await;
     }
 
+    /// Settles them after the transaction was found to have taken effect, although no answer stated their
+    /// versions.
+    pub async fn settle_unanswered(self, client: &TableClient, settling: &Settling) {
+        let mut etags = Vec::with_capacity(self.intents.len());
+        for (_, Intent { partition_key, row_key, .. }) in &self.intents {
+            // One that is gone was settled by somebody else; one that cannot be read is left to a sweep.
+            let row = client.annotated_row(partition_key, row_key).await.ok().flatten();
+            etags.push(row.and_then(|row| row.etag().ok()));
+        }
+        self.settle(client, &etags, settling).await;
+    }
+
     async fn reserve(&self, client: &TableClient, batch: &Batch) -> Result<Vec<Reservation>> {
         let mut reservations = Vec::with_capacity(self.tickets.len());
         for (kind, Intent { partition_key, due, .. }) in &self.tickets {

@@ -68,7 +68,7 @@ pub use patch::{EntityPatch, Patch};
 pub use register::Register;
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
-pub use sums::WrongSum;
+pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
 pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
 pub use union::UnionList;

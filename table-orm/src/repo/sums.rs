@@ -1,7 +1,8 @@
 //! Totals over the entities of a partition: read, counted again, and corrected.
 //!
-//! Invariant: a total is corrected only while the rows that hold it are as they were before and after the
-//! entities were counted. Every write that changes a total changes one of those rows.
+//! Invariant: a total is judged, and corrected, only while the rows that hold it are as they were before and
+//! after the entities were counted. Every write that changes a total changes one of those rows. Each total is
+//! judged by itself: writes that change another one do not disturb it.
 
 use crate::entity::{
     Contributions, ReadRow, RowOf, Sum, SummedType, TableEntity, Total, TotalRow, WholePartition,
@@ -15,7 +16,10 @@ use crate::repo::Repo;
 use crate::store::Batch;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A total that was not the sum over the stored entities.
+/// How often [`verify_sums`](Repo::verify_sums) counts a partition whose totals change meanwhile.
+const MAX_COUNTS: usize = 5;
+
+/// A total that was not the sum over the stored entities, or of which that is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrongSum {
@@ -27,6 +31,19 @@ pub struct WrongSum {
     pub stored: i128,
     /// The sum over the stored entities.
     pub counted: i128,
+    /// What is known of the total.
+    pub problem: SumProblem,
+}
+
+/// What is known of a total that a count found different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SumProblem {
+    /// It was wrong: nobody changed it while the entities were counted.
+    Differs,
+    /// It changed during each count, so it may be right. It was not corrected. `stored` and `counted` are of the
+    /// last count, during which entities changed.
+    Pending,
 }
 
 /// The rows of one total.
@@ -125,8 +142,9 @@ impl<E: TableEntity> Repo<E> {
     /// Counts the sums of the type again in a partition. Returns the totals that are wrong: other programs
     /// wrote entities, or the type did not have the sum then.
     ///
-    /// Reads the canonical rows of the partition, and the rows of the totals before and after. Starts
-    /// again when a total changed meanwhile.
+    /// Reads the canonical rows of the partition, and the rows of the totals before and after. Counts again
+    /// when a total changed meanwhile, at most 5 times. A total that changed during each count is returned as
+    /// [`Pending`](SumProblem::Pending); the others are judged.
     ///
     /// ```
     /// # use table_orm::{Sum, TableEntity, Tables};
@@ -147,8 +165,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Conflict`] when totals changed during every count, for
-    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME).
+    /// When a request fails, or a canonical row cannot be read.
     pub async fn verify_sums<Q>(&self, partition: Q) -> Result<Vec<WrongSum>>
     where
         Q: WholePartition,
@@ -160,7 +177,9 @@ impl<E: TableEntity> Repo<E> {
     /// Counts the sums of the type again in a partition, and corrects the totals that are wrong. Returns
     /// those. Run it for a partition that had entities before the type had the sum.
     ///
-    /// A total is one transaction. None is written that another writer changed since the count.
+    /// A total is one transaction. None is written that another writer changed since the count: such a total
+    /// is counted again, for [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME), and then returned as
+    /// [`Pending`](SumProblem::Pending).
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, Sum, TableEntity, Tables};
@@ -205,46 +224,49 @@ impl<E: TableEntity> Repo<E> {
     {
         let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
         let Some(summed) = SummedType::of::<E>() else { return Ok(Vec::new()) };
-        let mut corrected = Vec::new();
-        let mut attempts = Attempts::begin(&self.client.connection, RetryLimits::default());
+        let attempts = if repairs { None } else { Some(MAX_COUNTS) };
+        let limits = RetryLimits { attempts, ..RetryLimits::default() };
+        let mut attempts = Attempts::begin(&self.client.connection, limits);
+        let (mut judged, mut wrong) = (BTreeSet::new(), Vec::new());
         loop {
             let before = self.totals(&partition_key, &E::sums()).await?;
             let counted = self.counted(&partition_key, summed).await?;
             let stored = self.totals(&partition_key, &E::sums()).await?;
-            let mut lost = (before != stored).then(|| self.client.changed(&partition_key, ""));
-            if lost.is_none() {
-                let wrong = differences(&stored, &counted);
-                if !repairs {
-                    return Ok(wrong.into_iter().map(|(_, wrong)| wrong).collect());
+            let all = before.keys().chain(stored.keys()).chain(counted.keys()).cloned();
+            let all: BTreeSet<Total> = all.filter(|total| !judged.contains(total)).collect();
+            let mut pending = Vec::new();
+            for total in all {
+                let found = difference(&total, &stored, &counted);
+                if before.get(&total) != stored.get(&total) {
+                    pending.push(WrongSum { problem: SumProblem::Pending, ..found });
+                    continue;
                 }
-                for (total, wrong) in wrong {
+                if found.stored != found.counted {
                     let rows = stored.get(&total).cloned().unwrap_or_default();
-                    match self.correct(&partition_key, &total, wrong.counted, rows).await {
-                        Ok(()) => corrected.push(wrong),
-                        Err(error @ (Error::Conflict(_) | Error::AlreadyExists(_))) => {
-                            lost = Some(error);
-                            break;
-                        }
-                        Err(error) => return Err(error),
+                    if repairs && !self.correct(&partition_key, &total, found.counted, rows).await?
+                    {
+                        pending.push(WrongSum { problem: SumProblem::Pending, ..found });
+                        continue;
                     }
+                    wrong.push(found);
                 }
+                judged.insert(total);
             }
-            match lost {
-                None => return Ok(corrected),
-                Some(error) if !attempts.next().await => return Err(error),
-                Some(_) => {}
+            if pending.is_empty() || !attempts.next().await {
+                wrong.extend(pending);
+                return Ok(wrong);
             }
         }
     }
 
-    /// Writes a total into its rows, if they are as they were read.
+    /// Writes a total into its rows. `false` where they are not as they were read.
     async fn correct(
         &self,
         partition_key: &str,
         total: &Total,
         counted: i128,
         stored: StoredTotal,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let counted = to_i64(partition_key, total.row_key(0)?, counted)?;
         let own = (0..total.shards).map(|shard| total.row_key(shard));
         let own = own.collect::<Result<BTreeSet<_>, _>>()?;
@@ -258,7 +280,11 @@ impl<E: TableEntity> Repo<E> {
         };
         let operations = row_keys.into_iter().map(operation).collect::<Result<_>>()?;
         let batch = Batch { partition_key: partition_key.to_owned(), operations };
-        self.client.send(batch).await.map(drop)
+        match self.client.send(batch).await {
+            Ok(_) => Ok(true),
+            Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The stored totals of these sums.
@@ -315,14 +341,13 @@ fn pages<'c>(
     client.pages(RowQuery { metadata, ..query })
 }
 
-/// The totals that are not as counted.
-fn differences(stored: &StoredTotals, counted: &Contributions) -> Vec<(Total, WrongSum)> {
-    let all: BTreeSet<&Total> = stored.keys().chain(counted.keys()).collect();
-    let difference = |total: &Total| {
-        let stored = stored.get(total).map_or(0, |stored| stored.total);
-        let counted = counted.get(total).copied().unwrap_or_default();
-        let wrong = WrongSum { name: total.name, group: total.group.clone(), stored, counted };
-        (stored != counted).then(|| (total.clone(), wrong))
-    };
-    all.into_iter().filter_map(difference).collect()
+/// What is stored and what was counted of a total.
+fn difference(total: &Total, stored: &StoredTotals, counted: &Contributions) -> WrongSum {
+    WrongSum {
+        name: total.name,
+        group: total.group.clone(),
+        stored: stored.get(total).map_or(0, |stored| stored.total),
+        counted: counted.get(total).copied().unwrap_or_default(),
+        problem: SumProblem::Differs,
+    }
 }

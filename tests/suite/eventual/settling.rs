@@ -327,3 +327,50 @@ async fn an_entity_that_cannot_be_read_holds_up_no_other_of_its_transaction() {
     assert_eq!(numbers.len(), 1, "{numbers:?}");
     assert!(numbers[0].2.contains("00000002"));
 }
+
+mod red {
+    use table_orm::TableEntity;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "orders", partition = "{customer}", row = "RED:{number:05}")]
+    #[row(by_day, partition = "{day}", key = "DAY:{number:05}__{customer}", eventual)]
+    pub struct Ticket {
+        pub customer: String,
+        pub number: u32,
+        pub day: String,
+    }
+}
+
+mod blue {
+    use table_orm::TableEntity;
+
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "orders", partition = "{customer}", row = "BLUE:{number:05}")]
+    #[row(by_day, partition = "{day}", key = "DAY:{number:05}__{customer}", eventual)]
+    pub struct Ticket {
+        pub customer: String,
+        pub number: u32,
+        pub day: String,
+    }
+}
+
+#[tokio::test]
+async fn what_another_type_of_the_same_name_left_is_reported_and_not_touched() {
+    let shop = Shop::empty().await;
+    let refused = Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput"));
+    let broken = Faults::seeded(1).on("insert", 1, refused);
+    let broken = Tables::new(broken.store(shop.store.clone()).unwrap()).repo::<red::Ticket>();
+    let ticket = red::Ticket { customer: "acme".into(), number: 1, day: "monday".into() };
+    broken.insert(&ticket).await.unwrap();
+
+    let (reds, blues) = (shop.tables.repo::<red::Ticket>(), shop.tables.repo::<blue::Ticket>());
+    let acme = blue::Ticket::partition("acme");
+    let report = blues.settle(&acme).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (0, 1), "{report:?}");
+    let failure = report.failures[0].to_string();
+    assert!(failure.contains("the canonical row \"RED:00001\" of a type `Ticket`"), "{failure}");
+    let acme = red::Ticket::partition("acme");
+    let report = reds.settle(&acme).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (1, 0), "{report:?}");
+    assert_eq!(reds.list(red::Ticket::by_day("monday")).collect().await.unwrap(), [ticket]);
+}

@@ -18,7 +18,7 @@ use crate::query::RowQuery;
 use crate::store::{Middleware, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::{EntityKeys as _, Repo, ScanPermit, TableEntity, Tables};
 use futures_util::future::{join, join_all};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -58,12 +58,12 @@ enum LeftOut {
 #[derive(Debug, Default)]
 struct Named;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Snapshot {
-    /// The partitions with intents and tickets.
-    due: BTreeSet<String>,
-    /// The partitions that the register names.
-    named: BTreeSet<String>,
+    /// The keys of intents and tickets.
+    due: BTreeSet<(String, String)>,
+    /// What each pointer of the register names, by the pointer's keys.
+    named: BTreeMap<(String, String), String>,
 }
 
 impl Invariants for Named {
@@ -71,17 +71,30 @@ impl Invariants for Named {
 
     type Snapshot = Snapshot;
 
-    fn add(snapshot: &mut Snapshot, table: &TableName, json: &str) {
+    fn put(snapshot: &mut Snapshot, table: &TableName, json: &str) {
         let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
+        let named = (table.as_str() == "staffDue").then(|| super::world::text(&row, "Partition"));
+        let key = (row.partition_key, row.row_key);
+        if let Some(named) = named {
+            snapshot.named.insert(key, named);
+        } else if key.1.starts_with("DUE:") || key.1.starts_with("TKT:") {
+            snapshot.due.insert(key);
+        }
+    }
+
+    fn remove(snapshot: &mut Snapshot, table: &TableName, partition_key: &str, row_key: &str) {
+        let key = (partition_key.to_owned(), row_key.to_owned());
         if table.as_str() == "staffDue" {
-            snapshot.named.insert(super::world::text(&row, "Partition"));
-        } else if row.row_key.starts_with("DUE:") || row.row_key.starts_with("TKT:") {
-            snapshot.due.insert(row.partition_key);
+            snapshot.named.remove(&key);
+        } else {
+            snapshot.due.remove(&key);
         }
     }
 
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
-        let unnamed: Vec<_> = now.due.difference(&now.named).collect();
+        let named: BTreeSet<_> = now.named.values().collect();
+        let due = now.due.iter().map(|(partition_key, _)| partition_key);
+        let unnamed: BTreeSet<_> = due.filter(|partition| !named.contains(partition)).collect();
         if unnamed.is_empty() { Ok(()) } else { Err(format!("{unnamed:?} is not named")) }
     }
 }

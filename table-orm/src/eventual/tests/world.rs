@@ -21,6 +21,7 @@ pub(super) const ENTITY: &str = "E:";
 pub(super) const KIND: ForeignType = ForeignType {
     entity: "Thing",
     metadata: Metadata::Minimal,
+    is_canonical: |row_key| row_key.starts_with(ENTITY),
     table: |_, row, said| TableName::new(said).ok().filter(|_| row == "by_key"),
     rows,
     guards: &[],

@@ -4,6 +4,7 @@ use super::Sequence;
 use super::row::{Shown, Taking, Version};
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, TransactionError};
+use crate::eventual::{Intents, Settling};
 use crate::model::ETag;
 use crate::plan::{Attempts, CanonicalKey, insert_all};
 use crate::repo::transaction::Writes;
@@ -14,6 +15,8 @@ use std::ops::Range;
 /// A write whose answer was lost.
 struct Lost {
     taking: Taking,
+    /// What it makes due in other partitions if it took effect.
+    intents: Intents,
     error: Error,
 }
 
@@ -81,7 +84,9 @@ impl Sequence {
             };
             if let Some(decided) = judge(&mut lost, &version) {
                 self.shared().known = Some(version);
-                return decided;
+                let (numbers, intents) = decided?;
+                intents.settle_unanswered(&self.client, &Settling::default()).await;
+                return Ok(numbers);
             }
             if !in_time {
                 let changed = self.client.changed(&key.partition_key, &key.row_key);
@@ -92,7 +97,10 @@ impl Sequence {
             for (entity, next) in entities.iter_mut().zip(taking.numbers.clone()) {
                 number(entity, next);
             }
-            let error = match self.insert_all(key, &taking, entities).await {
+            let writes = self.writes(key, &taking, entities);
+            let writes = writes.map_err(|error| first_error(&mut lost, error))?;
+            let intents = writes.intents.clone();
+            let error = match self.commit(key, writes).await {
                 Ok(etag) => {
                     let numbers = taking.numbers.clone();
                     self.shared().known = Some(taking.written(etag));
@@ -107,7 +115,7 @@ impl Sequence {
             // A version that was kept may be an old one: a read tells, without a wait.
             in_time = was_kept && !is_lost || attempts.next().await;
             if is_lost {
-                lost.push(Lost { taking, error });
+                lost.push(Lost { taking, intents, error });
             } else if !in_time && lost.is_empty() {
                 return Err(error);
             }
@@ -126,13 +134,13 @@ impl Sequence {
         }
     }
 
-    /// Sends the transaction. Returns the new version of the sequence's row.
-    async fn insert_all<E: TableEntity>(
+    /// The transaction that takes the numbers and inserts the entities.
+    fn writes<E: TableEntity>(
         &self,
         key: &CanonicalKey,
         taking: &Taking,
         entities: &[E],
-    ) -> Result<ETag> {
+    ) -> Result<Writes<'static>> {
         let partition_key = Ok(key.partition_key.clone());
         let mut writes = Writes::in_partition(self.client.clone(), E::TABLE, partition_key);
         // It is first: a race that is lost is noticed before a number that is taken.
@@ -140,21 +148,27 @@ impl Sequence {
         for entity in entities {
             writes.rows(entity, insert_all);
         }
+        Ok(writes)
+    }
+
+    /// Sends it. Returns the new version of the sequence's row.
+    async fn commit(&self, key: &CanonicalKey, writes: Writes<'_>) -> Result<ETag> {
         let etag = writes.commit().await?.into_iter().next().flatten();
         self.client.version(key, etag)
     }
 }
 
-/// Finds out what became of the lost writes: the numbers if one took effect, an error if that is not known.
+/// Finds out what became of the lost writes: the numbers, and what is to be settled, if one took effect; an
+/// error if that is not known.
 /// Keeps those that may still take effect. All are under one version, so one that took effect excludes the
 /// others.
-fn judge(lost: &mut Vec<Lost>, version: &Version) -> Option<Result<Range<u64>>> {
+fn judge(lost: &mut Vec<Lost>, version: &Version) -> Option<Result<(Range<u64>, Intents)>> {
     let mut unknown = None;
-    for Lost { taking, error } in mem::take(lost) {
+    for Lost { taking, intents, error } in mem::take(lost) {
         match taking.shown_by(version) {
-            Shown::TookEffect => return Some(Ok(taking.numbers)),
+            Shown::TookEffect => return Some(Ok((taking.numbers, intents))),
             Shown::Unknown => unknown = Some(Err(error)),
-            Shown::MayFollow => lost.push(Lost { taking, error }),
+            Shown::MayFollow => lost.push(Lost { taking, intents, error }),
             Shown::NoEffect => {}
         }
     }

@@ -43,7 +43,7 @@ pub(in crate::repo) struct Writes<'a> {
     entries: Vec<Entry>,
     members: Vec<Member<'a>>,
     /// What it makes due in other partitions.
-    intents: Intents,
+    pub intents: Intents,
     pub settling: Settling,
     /// Whether the row keys ascend, as they mostly do. Otherwise each new one is compared with all.
     ascends: bool,
