@@ -213,7 +213,10 @@ async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
             [one] => settle(client, kind, one).await,
             several => settle_together(client, kind, several).await,
         };
-        let Err(error) = settled else { continue };
+        let Err(error) = settled else {
+            pending.iter().for_each(Pending::end);
+            continue;
+        };
         if error.is_transient() || pending.len() == 1 {
             is_transient |= error.is_transient();
             left.push((kind, pending));
@@ -221,9 +224,12 @@ async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
         }
         // One that cannot be settled holds up no other.
         for one in pending {
-            if let Err(error) = settle(client, kind, &one).await {
-                is_transient |= error.is_transient();
-                left.push((kind, vec![one]));
+            match settle(client, kind, &one).await {
+                Ok(()) => one.end(),
+                Err(error) => {
+                    is_transient |= error.is_transient();
+                    left.push((kind, vec![one]));
+                }
             }
         }
     }
