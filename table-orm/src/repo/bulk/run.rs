@@ -15,13 +15,8 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// The end of something that was in flight.
-enum Ended<E> {
-    /// The answer to a chunk.
-    Sent(Chunk<E>, Result<()>),
-    /// Rows in other partitions are in step, or are tried again later.
-    Settled,
-}
+/// The end of something that was in flight: a chunk and its answer; `None` of what was settled.
+type Ended<E> = Option<(Chunk<E>, Result<()>)>;
 
 impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
     /// Returns what it will send, in no particular order. Reads the whole input, and sends nothing.
@@ -106,8 +101,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 }
             }
             match in_flight.next().await {
-                Some(Ended::Sent(chunk, result)) => self.answered(chunk, result),
-                Some(Ended::Settled) => {}
+                Some(Some((chunk, result))) => self.answered(chunk, result),
+                Some(None) => {}
                 // At the end, what is left is settled.
                 None if self.gathered.close() => {}
                 None => break,
@@ -125,7 +120,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
     /// What to begin next: what is to be settled comes before another chunk.
     fn next(&mut self) -> Option<BoxFuture<'static, Ended<E>>> {
         if let Some(settle) = self.gathered.settle_next() {
-            return Some(Box::pin(settle.map(|()| Ended::Settled)));
+            return Some(Box::pin(settle.map(|()| None)));
         }
         let chunk = if self.stopped { None } else { self.next_chunk() };
         chunk.map(|chunk| self.send(chunk))
@@ -202,7 +197,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 Box::pin(async move {
                     let (entity, sent) = sent.await;
                     chunk.entities.push(entity);
-                    Ended::Sent(chunk, sent)
+                    Some((chunk, sent))
                 })
             }
             (_, last) => {
@@ -296,6 +291,6 @@ fn send<E: Send + 'static>(
             Ok(())
         };
         let sent = sent.await;
-        Ended::Sent(chunk, sent)
+        Some((chunk, sent))
     })
 }
