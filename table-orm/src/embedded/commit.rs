@@ -196,7 +196,8 @@ fn failed(error: Arc<EngineError>) -> StoreError {
     // No request reaches a closed database, so it is certain that nothing was applied.
     let (status, code) = match &*error {
         EngineError::Io(_) | EngineError::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
-        EngineError::Lost => (500, ErrorCode::INTERNAL_ERROR),
+        // A status that is not retried, so that the app gets to see it.
+        EngineError::Lost => (507, ErrorCode::new("AnsweredWritesLost")),
         EngineError::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
     };
     StoreError { status, ..StoreError::new(code, message).caused_by(error) }

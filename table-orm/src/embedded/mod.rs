@@ -32,6 +32,7 @@ mod read;
 mod rules;
 mod seek;
 mod stored;
+mod syncer;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -45,10 +46,10 @@ use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits}
 use apply::Change;
 use async_trait::async_trait;
 use commit::CommitQueue;
-use durability::Syncer;
 use engine::{Engine, Reopen};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use syncer::Syncer;
 use tokio::runtime::Handle;
 
 /// The most rows that one page request reads. With a filter, a page may therefore be short or empty

@@ -75,7 +75,8 @@ async fn a_sync_that_fails_is_told_to_the_next_writer() {
     people.store.inner.engine.sync();
     disk.broken.store(false, Ordering::Relaxed);
     let told = people.write("p", "next", Action::Insert(json("{}"))).await;
-    let error = rejected(told, &ErrorCode::INTERNAL_ERROR);
+    let error = told.unwrap_err();
+    assert_eq!((error.status, error.code.as_str()), (507, "AnsweredWritesLost"));
     assert!(error.message.contains("answered writes"), "{error}");
     assert_eq!(people.get("p", "next").await, None);
     assert!(people.get("p", "synced").await.is_some());
