@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures `table-orm serve`, in memory and with a file, beside Azurite, in one run.
+"""Measures `table-orm serve`, in memory and with a file of either durability, beside Azurite, in one run.
 
     cargo build --release -p table-cli
     npm install --prefix /tmp/azurite azurite@3.37.0
@@ -265,6 +265,11 @@ def main():
         for name, command, ready in [
             ("table-orm, memory", serve, own),
             ("table-orm, file", serve + ["--db", os.path.join(folder, "bench.redb")], own),
+            (
+                "table-orm, file, eventual",
+                serve + ["--db", os.path.join(folder, "eventual.redb"), "--durability", "eventual"],
+                own,
+            ),
             ("Azurite, memory", start + ["--inMemoryPersistence"], theirs),
             ("Azurite, file", start + ["--location", folder], theirs),
         ]:

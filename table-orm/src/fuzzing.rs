@@ -79,7 +79,7 @@ fn shows_no_secret(text: &str, parsed: &crate::azure::ConnectionString) {
 }
 
 /// A filter is read back as the comparisons that it was made of, whatever their values. One with an
-/// invalid name is not sent.
+/// invalid name, or with a number that is not finite, is not sent.
 pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
     use crate::model::Edm;
     use crate::query::{Comparison, Filter};
@@ -91,6 +91,8 @@ pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
         let named = Filter::compare(name.to_owned(), Comparison::Equal, value.clone());
         let filter =
             (!first).or(named).and(Filter::compare("B", Comparison::NotEqual, text.clone()));
+        #[cfg(feature = "azure")]
+        let is_finite = !matches!(value, Edm::Double(number) if !number.is_finite());
         let (text, value) = (token(&text), token(&value));
         let expected = [
             "(", "not", "(", "A", "lt", &text, ")", "or", name, "eq", &value, ")", "and", "B",
@@ -102,7 +104,8 @@ pub fn filter(name: &str, text: &str, bytes: &[u8], bits: u64) {
         #[cfg(feature = "azure")]
         assert_eq!(
             sent(filter).map(|filter| tokens(&filter)),
-            crate::codec::is_property_name(name).then(|| expected.map(str::to_owned).to_vec())
+            (is_finite && crate::codec::is_property_name(name))
+                .then(|| expected.map(str::to_owned).to_vec())
         );
     }
 }
@@ -238,6 +241,13 @@ mod tests {
         // These were once read as the ninth of September.
         for text in ["1999-9-9-9", "1999-09-9-", "999-009-09"] {
             super::key(text);
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_not_sent() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            super::filter("A", "", &[], number.to_bits());
         }
     }
 

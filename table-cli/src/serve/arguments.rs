@@ -6,12 +6,14 @@ use crate::secret;
 use std::fs;
 use std::path::PathBuf;
 use table_orm::azure::SharedKey;
+use table_orm::embedded::Durability;
 use table_server::{Server, ServerBuilder};
 
 const EXAMPLES: &str = "\
 Examples:
   table-orm serve                                 # in memory, at port 10002, as Azurite
   table-orm serve --db race.redb --port 0         # the data of an app, at a free port
+  table-orm serve --db race.redb --durability eventual   # does not wait for the disk
   table-orm serve --db race.redb --browse         # and pages for a browser
   table-orm serve --account race=env:RACE_KEY     # an account of your own
   table-orm serve --cert cert.pem --key key.pem   # HTTPS
@@ -33,11 +35,14 @@ The flags of Azurite --tableHost, --tablePort, --location, --inMemoryPersistence
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The database file; it is created if it does not exist. Without it, data is kept in memory
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["location", "memory"])]
+    #[arg(long, value_name = "PATH", group = "file", conflicts_with = "memory")]
     db: Option<PathBuf>,
     /// A folder, in which the database file is `tables.redb`
-    #[arg(long, value_name = "FOLDER", conflicts_with = "memory")]
+    #[arg(long, value_name = "FOLDER", group = "file", conflicts_with = "memory")]
     location: Option<PathBuf>,
+    /// When a write is in the database file
+    #[arg(long, value_enum, default_value_t, requires = "file")]
+    durability: WriteDurability,
     /// Keeps data in memory, which is the default
     #[arg(long = "inMemoryPersistence")]
     memory: bool,
@@ -84,7 +89,24 @@ pub(crate) struct Arguments {
     _telemetry: bool,
 }
 
+/// When a write is in the database file.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum WriteDurability {
+    /// Before it is answered
+    #[default]
+    Immediate,
+    /// Within about a second: faster; a crash loses the writes of that second, SIGTERM loses nothing
+    Eventual,
+}
+
 impl Arguments {
+    pub(super) const fn durability(&self) -> Durability {
+        match self.durability {
+            WriteDurability::Immediate => Durability::Immediate,
+            WriteDurability::Eventual => Durability::Eventual,
+        }
+    }
+
     /// Returns the database file; `None` for memory. Creates the folder that Azurite would create.
     pub(super) fn database(&self) -> Result<Option<PathBuf>, ServeError> {
         let Some(folder) = &self.location else { return Ok(self.db.clone()) };

@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
     let plan = arguments.fault_plan()?;
     let database = arguments.database()?;
     let store = match &database {
-        Some(path) => EmbeddedStore::open(path),
+        Some(path) => EmbeddedStore::open_with(path, arguments.durability()),
         None => EmbeddedStore::in_memory(),
     };
     let store = store.map_err(ServeError::Open)?;

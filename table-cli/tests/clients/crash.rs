@@ -1,7 +1,6 @@
 //! A server that is killed while clients write.
 
 use crate::served::Served;
-use std::path::Path;
 use support::{dose, draw};
 use table_orm::TableName;
 use table_orm::azure::AzureStore;
@@ -64,9 +63,8 @@ async fn write_until_killed(
     }
 }
 
-/// Starts a server on the file, kills it after some answers, and returns what was written.
-async fn killed_under_load(file: &Path, round: usize) -> Vec<Written> {
-    let mut served = Served::with_file(file);
+/// Kills a server on the file after some answers, and returns what was written.
+async fn killed_under_load(mut served: Served, round: usize) -> Vec<Written> {
     let client = AzureStore::from_connection_string(&served.connection_string()).unwrap();
     if round == 0 {
         client.create_table(&table()).await.unwrap();
@@ -123,7 +121,7 @@ async fn a_killed_server_has_kept_all_that_it_answered() {
     let file = folder.path().join("tables.redb");
     let mut rounds = Vec::new();
     for round in 0..dose(4, 100) {
-        let written = killed_under_load(&file, round).await;
+        let written = killed_under_load(Served::with_file(&file), round).await;
         check(&EmbeddedStore::open(&file).unwrap(), round, &written).await;
         rounds.push(written);
     }
@@ -131,5 +129,49 @@ async fn a_killed_server_has_kept_all_that_it_answered() {
     let store = EmbeddedStore::open(&file).unwrap();
     for (round, written) in rounds.iter().enumerate() {
         check(&store, round, written).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_server_of_eventual_writes_has_kept_those_up_to_some_moment_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tables.redb");
+    let store = EmbeddedStore::open(&file).unwrap();
+    store.create_table(&table()).await.unwrap();
+    drop(store);
+    for round in 1..=dose(4, 50) {
+        let written = killed_under_load(Served::with_eventual_file(&file), round).await;
+        let store = EmbeddedStore::open(&file).unwrap();
+        for Written { partition, mut answered, unanswered } in written {
+            answered.push(unanswered);
+            let mut is_lost = false;
+            for rows in answered {
+                let present = present(&store, &partition, &rows).await;
+                assert!(present == 0 || present == rows.len(), "round {round}: half of {rows:?}");
+                assert!(!is_lost || present == 0, "round {round}: {rows:?} is behind a lost write");
+                is_lost = present == 0;
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_is_asked_to_end_keeps_eventual_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tables.redb");
+    for round in 0..3 {
+        let mut served = Served::with_eventual_file(&file);
+        let client = AzureStore::from_connection_string(&served.connection_string()).unwrap();
+        if round == 0 {
+            client.create_table(&table()).await.unwrap();
+        }
+        let rows: Write = (0..50).map(|row| format!("{round}-{row}")).collect();
+        for row in &rows {
+            write(&client, "p", &vec![row.clone()]).await.unwrap();
+        }
+        served.terminate();
+        let store = EmbeddedStore::open(&file).unwrap();
+        assert_eq!(present(&store, "p", &rows).await, 50, "round {round}");
     }
 }

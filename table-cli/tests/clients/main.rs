@@ -7,6 +7,7 @@ mod browser;
 mod crash;
 mod delete;
 mod faults;
+mod import;
 mod javascript;
 mod killed_writers;
 mod known;

@@ -46,6 +46,12 @@ impl Served {
         Self::start_with(tempfile::tempdir().unwrap(), &[Path::new("--db"), file])
     }
 
+    /// Starts one over a database file, whose writes are answered before they are on the disk.
+    pub fn with_eventual_file(file: &Path) -> Self {
+        let options = [Path::new("--db"), file, Path::new("--durability"), Path::new("eventual")];
+        Self::start_with(tempfile::tempdir().unwrap(), &options)
+    }
+
     /// Starts one with the faults that a file names.
     pub fn with_faults(file: &Path) -> Self {
         Self::start_with(tempfile::tempdir().unwrap(), &[Path::new("--faults"), file])
@@ -63,6 +69,14 @@ impl Served {
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+
+    /// Asks it to end, as a service manager does, and waits until it has.
+    #[cfg(unix)]
+    pub fn terminate(&mut self) {
+        let process = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+        assert!(self.process.wait().unwrap().success());
     }
 
     fn start_with(folder: TempDir, options: &[&Path]) -> Self {

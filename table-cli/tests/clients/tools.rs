@@ -10,7 +10,7 @@ pub fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// What a command prints that succeeds.
-fn printed(folder: &Path, arguments: &[&str]) -> String {
+pub fn printed(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
@@ -18,7 +18,7 @@ fn printed(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// What a command says that ends with that code.
-fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+pub fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
     let output = run(folder, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}");
     String::from_utf8(output.stderr).unwrap()
@@ -166,6 +166,12 @@ fn a_table_goes_to_a_server_and_back() {
         text.lines().find(|line| line.contains("sha256")).unwrap().to_owned()
     };
     assert_eq!(sha256("rows.jsonl.manifest.json"), sha256("again.jsonl.zst.manifest.json"));
+}
+
+#[test]
+fn durability_is_that_of_a_file() {
+    let errors = Served::refused(&[Path::new("--durability"), Path::new("eventual")]);
+    assert!(errors.contains("--db"), "{errors}");
 }
 
 #[test]

@@ -87,13 +87,14 @@ impl DatabaseWriter {
             transaction.abort()?;
             return Ok(answers);
         }
-        let bound = self.clock.passed_bound();
-        if let Some(bound) = bound {
-            transaction.store_clock(bound)?;
-        }
-        transaction.commit()?;
-        if let Some(bound) = bound {
-            self.clock.bound_stored(bound);
+        match self.clock.passed_bound() {
+            None => transaction.commit()?,
+            Some(bound) => {
+                transaction.store_clock(bound)?;
+                // A crash must not take the bound back: a timestamp could come twice.
+                transaction.commit_synced()?;
+                self.clock.bound_stored(bound);
+            }
         }
         Ok(answers)
     }

@@ -189,10 +189,15 @@ fn failed(error: Arc<EngineError>) -> StoreError {
         EngineError::Closed(error) => format!(
             "Nothing was applied: the database has been closed since its disk failed ({error})."
         ),
+        EngineError::Lost => "The disk failed before answered writes were synced, so those of the last second may \
+                              be lost, and nothing of this request was applied: check the disk, then read the rows."
+            .to_owned(),
     };
     // No request reaches a closed database, so it is certain that nothing was applied.
     let (status, code) = match &*error {
         EngineError::Io(_) | EngineError::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
+        // A status that is not retried, so that the app gets to see it.
+        EngineError::Lost => (507, ErrorCode::new("AnsweredWritesLost")),
         EngineError::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
     };
     StoreError { status, ..StoreError::new(code, message).caused_by(error) }

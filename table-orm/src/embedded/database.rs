@@ -63,6 +63,19 @@ impl Database {
         })
     }
 
+    /// Whether answered writes are not on the disk yet.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_unsynced())
+    }
+
+    /// Brings all answered writes to the disk, if there is one.
+    pub(crate) fn sync(&self) -> Result<(), redb::Error> {
+        match self {
+            Self::File(file) => file.sync(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+
     /// Moves the pages of a file together and gives the rest back to the file system.
     pub(crate) fn compact(&mut self) -> Result<(), redb::Error> {
         match self {
@@ -231,10 +244,18 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn commit(self) -> Result<(), redb::Error> {
-        if let Self::File(changes) = self {
-            changes.redb.commit()?;
+        match self {
+            Self::File(changes) => changes.commit(),
+            Self::Memory(_) => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Commits to the disk, whatever the durability of other changes.
+    pub(crate) fn commit_synced(self) -> Result<(), redb::Error> {
+        match self {
+            Self::File(changes) => changes.commit_synced(),
+            Self::Memory(_) => Ok(()),
+        }
     }
 
     /// Ends a group in which no request was applied.

@@ -3,8 +3,9 @@
 //! After one failed read or write of its file, for example on a full disk, redb refuses all work.
 //!
 //! Invariants: only the requests that met such a failure fail. The next request opens the database
-//! again; if it cannot, it returns the reason, and the request after it tries again. Locks are
-//! taken in the order writer, database.
+//! again; if it cannot, it returns the reason, and the request after it tries again. If answered
+//! writes were not synced before the failure, one write fails that says so. Locks are taken in the
+//! order writer, database.
 
 use super::apply::{Change, ChangeResult, DatabaseWriter};
 use super::database::Database;
@@ -30,6 +31,15 @@ struct Opened {
     /// `None` after a failure, until it is opened again.
     database: Option<Database>,
     times: u64,
+    /// Whether answered writes were lost, and no write has said so yet.
+    lost: bool,
+}
+
+impl Opened {
+    /// Closes the database, which has failed.
+    fn close(&mut self) {
+        self.lost |= self.database.take().is_some_and(|database| database.is_unsynced());
+    }
 }
 
 /// The reason why requests were not applied.
@@ -41,6 +51,8 @@ pub(crate) enum EngineError {
     Database(#[source] redb::Error),
     #[error("{0}")]
     Closed(#[source] OpenError),
+    #[error("the disk failed before the last writes were synced")]
+    Lost,
 }
 
 impl From<redb::Error> for EngineError {
@@ -57,7 +69,7 @@ impl Engine {
         (database, writer): (Database, DatabaseWriter),
         reopen: Option<Reopen>,
     ) -> Self {
-        let opened = Opened { database: Some(database), times: 1 };
+        let opened = Opened { database: Some(database), times: 1, lost: false };
         let (database, writer) = (RwLock::new(opened), Mutex::new(Some(writer)));
         Self { database, writer, reopen }
     }
@@ -92,12 +104,26 @@ impl Engine {
             let times = self.opened().times;
             self.reopen(&mut current, times).map_err(EngineError::Closed)?;
         }
+        if self.opened().lost {
+            self.opened_mut().lost = false;
+            return Err(EngineError::Lost);
+        }
         let result = self.transact(&mut current, requests);
         if result.is_err() && self.reopen.is_some() {
             // Only opening the file shows what it holds now, so nothing is read until then.
-            self.opened_mut().database = None;
+            self.opened_mut().close();
         }
         Ok(result?)
+    }
+
+    /// Brings all answered writes to the disk. If that fails, a later write says so.
+    pub(crate) fn sync(&self) {
+        let mut writer = self.writer();
+        let synced = self.opened().database.as_ref().map_or(Ok(()), Database::sync);
+        if synced.is_err() {
+            self.opened_mut().close();
+            *writer = None;
+        }
     }
 
     /// Makes the file smaller, while no request reads or writes.
@@ -112,7 +138,8 @@ impl Engine {
         database.compact().map_err(|error| {
             // As after a failed transaction: the next request opens the file again.
             if self.reopen.is_some() {
-                (opened.database, *writer) = (None, None);
+                opened.close();
+                *writer = None;
             }
             let message = "The database file could not be compacted: check the disk. All rows are \
                            as before.";
@@ -144,9 +171,10 @@ impl Engine {
             return Ok(());
         }
         // Closed first, because a file can be open only once.
-        (opened.database, *writer) = (None, None);
+        opened.close();
+        *writer = None;
         let (database, started) = reopen()?;
-        *opened = Opened { database: Some(database), times: times + 1 };
+        *opened = Opened { database: Some(database), times: times + 1, lost: opened.lost };
         *writer = Some(started);
         Ok(())
     }

@@ -3,11 +3,14 @@
 //! redb takes longer to open a table than to find a row in it.
 //!
 //! Invariants: a table that is kept open shows the last commit. No table is kept open while a
-//! transaction runs, because redb reuses no page that a reader may still need.
+//! transaction runs, because redb reuses no page that a reader may still need. What is not synced is
+//! marked so, and only the engine's writer begins transactions.
 
+use super::durability::Durability;
 use super::layout;
 use redb::{ReadOnlyTable, ReadableDatabase, ReadableTable, TableError, WriteTransaction};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A table as it was at a commit.
@@ -18,6 +21,9 @@ pub(crate) struct File {
     /// Before the database, so that it is dropped first.
     kept: RwLock<KeptTables>,
     database: redb::Database,
+    durability: Durability,
+    /// Whether answered writes are not on the disk yet.
+    unsynced: AtomicBool,
 }
 
 #[derive(Default)]
@@ -36,8 +42,8 @@ impl KeptTables {
 }
 
 impl File {
-    pub(crate) fn new(database: redb::Database) -> Self {
-        Self { kept: RwLock::default(), database }
+    pub(crate) fn new(database: redb::Database, durability: Durability) -> Self {
+        Self { kept: RwLock::default(), database, durability, unsynced: AtomicBool::new(false) }
     }
 
     /// Returns the table with this lower-case name; `None` when it does not exist.
@@ -81,7 +87,7 @@ impl File {
                 let changes = self.begin()?;
                 changes.redb.open_table(layout::CATALOG)?;
                 changes.redb.open_table(layout::CLOCK)?;
-                changes.redb.commit()?;
+                changes.commit_synced()?;
                 return Ok((BTreeSet::new(), 0));
             }
             (Err(error), _) | (_, Err(error)) => return Err(error.into()),
@@ -97,11 +103,22 @@ impl File {
     pub(crate) fn begin(&self) -> Result<FileTransaction<'_>, redb::Error> {
         self.kept_mut().change();
         let running = Running(self);
-        Ok(FileTransaction { redb: self.database.begin_write()?, _running: running })
+        Ok(FileTransaction { redb: self.database.begin_write()?, running })
+    }
+
+    /// Whether answered writes are not on the disk yet.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        self.unsynced.load(Ordering::Relaxed)
+    }
+
+    /// Brings all answered writes to the disk.
+    pub(crate) fn sync(&self) -> Result<(), redb::Error> {
+        if self.is_unsynced() { self.begin()?.commit_synced() } else { Ok(()) }
     }
 
     /// Moves the pages together and gives the rest back to the file system.
     pub(crate) fn compact(&mut self) -> Result<(), redb::Error> {
+        self.sync()?;
         self.kept_mut().tables.clear();
         self.database.compact()?;
         Ok(())
@@ -120,7 +137,30 @@ impl File {
 /// A transaction of redb. Tables are kept open again once it has ended.
 pub(crate) struct FileTransaction<'d> {
     pub(crate) redb: WriteTransaction,
-    _running: Running<'d>,
+    running: Running<'d>,
+}
+
+impl FileTransaction<'_> {
+    /// Commits as the file's durability says.
+    pub(crate) fn commit(mut self) -> Result<(), redb::Error> {
+        let file = self.running.0;
+        match file.durability {
+            Durability::Immediate => self.commit_synced(),
+            Durability::Eventual => {
+                self.redb.set_durability(redb::Durability::None)?;
+                self.redb.commit()?;
+                file.unsynced.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    /// Commits, and brings all that was committed before to the disk.
+    pub(crate) fn commit_synced(self) -> Result<(), redb::Error> {
+        self.redb.commit()?;
+        self.running.0.unsynced.store(false, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 struct Running<'d>(&'d File);

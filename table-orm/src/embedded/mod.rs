@@ -1,8 +1,8 @@
 //! The embedded store: a redb database in a file, or ordered maps in memory.
 //!
 //! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
-//! error codes of refused requests. A commit is durable once it is answered, and reads see
-//! committed rows only. After a full disk or another disk failure, the same store continues as soon
+//! error codes of refused requests. A commit is durable once it is answered, unless the store is
+//! opened with [`Durability::Eventual`], and reads see committed rows only. After a full disk or another disk failure, the same store continues as soon
 //! as the disk works again.
 //!
 //! Invariant: this process is the only one that has the file open, and one writer at a time changes
@@ -19,6 +19,7 @@ mod apply;
 mod clock;
 mod commit;
 mod database;
+mod durability;
 mod engine;
 mod file;
 mod filter_eval;
@@ -31,10 +32,12 @@ mod read;
 mod rules;
 mod seek;
 mod stored;
+mod syncer;
 #[cfg(test)]
 mod tests;
 mod value;
 
+pub use durability::Durability;
 pub use open::OpenError;
 
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
@@ -46,6 +49,7 @@ use commit::CommitQueue;
 use engine::{Engine, Reopen};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use syncer::Syncer;
 use tokio::runtime::Handle;
 
 /// The most rows that one page request reads. With a filter, a page may therefore be short or empty
@@ -60,7 +64,9 @@ pub struct EmbeddedStore {
 
 #[derive(Debug)]
 struct Inner {
-    engine: Engine,
+    /// Before the engine, which is dropped when the thread no longer has it.
+    _syncer: Option<Syncer>,
+    engine: Arc<Engine>,
     queue: CommitQueue,
     /// The database file; `None` in memory.
     path: Option<PathBuf>,
@@ -91,10 +97,40 @@ impl EmbeddedStore {
     /// # Errors
     /// Returns [`OpenError`], whose text says what to do, when the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let path = path.as_ref();
-        let owned = path.to_owned();
-        let reopen: Reopen = Box::new(move || open::existing(&owned));
-        Ok(Self::new(Engine::new(open::file(path)?, Some(reopen)), Some(path.to_owned())))
+        Self::open_with(path, Durability::Immediate)
+    }
+
+    /// Opens a database file as [`open`](Self::open) does, with another durability of its writes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// ```
+    /// use table_orm::embedded::{Durability, EmbeddedStore};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("race.redb");
+    /// let store = EmbeddedStore::open_with(&path, Durability::Eventual)?;
+    /// let tables = table_orm::Tables::new(store); // writes do not wait for the disk
+    /// # drop(tables);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn open_with(path: impl AsRef<Path>, durability: Durability) -> Result<Self, OpenError> {
+        let path = path.as_ref().to_owned();
+        let opened = open::file(&path, durability)?;
+        let owned = path.clone();
+        let reopen: Reopen = Box::new(move || open::existing(&owned, durability));
+        let engine = Arc::new(Engine::new(opened, Some(reopen)));
+        let syncer = match durability {
+            Durability::Immediate => None,
+            Durability::Eventual => {
+                let started = Syncer::start(Arc::clone(&engine));
+                Some(started.map_err(|source| OpenError::Io { path: path.clone(), source })?)
+            }
+        };
+        Ok(Self::new(engine, syncer, Some(path)))
     }
 
     /// Creates an empty store in memory, which lasts until its last clone is dropped.
@@ -102,7 +138,7 @@ impl EmbeddedStore {
     /// # Errors
     /// Returns [`OpenError`] when the store cannot start, which does not happen in practice.
     pub fn in_memory() -> Result<Self, OpenError> {
-        Ok(Self::new(Engine::new(open::in_memory()?, None), None))
+        Ok(Self::new(Arc::new(Engine::new(open::in_memory()?, None)), None, None))
     }
 
     /// Returns the path of the database file; `None` in memory.
@@ -153,8 +189,9 @@ impl EmbeddedStore {
         }
     }
 
-    fn new(engine: Engine, path: Option<PathBuf>) -> Self {
-        Self { inner: Arc::new(Inner { engine, queue: CommitQueue::default(), path }) }
+    fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {
+        let queue = CommitQueue::default();
+        Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path }) }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::apply::DatabaseWriter;
 use super::database::Database;
+use super::durability::Durability;
 use super::file::File;
 use super::layout;
 use super::memory::Memory;
@@ -122,19 +123,25 @@ const IN_MEMORY: &str = "(in memory)";
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Opens or creates a database file.
-pub(crate) fn file(path: &Path) -> Result<(Database, DatabaseWriter), OpenError> {
+pub(crate) fn file(
+    path: &Path,
+    durability: Durability,
+) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         inspect(path)?;
         let database = builder().create(path).map_err(|error| database_error(path, error))?;
-        start(path, database)
+        start(path, database, durability)
     })
 }
 
 /// Opens a database file that was open before, even after a crash. Creates no file.
-pub(crate) fn existing(path: &Path) -> Result<(Database, DatabaseWriter), OpenError> {
+pub(crate) fn existing(
+    path: &Path,
+    durability: Durability,
+) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         let database = builder().open(path).map_err(|error| database_error(path, error))?;
-        start(path, database)
+        start(path, database, durability)
     })
 }
 
@@ -160,9 +167,13 @@ pub(crate) fn in_memory() -> Result<(Database, DatabaseWriter), OpenError> {
     started(Path::new(IN_MEMORY), Database::Memory(Memory::default()))
 }
 
-fn start(path: &Path, database: redb::Database) -> Result<(Database, DatabaseWriter), OpenError> {
+fn start(
+    path: &Path,
+    database: redb::Database,
+    durability: Durability,
+) -> Result<(Database, DatabaseWriter), OpenError> {
     check_owner(path, &database)?;
-    started(path, Database::File(File::new(database)))
+    started(path, Database::File(File::new(database, durability)))
 }
 
 fn started(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {

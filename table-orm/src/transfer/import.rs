@@ -1,8 +1,8 @@
 //! The rows of a text into a table.
 //!
-//! Invariant: an import that returns a count has written each row of the text, or reported it as refused.
+//! Invariants: an import that returns a count has written each row of the text, or reported it as refused.
 //! One that fails may have left out rows before the line that it names, because rows are written in
-//! parallel.
+//! parallel. It has left out none up to the line of its last progress.
 
 use super::blocking::Blocking;
 use super::destination::Destination;
@@ -49,6 +49,7 @@ pub struct Import<'a, D> {
     is_csv: bool,
     insert_only: bool,
     parallelism: usize,
+    after: u64,
     on_refused: Option<Box<dyn FnMut(RefusedRow) + Send + 'a>>,
     on_progress: Option<Box<dyn FnMut(Imported) + Send + 'a>>,
 }
@@ -61,6 +62,8 @@ pub struct Imported {
     pub rows: u64,
     /// The rows that were refused.
     pub refused: u64,
+    /// The line of the text, from 1, up to which each row was written or refused; 0 before the first.
+    pub line: u64,
 }
 
 /// A row that was not written.
@@ -107,8 +110,8 @@ impl<E: TableEntity + 'static> Repo<E> {
 impl<'a, D: Destination> Import<'a, D> {
     pub(crate) fn new(destination: D) -> Self {
         let (on_refused, on_progress) = (None, None);
-        let (is_csv, insert_only, parallelism) = (false, false, DEFAULT_PARALLELISM);
-        Self { destination, is_csv, insert_only, parallelism, on_refused, on_progress }
+        let (is_csv, insert_only, parallelism, after) = (false, false, DEFAULT_PARALLELISM, 0);
+        Self { destination, is_csv, insert_only, parallelism, after, on_refused, on_progress }
     }
 
     /// Reads CSV, whose header names the columns, instead of JSON Lines.
@@ -129,6 +132,27 @@ impl<'a, D: Destination> Import<'a, D> {
         self
     }
 
+    /// Leaves out the rows up to a line of the text, from 1: goes on where an earlier import of the same
+    /// text was, as the last [`Imported::line`] of [`on_progress`](Self::on_progress) says.
+    ///
+    /// ```
+    /// # use table_orm::{TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// let text = "PartitionKey,RowKey\nBoston,00007\nBoston,00008\n";
+    /// let imported = tables.import(results).csv().after_line(2).read_from(text.as_bytes()).await?;
+    /// assert_eq!((imported.rows, imported.line), (1, 3)); // the second of the two rows
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn after_line(mut self, line: u64) -> Self {
+        self.after = line;
+        self
+    }
+
     /// Goes on after a row that is refused, and calls `refused` with it. A failure that would hit the
     /// next row too still ends the import: the store throttles, gives no usable answer or rejects the
     /// credential, or the table does not exist.
@@ -137,7 +161,7 @@ impl<'a, D: Destination> Import<'a, D> {
         self
     }
 
-    /// Calls `progress` now and then with what was done so far.
+    /// Calls `progress` now and then, after at most 10,000 rows, with what was done so far.
     pub fn on_progress(mut self, progress: impl FnMut(Imported) + Send + 'a) -> Self {
         self.on_progress = Some(Box::new(progress));
         self
@@ -160,14 +184,18 @@ impl<'a, D: Destination> Import<'a, D> {
         let mut lines = Lines::new(input, self.is_csv);
         let format =
             if self.is_csv { Format::Csv(header(&mut lines).await?) } else { Format::JsonLines };
-        let mut run =
-            ImportRun { import: self, imported: Imported::default(), block: Block::default() };
+        let after = self.after;
+        let imported = Imported { line: after, ..Imported::default() };
+        let mut run = ImportRun { import: self, imported, block: Block::default(), last: after };
         loop {
             let line = lines.next().await;
             if !matches!(line, Ok(Some(_))) {
                 run.write().await?;
             }
-            let Some(Line { number, text }) = line? else { return Ok(run.imported) };
+            let Some(Line { number, last, text }) = line? else { return Ok(run.imported) };
+            if number <= after {
+                continue;
+            }
             let read = text.map_err(Error::from).and_then(|text| {
                 let row = format.read(&text)?;
                 Ok((D::read(row)?, text.len()))
@@ -177,8 +205,10 @@ impl<'a, D: Destination> Import<'a, D> {
                 Err(error) => {
                     run.write().await?;
                     run.refuse(RefusedRow { line: number, key: None, error })?;
+                    run.imported.line = last;
                 }
             }
+            run.last = last;
             if run.block.is_full() {
                 run.write().await?;
             }
@@ -199,6 +229,8 @@ struct ImportRun<'a, D: Destination> {
     import: Import<'a, D>,
     imported: Imported,
     block: Block<D::Value>,
+    /// The last line of the rows that were read.
+    last: u64,
 }
 
 impl<D: Destination> ImportRun<'_, D> {
@@ -224,6 +256,7 @@ impl<D: Destination> ImportRun<'_, D> {
             let line = lines.get(&key).copied().unwrap_or_default();
             self.refuse(RefusedRow { line, key: Some(key), error })?;
         }
+        self.imported.line = self.last;
         if let Some(progress) = &mut self.import.on_progress {
             progress(self.imported);
         }

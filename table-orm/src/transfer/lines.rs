@@ -23,6 +23,8 @@ pub(super) struct Lines<R> {
 pub(super) struct Line {
     /// Where it starts, from 1.
     pub number: u64,
+    /// Its last line.
+    pub last: u64,
     pub text: Result<String, TransferError>,
 }
 
@@ -65,7 +67,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 continue;
             }
             let text = String::from_utf8(bytes).map_err(|_| TransferError::Encoding);
-            return Ok(Some(Line { number, text }));
+            return Ok(Some(Line { number, last: self.line, text }));
         }
     }
 

@@ -210,6 +210,42 @@ async fn records_with_line_ends_in_texts_keep_their_line_numbers() {
 }
 
 #[tokio::test]
+async fn an_import_goes_on_behind_any_line() {
+    let csv =
+        "PartitionKey,RowKey,A:Edm.String\np,1,\"two\nlines\"\n\np,no / key,x\np,2,y\np,3\np,4,z\n";
+    let json = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\nno row\n\n{\"PartitionKey\":\"p\",\"RowKey\":\"2\"}";
+    // The lines on which rows start that are written, or refused.
+    let texts = [(csv, true, vec![2, 6, 8], vec![5, 7]), (json, false, vec![1, 4], vec![2])];
+    for (text, is_csv, written, bad) in texts {
+        let last = text.lines().count() as u64;
+        for after in 0..=last {
+            let (target, mut refused) = (tables([]).await, Vec::new());
+            let import = target.import(name()).on_refused(|row| refused.push(row.line));
+            let import = if is_csv { import.csv() } else { import };
+            let imported = import.after_line(after).read_from(text.as_bytes()).await.unwrap();
+            let left = |lines: &[u64]| lines.iter().filter(|line| **line > after).count() as u64;
+            assert_eq!((imported.rows, imported.refused), (left(&written), left(&bad)), "{after}");
+            assert_eq!(imported.line, last);
+            assert!(refused.iter().all(|line| bad.contains(line)), "{refused:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_line_of_a_progress_has_nothing_left_out_before_it() {
+    let line = |at: usize| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{at:06}\"}}\n");
+    let text: String = (0..25_000).map(line).collect::<String>() + "no row\n";
+    let (target, mut lines) = (tables([]).await, Vec::new());
+    let import = target.import(name()).on_progress(|done| lines.push((done.line, done.rows)));
+    let error = import.read_from(text.as_bytes()).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Transfer(TransferError::Refused { line: 25_001, .. })),
+        "{error}"
+    );
+    assert_eq!(lines, [(10_000, 10_000), (20_000, 20_000), (25_000, 25_000)]);
+}
+
+#[tokio::test]
 async fn a_text_may_start_with_the_mark_of_utf_8() {
     let target = tables([]).await;
     let json = "\u{FEFF}{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n";

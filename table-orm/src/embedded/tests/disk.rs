@@ -1,9 +1,10 @@
 use super::super::apply::DatabaseWriter;
-use super::super::commit::CommitQueue;
 use super::super::database::Database;
+use super::super::durability::Durability;
 use super::super::engine::Engine;
 use super::super::file::File;
-use super::super::{EmbeddedStore, Inner, OpenError};
+use super::super::{EmbeddedStore, OpenError};
+use redb::StorageBackend as _;
 use redb::backends::InMemoryBackend;
 use std::io;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex};
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Disk {
     memory: Arc<InMemoryBackend>,
+    durability: Durability,
     pub(crate) syncs: Arc<AtomicUsize>,
     gate: Arc<(Mutex<Gate>, Condvar)>,
     /// Whether syncs fail.
@@ -61,9 +63,19 @@ impl Disk {
         Ok(&self.memory)
     }
 
+    /// What a crash of the process leaves: all that was written to the disk so far.
+    pub(crate) fn after_crash(&self) -> Self {
+        let copy = Self { durability: self.durability, ..Self::default() };
+        let mut bytes = vec![0; self.memory.len().unwrap() as usize];
+        self.memory.read(0, &mut bytes).unwrap();
+        copy.memory.set_len(bytes.len() as u64).unwrap();
+        copy.memory.write(0, &bytes).unwrap();
+        copy
+    }
+
     fn open(&self) -> Result<(Database, DatabaseWriter), redb::Error> {
         let database = redb::Database::builder().create_with_backend(self.clone())?;
-        let database = Database::File(File::new(database));
+        let database = Database::File(File::new(database, self.durability));
         let writer = DatabaseWriter::start(&database)?;
         Ok((database, writer))
     }
@@ -97,6 +109,11 @@ impl redb::StorageBackend for Disk {
     }
 }
 
+/// A disk whose store syncs writes after they are answered.
+pub(crate) fn eventual() -> Disk {
+    Disk { durability: Durability::Eventual, ..Disk::default() }
+}
+
 /// A store that works like one in a file, but does not open the file again.
 pub(crate) fn on(disk: &Disk) -> EmbeddedStore {
     store(Engine::new(disk.open().unwrap(), None))
@@ -116,6 +133,5 @@ pub(crate) fn on_again(disk: &Disk) -> EmbeddedStore {
 }
 
 fn store(engine: Engine) -> EmbeddedStore {
-    let path = Some(PathBuf::from("disk"));
-    EmbeddedStore { inner: Arc::new(Inner { engine, queue: CommitQueue::default(), path }) }
+    EmbeddedStore::new(Arc::new(engine), None, Some(PathBuf::from("disk")))
 }

@@ -2,6 +2,7 @@
 //! `in_memory` and `in_file`.
 
 mod disk;
+mod durability;
 #[cfg(target_os = "linux")]
 mod exhausted;
 mod failures;

@@ -2,6 +2,8 @@
 //!
 //! Invariant: nothing is written before the whole text has the hash of its manifest.
 
+mod checkpoint;
+
 use crate::failure::Failure;
 use crate::manifest::{Manifest, ManifestError};
 use crate::printable::printable;
@@ -9,12 +11,13 @@ use crate::progress::Progress;
 use crate::selection::requests;
 use crate::store::{STORES, StoreName, create};
 use crate::text_file::{Form, NoForm, TextFile, digest, hex};
+use checkpoint::{Checkpoint, Job, Position};
 use indicatif::HumanCount;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufRead, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
-use table_orm::transfer::{Imported, RefusedRow, TransferError};
+use table_orm::transfer::{RefusedRow, TransferError};
 use table_orm::{Error, TableName};
 
 const EXAMPLES: &str = "\
@@ -22,10 +25,14 @@ Examples:
   table-orm import race.redb --from results.jsonl.zst           # into the table that was exported
   table-orm import env:STORAGE copy --from results.csv --insert-only
   table-orm import race.redb results --from rows.jsonl --no-manifest --go-on
+  table-orm import env:STORAGE --from results.jsonl.zst --checkpoint import.json   # may be interrupted
 
 Rows that exist are replaced, unless --insert-only. The table is created if it does not exist. An import may
 be repeated: rows that were written are written again, with the same content. Rows that are refused are
 reported on stderr with their lines; the first one ends the import, unless --go-on.
+
+With --checkpoint, the same command continues after Ctrl-C, a crash or a failure: at most 10,000 rows are
+written again. The file is deleted when the import is whole.
 ";
 
 /// Writes the rows of an exported file to a table
@@ -49,10 +56,13 @@ pub(crate) struct Arguments {
     /// Imports a file that has no manifest, or another text than its manifest says
     #[arg(long)]
     no_manifest: bool,
+    /// Where to keep the progress; if the file exists, continues from it
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
     /// Transactions at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = requests)]
     writers: usize,
-    /// Prints a JSON object, `rows` and `refused`, and refused rows as objects
+    /// Prints a JSON object, `rows` and `refused` of all runs, and refused rows as objects
     #[arg(long)]
     json: bool,
 }
@@ -71,6 +81,14 @@ pub(crate) enum ImportFailure {
         .path.display()
     )]
     Different { path: PathBuf, found: u64, hash: String },
+    #[error("the checkpoint `{}` cannot be read or written, and the import is not whole: name another file, and import again", .path.display())]
+    Checkpoint { path: PathBuf, source: io::Error },
+    #[error(
+        "the checkpoint `{}` is of another import, or the text was changed; nothing was written: name \
+         another file, or delete it to start anew",
+        .0.display()
+    )]
+    OtherImport(PathBuf),
     #[error("{refused} rows were refused, and {rows} rows were written")]
     Refused { refused: u64, rows: u64 },
     #[error("stopped; about {rows} rows were written: {again}")]
@@ -95,8 +113,12 @@ pub(crate) async fn run(
         true => None,
         false => Some(Manifest::of(path).map_err(ImportFailure::from)?),
     };
-    if let Some(manifest) = &manifest {
-        check(path, file, manifest)?;
+    let text = match (&manifest, &arguments.checkpoint) {
+        (None, None) => None,
+        _ => Some(Text::of(path, file)?),
+    };
+    if let (Some(manifest), Some(text)) = (&manifest, &text) {
+        text.check(path, manifest)?;
     }
     let named = manifest.as_ref().map(|manifest| TableName::new(&manifest.table)).transpose();
     let table = match (arguments.table.clone(), named.map_err(Error::from)?) {
@@ -106,18 +128,25 @@ pub(crate) async fn run(
             return Err(ImportFailure::from(ManifestError::Missing(path.clone())).into());
         }
     };
+    let (checkpoint, before) = match (&arguments.checkpoint, text) {
+        (Some(checkpoint), Some(Text { bytes, sha256 })) => {
+            let (store, table) = (arguments.store.name()?, table.to_string());
+            let job = Job { store, table, bytes, sha256 };
+            let (checkpoint, before) = Checkpoint::resume(checkpoint.clone(), job)?;
+            (Some(checkpoint), before)
+        }
+        _ => (None, Position::default()),
+    };
     let tables = arguments.store.open_to_write()?;
     create(&tables, &table).await?;
-    let progress = Progress::new("importing", manifest.map(|manifest| manifest.rows));
-    let mut done = Imported::default();
+    let total = manifest.map(|manifest| manifest.rows);
+    let progress = Progress::resumed("importing", total, before.rows + before.refused);
+    let (mut done, mut unsaved) = (before, None);
     let mut import = tables.import(table.clone()).parallelism(arguments.writers);
+    import = import.after_line(before.line);
     if file.form == Form::Csv {
         import = import.csv();
     }
-    let again = match arguments.insert_only {
-        true => "import again with --go-on, since the rows that were written are refused then",
-        false => "import again, and the rows that were written stay the same",
-    };
     if arguments.insert_only {
         import = import.insert_only();
     }
@@ -125,8 +154,10 @@ pub(crate) async fn run(
         import = import.on_refused(|row| report(&row, arguments.json));
     }
     let import = import.on_progress(|imported| {
-        progress.reach(imported.rows + imported.refused);
-        done = imported;
+        done = before.and(imported);
+        progress.reach(done.rows + done.refused);
+        // The import goes on without: the progress that was saved before holds.
+        unsaved = checkpoint.as_ref().and_then(|checkpoint| checkpoint.save(done).err());
     });
     let text = open(path, file)?;
     let ended = tokio::select! {
@@ -134,11 +165,18 @@ pub(crate) async fn run(
         () = stop => None,
     };
     let (_, speed) = progress.finish();
-    let Imported { rows, refused, .. } = match ended {
-        Some(Ok(imported)) => imported,
-        Some(Err(error)) => return Err(early(error, done.rows, again).into()),
-        None => return Err(ImportFailure::Stopped { rows: done.rows, again }.into()),
+    let Position { rows, refused, .. } = match (ended, unsaved) {
+        (Some(Ok(imported)), _) => before.and(imported),
+        (_, Some(unsaved)) => return Err(unsaved.into()),
+        (Some(Err(error)), None) => return Err(arguments.early(error, before, done).into()),
+        (None, None) => {
+            let again = arguments.again();
+            return Err(ImportFailure::Stopped { rows: done.rows, again }.into());
+        }
     };
+    if let Some(checkpoint) = checkpoint {
+        checkpoint.remove()?;
+    }
     let line = match arguments.json {
         true => json!({ "rows": rows, "refused": refused }).to_string(),
         false => format!("imported {} rows to `{table}`: {speed}", HumanCount(rows)),
@@ -150,13 +188,35 @@ pub(crate) async fn run(
     }
 }
 
-/// Why an import ended before its end.
-fn early(error: Error, rows: u64, again: &'static str) -> ImportFailure {
-    match error {
-        Error::Transfer(TransferError::Refused { line, rows, source }) => {
-            ImportFailure::Line { line, rows, again, source }
+impl Arguments {
+    /// Why an import ended before its end.
+    fn early(&self, error: Error, before: Position, done: Position) -> ImportFailure {
+        let again = self.again();
+        match error {
+            Error::Transfer(TransferError::Refused { line, rows, source }) => {
+                let again = match self.checkpoint {
+                    Some(_) => "import again, with another checkpoint if the text is another",
+                    None => again,
+                };
+                ImportFailure::Line { line, rows: before.rows + rows, again, source }
+            }
+            error => ImportFailure::Incomplete { rows: done.rows, again, source: Box::new(error) },
         }
-        error => ImportFailure::Incomplete { rows, again, source: Box::new(error) },
+    }
+
+    /// What to do after an import that is not whole.
+    const fn again(&self) -> &'static str {
+        match (&self.checkpoint, self.insert_only) {
+            (None, false) => "import again, and the rows that were written stay the same",
+            (None, true) => {
+                "import again with --go-on, since the rows that were written are refused then"
+            }
+            (Some(_), false) => "the same command continues from the checkpoint",
+            (Some(_), true) => {
+                "the same command with --go-on continues from the checkpoint, since rows behind it that \
+                 were written are refused then"
+            }
+        }
     }
 }
 
@@ -165,15 +225,28 @@ fn open(path: &Path, file: TextFile) -> Result<Box<dyn BufRead + Send>, ImportFa
     text.map_err(|source| ImportFailure::File { path: path.to_owned(), source })
 }
 
-/// Reads the whole text, and compares it with its manifest.
-fn check(path: &Path, file: TextFile, manifest: &Manifest) -> Result<(), ImportFailure> {
-    let digest = digest(open(path, file)?);
-    let (found, hash) =
-        digest.map_err(|source| ImportFailure::File { path: path.to_owned(), source })?;
-    let hash = hex(hash);
-    match (found, &hash) == (manifest.bytes, &manifest.sha256) {
-        true => Ok(()),
-        false => Err(ImportFailure::Different { path: path.to_owned(), found, hash }),
+/// What distinguishes a text from others.
+struct Text {
+    bytes: u64,
+    sha256: String,
+}
+
+impl Text {
+    /// Reads the whole text.
+    fn of(path: &Path, file: TextFile) -> Result<Self, ImportFailure> {
+        let digest = digest(open(path, file)?);
+        let (bytes, hash) =
+            digest.map_err(|source| ImportFailure::File { path: path.to_owned(), source })?;
+        Ok(Self { bytes, sha256: hex(hash) })
+    }
+
+    /// Compares it with its manifest.
+    fn check(&self, path: &Path, manifest: &Manifest) -> Result<(), ImportFailure> {
+        if (self.bytes, &self.sha256) == (manifest.bytes, &manifest.sha256) {
+            return Ok(());
+        }
+        let (path, found, hash) = (path.to_owned(), self.bytes, self.sha256.clone());
+        Err(ImportFailure::Different { path, found, hash })
     }
 }
 

@@ -1,0 +1,118 @@
+//! Writes that are answered before they are on the disk.
+
+use super::disk::{Disk, eventual, on, on_again};
+use super::*;
+use crate::embedded::Durability;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The rows that a crash at this moment leaves.
+async fn left(disk: &Disk) -> Vec<String> {
+    let people =
+        Fixture { store: on(&disk.after_crash()), table: TableName::new("People").unwrap() };
+    let (keys, _) = people.keys(people.query(partition("p"))).await;
+    keys.into_iter().map(|(_, row_key)| row_key).collect()
+}
+
+#[tokio::test]
+async fn eventual_writes_do_not_wait_for_a_sync_each() {
+    let disk = eventual();
+    let people = Fixture::with(on(&disk)).await;
+    let before = disk.syncs.load(Ordering::Relaxed);
+    for row in 0..200 {
+        people.insert("p", &format!("{row:03}"), "{}").await;
+    }
+    let syncs = disk.syncs.load(Ordering::Relaxed) - before;
+    assert!(syncs < 100, "{syncs}");
+    assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 200);
+}
+
+#[tokio::test]
+async fn a_crash_leaves_the_writes_up_to_some_moment_and_a_sync_makes_it_now() {
+    let disk = eventual();
+    let people = Fixture::with(on(&disk)).await;
+    people.insert("p", "000a", "{}").await;
+    people.store.inner.engine.sync();
+    let mut known = 1;
+    for row in 1..60 {
+        let pair = vec![insert(&format!("{row:03}a"), "{}"), insert(&format!("{row:03}b"), "{}")];
+        people.commit(pair).await.unwrap();
+        if row % 20 == 0 {
+            people.store.inner.engine.sync();
+            known = 2 * row + 1;
+        }
+        let mut written = vec!["000a".to_owned()];
+        written.extend((1..=row).flat_map(|row| [format!("{row:03}a"), format!("{row:03}b")]));
+        let left = left(&disk).await;
+        assert!(left.len() >= known && left.len() % 2 == 1, "{} rows of {row}", left.len());
+        assert_eq!(left, written[..left.len()]);
+    }
+}
+
+#[tokio::test]
+async fn no_etag_comes_again_after_a_crash_that_loses_writes() {
+    let disk = eventual();
+    let people = Fixture::with(on(&disk)).await;
+    let mut last = people.insert("p", "r", "{}").await;
+    for _ in 0..20 {
+        last = people.write("p", "r", Action::InsertOrReplace(json("{}"))).await.unwrap().unwrap();
+    }
+    let store = on(&disk.after_crash());
+    let table = TableName::new("People").unwrap();
+    let people = Fixture { store, table };
+    let next = people.write("p", "r", Action::InsertOrReplace(json("{}"))).await.unwrap().unwrap();
+    assert!(last.as_str() < next.as_str());
+}
+
+#[tokio::test]
+async fn a_sync_that_fails_is_told_to_the_next_writer() {
+    let disk = eventual();
+    let people = Fixture::with(on_again(&disk)).await;
+    people.insert("p", "synced", "{}").await;
+    people.store.inner.engine.sync();
+    people.insert("p", "lost", "{}").await;
+    disk.broken.store(true, Ordering::Relaxed);
+    people.store.inner.engine.sync();
+    disk.broken.store(false, Ordering::Relaxed);
+    let told = people.write("p", "next", Action::Insert(json("{}"))).await;
+    let error = told.unwrap_err();
+    assert_eq!((error.status, error.code.as_str()), (507, "AnsweredWritesLost"));
+    assert!(error.message.contains("answered writes"), "{error}");
+    assert_eq!(people.get("p", "next").await, None);
+    assert!(people.get("p", "synced").await.is_some());
+    people.insert("p", "next", "{}").await;
+}
+
+#[tokio::test]
+async fn closing_a_file_and_waiting_both_bring_all_writes_to_the_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let table = TableName::new("People").unwrap();
+    let open = || EmbeddedStore::open_with(&path, Durability::Eventual).unwrap();
+    let mut people = Fixture::with(open()).await;
+    for round in 0..5 {
+        for row in 0..20 {
+            people.insert("p", &format!("{round}-{row:02}"), "{}").await;
+        }
+        drop(people);
+        people = Fixture { store: open(), table: table.clone() };
+        assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 20 * (round + 1));
+    }
+    people.insert("p", "waits", "{}").await;
+    let copy = directory.path().join("copy.redb");
+    let start = Instant::now();
+    loop {
+        // What a crash of the process leaves now.
+        std::fs::copy(&path, &copy).unwrap();
+        let store = EmbeddedStore::open(&copy);
+        let people = store.map(|store| Fixture { store, table: table.clone() });
+        // A copy that was made during the sync may be of no moment.
+        if let Ok(people) = people
+            && people.get("p", "waits").await.is_some()
+        {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no sync comes");
+        tokio::task::yield_now().await;
+    }
+}
