@@ -5,6 +5,7 @@
 mod azure_cli;
 mod browser;
 mod crash;
+mod delete;
 mod faults;
 mod javascript;
 mod killed_writers;
