@@ -161,7 +161,7 @@ pub async fn are_not_loaded_through_a_row_that_was_left_behind(subject: Subject)
         repo.insert(&runner(bib, "Ann", 30)).await.unwrap();
     }
     // A copy of the first under an older age, and all copies of the second without the entity.
-    let copy = rows.get(&*partition_key, "AGE:030__1").await.unwrap().unwrap();
+    let copy = rows.get(&partition_key, "AGE:030__1").await.unwrap().unwrap();
     let mut older = copy.with("Age", 29);
     older.row_key = "AGE:029__1".into();
     rows.insert(&older).await.unwrap();
