@@ -47,7 +47,8 @@ cases! {
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
-        move_their_rows_when_saved, are_not_loaded_from_under_another_key,
+        move_their_rows_when_saved, are_listed_with_their_versions,
+        are_not_loaded_from_under_another_key,
         are_not_loaded_through_a_row_that_was_left_behind, are_projected_to_slots_of_a_series,
         are_read_without_those_that_cannot_be;
     filters: of_every_type_find_their_rows, are_joined, take_text_as_text,
@@ -73,8 +74,11 @@ cases! {
     transfer: out_and_back_changes_no_bit;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
+        transactions_of_deletes_and_upserts_name_what_refused_them,
         the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
-        rows_elsewhere_are_settled_after_their_writer_ended;
+        rows_elsewhere_are_settled_after_their_writer_ended,
+        what_an_ended_writer_left_is_named_in_the_register,
+        a_joined_verify_finds_what_point_queries_find;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;
