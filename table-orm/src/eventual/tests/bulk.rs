@@ -94,7 +94,7 @@ async fn as_many_calls_settle_in_the_background_as_there_is_room_and_one_more_wa
         report: Some(report.clone()),
         ..Settling::default()
     };
-    let mut reports = vec![Settled::default(); 0];
+    let mut reports: Vec<Settled> = Vec::new();
     for entity in 0..MAX_IN_BACKGROUND {
         let report = Settled::default();
         let groups = written(&client, entity).await;
