@@ -77,6 +77,7 @@
 //! | `testing` | a service on virtual time, and keys of typical applications |
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
+//! | `register` | which partitions have unfinished work |
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
@@ -135,6 +136,8 @@ pub mod testing;
 mod error;
 
 pub mod plan;
+
+mod register;
 
 pub mod eventual;
 

@@ -16,9 +16,10 @@ use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
     property_size,
 };
-use crate::plan::{Connection, TableClient};
+use crate::plan::{Connection, Cover, TableClient};
 use crate::store::{Action, ErrorCode, Operation, StoreError};
 use crate::sync::Random;
+use std::sync::Arc;
 use time::OffsetDateTime;
 
 /// What the RowKey of every intent begins with.
@@ -76,6 +77,8 @@ pub(crate) struct Pending {
     pub etag: ETag,
     /// When the store wrote it, if that was read.
     pub written: Option<DateTime>,
+    /// What names its partition in a register, if this process wrote it and has one.
+    pub cover: Option<Arc<Cover>>,
 }
 
 impl Intent {
@@ -169,6 +172,11 @@ impl Intent {
 }
 
 impl Pending {
+    /// It is settled: nothing of it is left.
+    pub fn end(&self) {
+        self.cover.iter().for_each(|cover| cover.end());
+    }
+
     /// Reads an intent that is stored in the table `home`. `None` for the intent of another type.
     ///
     /// # Errors
@@ -194,7 +202,12 @@ impl Pending {
         let DynamicEntity { partition_key, row_key, timestamp: written, etag, .. } = row;
         // Every store returns the version of a row.
         let Some(etag) = etag else { return Ok(None) };
-        Ok(Some(Self { intent: Intent { partition_key, row_key, due }, etag, written }))
+        Ok(Some(Self {
+            intent: Intent { partition_key, row_key, due },
+            etag,
+            written,
+            cover: None,
+        }))
     }
 }
 

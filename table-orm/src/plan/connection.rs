@@ -4,6 +4,7 @@
 //! may have stopped polling its call in order to await this one.
 
 use super::canonical_key::CanonicalKey;
+use super::registers::Registers;
 #[cfg(any(test, feature = "testing"))]
 use crate::model::DateTime;
 use crate::model::TableName;
@@ -37,6 +38,8 @@ pub(crate) struct Connection {
     pub random: Arc<Random>,
     /// What names begin with.
     pub clock: WallClock,
+    /// The registers of its tables.
+    pub registers: Arc<Registers>,
 }
 
 /// The canonical row of an entity.
@@ -45,8 +48,10 @@ pub(super) type LockKey = (TableName, CanonicalKey);
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
-        let (background, clock) = (Arc::new(Semaphore::new(MAX_IN_BACKGROUND)), WallClock::System);
-        Self { store, write_locks: KeyedLock::new(1), background, timer, random, clock }
+        let background = Arc::new(Semaphore::new(MAX_IN_BACKGROUND));
+        let (write_locks, registers) = (KeyedLock::new(1), Arc::default());
+        let clock = WallClock::System;
+        Self { store, write_locks, background, timer, random, clock, registers }
     }
 
     /// The time on the clock of waits.
@@ -54,11 +59,12 @@ impl Connection {
         self.timer.now()
     }
 
-    /// Another store with locks of its own, and the same clocks.
+    /// Another store with locks of its own, and the same clocks and registers.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
         let (timer, random, clock) = (self.timer, Arc::clone(&self.random), self.clock);
         let background = Arc::clone(&self.background);
-        Self { store, write_locks: KeyedLock::new(1), background, timer, random, clock }
+        let (write_locks, registers) = (KeyedLock::new(1), Arc::clone(&self.registers));
+        Self { store, write_locks, background, timer, random, clock, registers }
     }
 
     /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed, as the

@@ -200,3 +200,51 @@ pub async fn rows_elsewhere_are_settled_after_their_writer_ended(subject: Subjec
     let rows = subject.dynamic().scan(ScanPermit::because("test")).count().await.unwrap().rows;
     assert_eq!(rows, 4);
 }
+
+pub async fn what_an_ended_writer_left_is_named_in_the_register(subject: Subject) {
+    let reject = Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
+    let ending =
+        Faults::seeded(1).on("insert", 1, reject).store(Arc::clone(&subject.store)).unwrap();
+    let ended = Tables::new(ending).repo_in::<Member>(subject.table.clone());
+    let members = subject.tables().repo_in::<Member>(subject.table.clone());
+    ended.register().await.unwrap();
+    // The table exists.
+    let register = members.register().await.unwrap();
+    ended.insert(&member("ann", 1, "kitchen")).await.unwrap();
+    members.insert(&member("bob", 1, "kitchen")).await.unwrap();
+    let pointers = subject.tables().table(register.table().clone());
+    let named = pointers.scan(ScanPermit::because("test")).collect().await.unwrap();
+    let mut named: Vec<_> =
+        named.iter().map(|row| row.properties["Partition"].to_string()).collect();
+    named.sort();
+    assert_eq!(named, ["ann", "bob"]);
+    let report = members.settle(&register).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (0, 0), "young pointers are left alone");
+    let report = members.settle(&register).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (1, 0));
+    let both = [member("ann", 1, "kitchen"), member("bob", 1, "kitchen")];
+    assert_eq!(in_room(&members, "kitchen").await, both);
+    subject.store.delete_table(register.table()).await.unwrap();
+}
+
+pub async fn a_joined_verify_finds_what_point_queries_find(subject: Subject) {
+    let members = subject.tables().repo_in::<Member>(subject.table.clone());
+    members
+        .insert_many((0..30).map(|number| member("ann", number, "kitchen")))
+        .await
+        .all()
+        .unwrap();
+    let rows = subject.dynamic();
+    let lost = rows.get("kitchen", "USER:ann__00003").await.unwrap().unwrap();
+    rows.delete(&lost).await.unwrap();
+    let gone = rows.get("ann", "ROOM:00007").await.unwrap().unwrap();
+    rows.delete(&gone).await.unwrap();
+    let permit = || ScanPermit::because("test");
+    let report = members.verify_table(permit()).join(permit()).await.unwrap();
+    assert_eq!(report.findings, members.verify_table(permit()).await.unwrap().findings);
+    assert_eq!(report.findings.len(), 1);
+    let by_room = || members.verify_eventual_table::<MemberByRoom>(permit());
+    let report = by_room().join(permit()).await.unwrap();
+    assert_eq!(report.findings, by_room().await.unwrap().findings);
+    assert_eq!((report.entities, report.findings.len()), (28, 1));
+}

@@ -156,6 +156,6 @@ impl Change {
         let Some(intent) = self.intent.clone() else { return Ok(None) };
         let key = CanonicalKey { partition_key: HOME.to_owned(), row_key: intent.row_key.clone() };
         let etag = client.version(&key, etags.into_iter().last().flatten())?;
-        Ok(Some(Pending { intent, etag, written: None }))
+        Ok(Some(Pending { intent, etag, written: None, cover: None }))
     }
 }
