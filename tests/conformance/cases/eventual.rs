@@ -59,17 +59,13 @@ pub async fn transactions_of_deletes_and_upserts_name_what_refused_them(subject:
     // The versions of the rows that are there, and one that each row had before.
     let mut stored: BTreeMap<String, ETag> = BTreeMap::new();
     let mut old: BTreeMap<String, ETag> = BTreeMap::new();
-    let mut seed = 1_u64;
-    let mut below = |bound: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % bound
-    };
+    let mut random = fastrand::Rng::with_seed(1);
     let (mut done, mut refused) = (0, HashSet::new());
     for round in 0..150 {
         let mut operations = Vec::new();
         let mut first_refusal = None;
         for row_key in (0..8).map(|row| format!("r{row}")) {
-            let action = below(12);
+            let action = random.u8(0..12);
             let (operation, refusal) = match (action, stored.get(&row_key), old.get(&row_key)) {
                 (0..=4, ..) => (upsert(&row_key, &format!(r#""A":{round}"#)), None),
                 (5, Some(_), Some(old)) => {
