@@ -62,7 +62,7 @@
 //! | Module | What it holds |
 //! |---|---|
 //! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
-//! | `sync` | a lock for each key, token bucket, backoff, random numbers |
+//! | `sync` | a lock for each key, token bucket, backoff, clocks, random numbers |
 //! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
 //! | `codec` | the JSON of a row: one reader, one writer |
 //! | [`property`] | types that properties store |

@@ -16,7 +16,7 @@ use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
     property_size,
 };
-use crate::plan::{Cover, TableClient};
+use crate::plan::{Connection, Cover, TableClient};
 use crate::store::{Action, ErrorCode, Operation, StoreError};
 use crate::sync::Random;
 use std::sync::Arc;
@@ -83,13 +83,18 @@ pub(crate) struct Pending {
 
 impl Intent {
     /// An intent with a new name.
-    pub fn new(random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
-        Self::named(START, random, partition_key, due)
+    pub fn new(connection: &Connection, partition_key: &str, due: Vec<DueEntry>) -> Self {
+        Self::named(START, connection, partition_key, due)
     }
 
     /// A row of the same form whose new name begins so.
-    pub fn named(start: &str, random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
-        let row_key = format!("{start}{}", ulid(DateTime::now(), random));
+    pub fn named(
+        start: &str,
+        connection: &Connection,
+        partition_key: &str,
+        due: Vec<DueEntry>,
+    ) -> Self {
+        let row_key = format!("{start}{}", ulid(connection.clock.now(), &connection.random));
         Self { partition_key: partition_key.to_owned(), row_key, due }
     }
 

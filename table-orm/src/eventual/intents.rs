@@ -342,8 +342,8 @@ fn of_kind<'r, E: TableEntity>(
     let kind = ForeignType::of::<E>();
     let place = rows.iter().position(|(other, _)| other.entity == kind.entity);
     let place = place.unwrap_or_else(|| {
-        let random = &client.connection.random;
-        rows.push((kind, Intent::named(start, random, partition_key, Vec::new())));
+        let connection = &client.connection;
+        rows.push((kind, Intent::named(start, connection, partition_key, Vec::new())));
         rows.len() - 1
     });
     &mut rows[place].1

@@ -138,7 +138,7 @@ impl Sweep {
     async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
         let Pending { intent: Intent { partition_key, row_key, due }, etag, written, .. } = ticket;
         let action = Action::Delete(IfMatch::ETag(etag));
-        let intent = Intent::new(&self.home.connection.random, &partition_key, due);
+        let intent = Intent::new(&self.home.connection, &partition_key, due);
         let operations = vec![Operation { row_key, action }, intent.insert(&self.home, self.kind)?];
         let key =
             CanonicalKey { partition_key: partition_key.clone(), row_key: intent.row_key.clone() };

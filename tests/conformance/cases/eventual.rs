@@ -1,7 +1,7 @@
 //! What rows in other partitions rely on.
 
 use crate::subject::{Subject, delete, row};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::eventual::Settled;
@@ -53,6 +53,68 @@ pub async fn a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there
     // The same ticket is good for the rest.
     subject.commit("p", vec![consume("TKT:1", &ticket), upsert("new", "")]).await.unwrap();
     assert!(subject.get("p", "new").await.is_some());
+}
+
+pub async fn transactions_of_deletes_and_upserts_name_what_refused_them(subject: Subject) {
+    // The versions of the rows that are there, and one that each row had before.
+    let mut stored: BTreeMap<String, ETag> = BTreeMap::new();
+    let mut old: BTreeMap<String, ETag> = BTreeMap::new();
+    let mut seed = 1_u64;
+    let mut below = |bound: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % bound
+    };
+    let (mut done, mut refused) = (0, HashSet::new());
+    for round in 0..150 {
+        let mut operations = Vec::new();
+        let mut first_refusal = None;
+        for row_key in (0..8).map(|row| format!("r{row}")) {
+            let action = below(12);
+            let (operation, refusal) = match (action, stored.get(&row_key), old.get(&row_key)) {
+                (0..=4, ..) => (upsert(&row_key, &format!(r#""A":{round}"#)), None),
+                (5, Some(_), Some(old)) => {
+                    let changed = ErrorCode::UPDATE_CONDITION_NOT_SATISFIED;
+                    (consume(&row_key, old), Some(changed))
+                }
+                (6 | 7, Some(etag), _) => (consume(&row_key, etag), None),
+                (8 | 9, Some(_), _) => (delete(&row_key), None),
+                (5, None, Some(old)) => {
+                    (consume(&row_key, old), Some(ErrorCode::RESOURCE_NOT_FOUND))
+                }
+                (6, None, _) => (delete(&row_key), Some(ErrorCode::RESOURCE_NOT_FOUND)),
+                _ => continue,
+            };
+            let index = operations.len();
+            operations.push(operation);
+            first_refusal = first_refusal.or(refusal.map(|code| (code, index)));
+        }
+        if operations.is_empty() {
+            continue;
+        }
+        match (subject.commit("p", operations.clone()).await, first_refusal) {
+            (Ok(etags), None) => {
+                done += 1;
+                assert_eq!(etags.len(), operations.len());
+                for (Operation { row_key, action }, etag) in operations.iter().zip(etags) {
+                    assert_eq!(etag.is_some(), action.body().is_some(), "round {round}: {row_key}");
+                    if let Some(before) = stored.remove(row_key) {
+                        old.insert(row_key.clone(), before);
+                    }
+                    stored.extend(etag.map(|etag| (row_key.clone(), etag)));
+                }
+            }
+            (Err(error), Some((code, index))) => {
+                assert_eq!((&error.code, error.operation), (&code, Some(index)), "round {round}");
+                refused.insert((code, index));
+            }
+            (answer, expected) => panic!("round {round}: {answer:?}, not {expected:?}"),
+        }
+        for row_key in operations.iter().map(|operation| &operation.row_key) {
+            let etag = subject.get("p", row_key).await.map(|row| row.etag().unwrap());
+            assert_eq!(etag.as_ref(), stored.get(row_key), "round {round}: {row_key}");
+        }
+    }
+    assert!(done > 20 && refused.len() > 5, "{done} done, {refused:?}");
 }
 
 pub async fn the_etag_of_a_row_never_returns(subject: Subject) {

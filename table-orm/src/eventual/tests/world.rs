@@ -143,7 +143,7 @@ impl Change {
             let after = new.as_ref().map(State::rows).unwrap_or_default();
             due.extend(DueEntry::of(entity, &before, &after));
         }
-        let intent = (!due.is_empty()).then(|| Intent::new(&client.connection.random, HOME, due));
+        let intent = (!due.is_empty()).then(|| Intent::new(&client.connection, HOME, due));
         if let Some(intent) = &intent {
             operations.push(intent.insert(client, KIND)?);
         }

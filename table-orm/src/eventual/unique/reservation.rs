@@ -60,8 +60,7 @@ impl Reservation {
         let mut names = 0;
         loop {
             names += 1;
-            let random = &client.connection.random;
-            let ticket = Intent::named(TICKET, random, partition_key, values.to_vec());
+            let ticket = Intent::named(TICKET, &client.connection, partition_key, values.to_vec());
             let operations = vec![ticket.insert(client, guards.kind)?];
             let batch = Batch { partition_key: partition_key.to_owned(), operations };
             match client.send(batch).await {
