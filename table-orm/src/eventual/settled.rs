@@ -209,12 +209,16 @@ async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
     let mut is_transient = false;
     let mut left = Vec::new();
     for (kind, pending) in groups.drain(..) {
-        let Err(error) = settle_together(client, kind, &pending).await else {
+        let settled = match &pending[..] {
+            [one] => settle(client, kind, one).await,
+            many => settle_together(client, kind, many).await,
+        };
+        let Err(error) = settled else {
             pending.iter().for_each(Pending::end);
             continue;
         };
-        if error.is_transient() {
-            is_transient = true;
+        if error.is_transient() || pending.len() == 1 {
+            is_transient |= error.is_transient();
             left.push((kind, pending));
             continue;
         }
