@@ -18,7 +18,7 @@ use crate::query::RowQuery;
 use crate::store::{Middleware, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::{EntityKeys as _, Repo, ScanPermit, TableEntity, Tables};
 use futures_util::future::{join, join_all};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -58,12 +58,15 @@ enum LeftOut {
 #[derive(Debug, Default)]
 struct Named;
 
-#[derive(Debug, Default)]
+/// A row, by its keys.
+type Key = (String, String);
+
+#[derive(Debug, Default, PartialEq)]
 struct Snapshot {
-    /// The partitions with intents and tickets.
-    due: BTreeSet<String>,
-    /// The partitions that the register names.
-    named: BTreeSet<String>,
+    /// The intents and tickets.
+    due: BTreeSet<Key>,
+    /// The pointers, with the partitions that they name.
+    named: BTreeMap<Key, String>,
 }
 
 impl Invariants for Named {
@@ -71,18 +74,33 @@ impl Invariants for Named {
 
     type Snapshot = Snapshot;
 
-    fn add(snapshot: &mut Snapshot, table: &TableName, json: &str) {
+    fn put(snapshot: &mut Snapshot, table: &TableName, json: &str) {
         let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
-        if table.as_str() == "staffDue" {
-            snapshot.named.insert(super::world::text(&row, "Partition"));
-        } else if row.row_key.starts_with("DUE:") || row.row_key.starts_with("TKT:") {
-            snapshot.due.insert(row.partition_key);
+        let named = super::world::text(&row, "Partition");
+        let key = (row.partition_key, row.row_key);
+        let is_due = key.1.starts_with("DUE:") || key.1.starts_with("TKT:");
+        match table.as_str() {
+            "staffDue" => _ = snapshot.named.insert(key, named),
+            "staff" if is_due => _ = snapshot.due.insert(key),
+            _ => {}
+        }
+    }
+
+    fn remove(snapshot: &mut Snapshot, table: &TableName, partition_key: &str, row_key: &str) {
+        let key = (partition_key.to_owned(), row_key.to_owned());
+        match table.as_str() {
+            "staffDue" => _ = snapshot.named.remove(&key),
+            "staff" => _ = snapshot.due.remove(&key),
+            _ => {}
         }
     }
 
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
-        let unnamed: Vec<_> = now.due.difference(&now.named).collect();
-        if unnamed.is_empty() { Ok(()) } else { Err(format!("{unnamed:?} is not named")) }
+        let is_named = |(partition_key, _): &&Key| now.named.values().any(|it| it == partition_key);
+        match now.due.iter().find(|key| !is_named(key)) {
+            Some(key) => Err(format!("the partition of {key:?} is not named")),
+            None => Ok(()),
+        }
     }
 }
 
