@@ -12,7 +12,8 @@
 //!
 //! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once, a bulk
 //! write for the entities of several transactions together (`gathered`, `group`).
-//! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles.
+//! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles. Where the table
+//! has a register, the partition is named in it before the transaction is sent, until nothing is left to settle.
 //!
 //! Invariants:
 //! - A foreign row that differs from what the canonical row says has an intent that lists its key.

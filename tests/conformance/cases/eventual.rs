@@ -217,7 +217,7 @@ pub async fn what_an_ended_writer_left_is_named_in_the_register(subject: Subject
     let mut named: Vec<_> =
         named.iter().map(|row| row.properties["Partition"].to_string()).collect();
     named.sort();
-    assert_eq!(named, ["ann", "bob"]);
+    assert_eq!(named, ["'ann'", "'bob'"]);
     let report = members.settle(&register).await.unwrap();
     assert_eq!((report.settled, report.failures.len()), (0, 0), "young pointers are left alone");
     let report = members.settle(&register).grace(Duration::ZERO).await.unwrap();

@@ -113,13 +113,13 @@ async fn a_joined_verify_reads_each_side_once() {
     let report = verify().await.unwrap();
     // Eleven orders are large. The index rows are not there: the orders were written without them.
     assert_eq!((report.entities, sent().0), (20, 20 + 20 + 11));
-    verify().join(permit()).await.unwrap();
+    assert_eq!(verify().join(permit()).await.unwrap().entities, 20);
     // The three kinds of rows elsewhere, and the entities.
     assert_eq!(sent(), (0, 3 + 1));
     assert_eq!(verify().join(permit()).plan().unwrap().steps.len(), 4);
 
     let by_date = || shop.orders.verify_eventual_table::<OrderByDate>(permit());
-    by_date().await.unwrap();
+    assert_eq!(by_date().await.unwrap().entities, 20);
     assert_eq!(sent(), (20, 1));
     let report = by_date().join(permit()).await.unwrap();
     assert_eq!((report.entities, report.findings.len()), (20, 0));

@@ -58,12 +58,15 @@ enum LeftOut {
 #[derive(Debug, Default)]
 struct Named;
 
-#[derive(Debug, Default, PartialEq, Eq)]
+/// A row, by its keys.
+type Key = (String, String);
+
+#[derive(Debug, Default, PartialEq)]
 struct Snapshot {
-    /// The keys of intents and tickets.
-    due: BTreeSet<(String, String)>,
-    /// What each pointer of the register names, by the pointer's keys.
-    named: BTreeMap<(String, String), String>,
+    /// The intents and tickets.
+    due: BTreeSet<Key>,
+    /// The pointers, with the partitions that they name.
+    named: BTreeMap<Key, String>,
 }
 
 impl Invariants for Named {
@@ -73,29 +76,31 @@ impl Invariants for Named {
 
     fn put(snapshot: &mut Snapshot, table: &TableName, json: &str) {
         let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
-        let named = (table.as_str() == "staffDue").then(|| super::world::text(&row, "Partition"));
+        let named = super::world::text(&row, "Partition");
         let key = (row.partition_key, row.row_key);
-        if let Some(named) = named {
-            snapshot.named.insert(key, named);
-        } else if key.1.starts_with("DUE:") || key.1.starts_with("TKT:") {
-            snapshot.due.insert(key);
+        let is_due = key.1.starts_with("DUE:") || key.1.starts_with("TKT:");
+        match table.as_str() {
+            "staffDue" => _ = snapshot.named.insert(key, named),
+            "staff" if is_due => _ = snapshot.due.insert(key),
+            _ => {}
         }
     }
 
     fn remove(snapshot: &mut Snapshot, table: &TableName, partition_key: &str, row_key: &str) {
         let key = (partition_key.to_owned(), row_key.to_owned());
-        if table.as_str() == "staffDue" {
-            snapshot.named.remove(&key);
-        } else {
-            snapshot.due.remove(&key);
+        match table.as_str() {
+            "staffDue" => _ = snapshot.named.remove(&key),
+            "staff" => _ = snapshot.due.remove(&key),
+            _ => {}
         }
     }
 
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
-        let named: BTreeSet<_> = now.named.values().collect();
-        let due = now.due.iter().map(|(partition_key, _)| partition_key);
-        let unnamed: BTreeSet<_> = due.filter(|partition| !named.contains(partition)).collect();
-        if unnamed.is_empty() { Ok(()) } else { Err(format!("{unnamed:?} is not named")) }
+        let is_named = |(partition_key, _): &&Key| now.named.values().any(|it| it == partition_key);
+        match now.due.iter().find(|key| !is_named(key)) {
+            Some(key) => Err(format!("the partition of {key:?} is not named")),
+            None => Ok(()),
+        }
     }
 }
 
