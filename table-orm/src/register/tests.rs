@@ -53,10 +53,10 @@ fn client(store: Arc<dyn Store>, seed: u64) -> TableClient {
 #[tokio::test(start_paused = true)]
 async fn a_busy_partition_costs_one_write_in_a_minute_and_one_at_the_end() {
     let registered = Registered::new().await;
-    for second in 1..=300 {
+    for second in 1..=300_u64 {
         registered.cover("acme").await.end();
         sleep(SECOND).await;
-        let minutes = (second + 59) / 60;
+        let minutes = second.div_ceil(60);
         assert_eq!(registered.writes.count(), minutes, "in second {second}");
     }
     assert_eq!(registered.standing().await, 1);
