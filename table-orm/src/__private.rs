@@ -3,7 +3,7 @@
 pub use crate::codec::Members;
 pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
-    ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity, TableUnion,
+    EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity, TableUnion,
     UnionMember,
 };
 pub use crate::entity::{FromRow, ReadRow};

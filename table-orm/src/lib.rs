@@ -80,6 +80,7 @@
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //!
@@ -141,6 +142,8 @@ pub mod eventual;
 pub mod repo;
 
 pub mod scan;
+
+pub mod outbox;
 
 pub mod transfer;
 

@@ -15,6 +15,7 @@ mod isolation;
 mod load;
 mod merge;
 mod other_client;
+mod outbox;
 mod pages;
 mod repo;
 mod rules;

@@ -36,6 +36,8 @@ pub(crate) struct Intents {
     intents: Vec<(ForeignType, Intent)>,
     /// The tickets: one for each entity type that gets values.
     tickets: Vec<(ForeignType, Intent)>,
+    /// The canonical RowKeys that change, of types that report it: from one to the other.
+    moves: Vec<(String, String)>,
 }
 
 /// What one canonical row tells of.
@@ -68,6 +70,11 @@ impl Intents {
         old: Option<&EntityRow>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
+        if let (Some(_), Some(old), Some(new)) = (E::OUTBOX, old, new)
+            && old.row_key != new.row_key
+        {
+            self.moves.push((old.row_key.clone(), new.row_key.clone()));
+        }
         if !reaches_across::<E>() {
             return Ok(());
         }
@@ -111,7 +118,7 @@ impl Intents {
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
-        if !reaches_across::<E>() {
+        if !reaches_across::<E>() && E::OUTBOX.is_none() {
             return Ok(());
         }
         let index = canonical::<E>();
@@ -189,7 +196,7 @@ impl Intents {
         if self.tickets.is_empty() {
             let mut batch = batch;
             self.append_inserts(client, &mut batch)?;
-            let sent = client.send_changes(batch, canonical).await;
+            let sent = client.with_moves_of(&self.moves).send_changes(batch, canonical).await;
             if let Some(found) = sent.as_ref().err().and_then(Error::stored_as_sent) {
                 self.settle_found(client, found).await;
             }
@@ -202,7 +209,9 @@ impl Intents {
             let mut attempt = batch.clone();
             attempt.operations.extend(reservations.iter().map(Reservation::consume));
             let sent = match self.append_inserts(client, &mut attempt) {
-                Ok(()) => client.send_changes(attempt, canonical).await,
+                Ok(()) => {
+                    client.with_moves_of(&self.moves).send_changes(attempt, canonical).await
+                }
                 Err(error) => Err(error),
             };
             let error = match sent {

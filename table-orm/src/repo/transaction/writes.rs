@@ -5,7 +5,8 @@
 
 use super::required::Required;
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, Loaded, Row, SummedType, TableEntity, WholePartition,
+    AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
+    WholePartition,
     body as row_body,
 };
 use crate::error::{Result, TransactionError};
@@ -383,6 +384,11 @@ impl<'a> Writes<'a> {
             |summed: &SummedType| self.client.summed.iter().all(|one| one.entity != summed.entity);
         let summed = SummedType::of::<E>().filter(is_new);
         self.client.summed.extend(summed);
+        let is_new = |reported: &ReportedType| {
+            self.client.reported.iter().all(|one| one.entity != reported.entity)
+        };
+        let reported = ReportedType::of::<E>().filter(is_new);
+        self.client.reported.extend(reported);
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
