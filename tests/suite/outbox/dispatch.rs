@@ -118,7 +118,10 @@ async fn after_an_error_the_event_stays_and_its_partition_waits() {
     };
     let mut wait = Duration::ZERO;
     for round in 1..=12 {
+        forward(wait.as_secs() as i64);
         let report = orders.outbox().dispatch(&acme, third).await.unwrap();
+        // Before its time is over, however long this test takes.
+        forward(-3600 - wait.as_secs() as i64);
         let [failure] = &report.failures[..] else { panic!("{report:?}") };
         assert_eq!((failure.number, &*failure.partition_key), (Some(3), "acme"));
         let DispatchError::Handler { error, failures, wait: next } = &failure.error else {
@@ -131,9 +134,10 @@ async fn after_an_error_the_event_stays_and_its_partition_waits() {
         let (events, report) = dispatch(&orders).await;
         assert_eq!((events, report.busy), (vec![], 1), "left alone");
         assert!(report.lag.is_some());
-        forward(wait.as_secs() as i64);
+        forward(3600);
     }
     assert_eq!(wait, Duration::from_secs(300));
+    forward(300);
     let (events, report) = dispatch(&orders).await;
     assert_eq!((numbers(&events), report.busy), (vec![3, 4, 5], 0));
     // The next failure is the first one again.
@@ -188,9 +192,10 @@ async fn events_of_a_process_that_ended_are_taken_over_when_its_lease_is_over() 
         _ = dead.into_future() => panic!("it is stuck"),
         () = begun.notified() => {}
     }
-    forward(19);
+    // However long this test takes.
+    forward(-3600);
     assert_eq!(dispatch(&orders).await.1.busy, 1);
-    forward(2);
+    forward(3600 + 20);
     let (events, report) = dispatch(&orders).await;
     assert_eq!((numbers(&events), report.handed_on), (vec![1, 2, 3], 3));
 }
