@@ -1,9 +1,8 @@
 //! Which rows a command reads.
 
-use table_orm::model::TableNameError;
 use table_orm::query::Filter;
 use table_orm::scan::{MAX_CONCURRENCY, Scan};
-use table_orm::{DynamicEntity, ScanPermit, TableName};
+use table_orm::{DynamicEntity, ScanPermit};
 use table_server::filter;
 
 /// Which rows of a table; all without an option.
@@ -53,12 +52,21 @@ pub(crate) fn requests(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads the name of a table.
-pub(crate) fn table_name(text: &str) -> Result<TableName, TableNameError> {
-    TableName::new(text)
-}
-
 impl Selection {
+    /// Reads the fields of a form; `field` returns the text of one.
+    pub(crate) fn of_form(
+        field: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, filter::FilterError> {
+        Ok(Self {
+            partition: field("partition"),
+            prefix: field("prefix"),
+            from_row: field("from"),
+            to_row: field("to"),
+            filter: field("filter").as_deref().map(read_filter).transpose()?,
+            ..Self::default()
+        })
+    }
+
     /// Limits a scan to these rows.
     pub(crate) fn of(&self, mut scan: Scan<DynamicEntity>) -> Scan<DynamicEntity> {
         if let Some(key) = &self.partition {

@@ -204,10 +204,14 @@ impl<'a> Entity<'a> {
         fields.chain(components).collect()
     }
 
+    /// What rows are written for each of.
+    pub fn elements(&self) -> impl Iterator<Item = &Each> {
+        self.rows.iter().filter_map(|row| row.each.as_ref())
+    }
+
     /// What a row is written for each of, by the name of the elements.
     pub fn each(&self, name: &str) -> Option<&Each> {
-        let mut each = self.rows.iter().filter_map(|row| row.each.as_ref());
-        each.find(|each| each.name.unraw() == name)
+        self.elements().find(|each| each.name.unraw() == name)
     }
 
     pub fn field(&self, name: &str) -> Option<&Field<'a>> {

@@ -26,7 +26,7 @@ pub use crate::property::{
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
-pub use crate::{__newtype as newtype, __projected as projected};
+pub use crate::{__named_rows as named_rows, __newtype as newtype, __projected as projected};
 pub use core::clone::Clone;
 pub use core::convert::From;
 pub use core::default::Default;
@@ -187,6 +187,12 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
 #[must_use]
 pub const fn part(name: &'static str, shape: Shape, separator: &'static str) -> TemplatePart {
     TemplatePart::new(name, shape, separator)
+}
+
+/// The column of a property.
+#[must_use]
+pub const fn column<T>(property: &'static str) -> Column<T> {
+    Column::new(property)
 }
 
 /// A key template without components.

@@ -209,3 +209,32 @@ async fn an_update_inserts_what_is_absent_and_changes_what_is_there() {
     assert_eq!(members.list(member(1).partition()).count().await.unwrap(), 1);
     assert_eq!(member(1).partition().into_keys().unwrap().row, Span::prefix("M:"));
 }
+
+#[tokio::test]
+async fn an_instant_between_ticks_is_given_back_as_it_is_read() {
+    let (_, members, _) = repos().await;
+    for (id, day, nanoseconds) in [(1, 7, 50), (2, 7, 1), (3, 7, 99), (4, -7, 50), (5, -7, 199)] {
+        let tick = OffsetDateTime::UNIX_EPOCH + Duration::days(day);
+        let at = |id, nanoseconds: i64| Member {
+            joined: tick + Duration::nanoseconds(nanoseconds),
+            ..member(id)
+        };
+        let floor = at(id, nanoseconds - nanoseconds % 100);
+        let between = at(id, nanoseconds);
+        assert_ne!(between, floor);
+        let now = async || members.reload(&floor).await.unwrap();
+
+        let inserted = members.insert_loaded(&between).await.unwrap();
+        assert_eq!((&*inserted, &inserted), (&floor, &now().await));
+        members.delete(inserted).await.unwrap();
+
+        let etag = members.insert(&between).await.unwrap();
+        let read = now().await;
+        assert_eq!((&*read, read.etag()), (&floor, &etag));
+        members.delete(read).await.unwrap();
+
+        let made = members.update(floor.key(), |_| ()).or_insert_with(|| between.clone());
+        let made = made.await.unwrap();
+        assert_eq!((&*made, &made), (&floor, &now().await));
+    }
+}

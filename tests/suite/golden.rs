@@ -7,6 +7,7 @@
 // 13238).
 #![allow(clippy::duplicated_attributes)]
 
+use crate::growing;
 use support::reference::{self, Distance, Registration, Sex};
 use table_orm::entity::{EntityRows, foreign_rows};
 use table_orm::plan::Step;
@@ -312,6 +313,14 @@ fn cases() -> Vec<String> {
     };
     written.add("traveller", &traveller);
     written.add("traveller-unnamed", &Traveller { alias: None, ..traveller });
+    for bits in growing::IDS {
+        written.add(&format!("ulid-behind-a-shard-{bits:x}"), &growing::SpreadUlid::of(bits));
+        written.add(&format!("ulid-in-a-shard-{bits:x}"), &growing::GatheredUlid::of(bits));
+        written.add(&format!("ulid-first-{bits:x}"), &growing::LeadingUlid::of(bits));
+        written.add(&format!("ulid-first-newest-{bits:x}"), &growing::NewestUlid::of(bits));
+        written.add(&format!("guid-behind-a-shard-{bits:x}"), &growing::SpreadGuid::of(bits));
+        written.add(&format!("guid-first-{bits:x}"), &growing::LeadingGuid::of(bits));
+    }
     written.0
 }
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use support::dose;
+use support::recorder::recorded;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::query::RowQuery;
 use table_orm::repo::Table;
@@ -120,11 +121,21 @@ async fn an_index_row_that_was_left_behind_loads_nothing() {
 
 #[tokio::test]
 async fn leaving_out_costs_no_request() {
-    let (reader, other, rows, _) = clients().await;
-    other.insert(&runner(1, 30)).await.unwrap();
+    let (tables, record) = recorded();
+    let (runners, rows) = (tables.repo::<Runner>(), tables.table("runners".parse().unwrap()));
+    runners.create_table().await.unwrap();
+    runners.insert(&runner(1, 30)).await.unwrap();
     leave_behind(&rows, 1, 30, 40).await;
-    let load = reader.load(Runner::partition("R").by_age().age(40));
-    assert_eq!(load.plan().unwrap().steps.len(), 2);
+    record.take();
+    // The row of the entity, and the one that is left out.
+    for (age, found) in [(30, 1), (40, 0)] {
+        let load = runners.load(Runner::partition("R").by_age().age(age));
+        assert_eq!(load.plan().unwrap().steps.len(), 2);
+        assert_eq!(load.await.unwrap().len(), found);
+        let requests = record.take();
+        assert_eq!((requests.queries.len(), requests.gets), (1, 1), "{age}");
+        assert_eq!(requests.writes, [0; 0]);
+    }
 }
 
 /// What happens to a runner before the load, or between its two reads.

@@ -448,3 +448,26 @@ async fn a_required_entity_that_a_copy_saves_keeps_its_version() {
     let names = keys(&tables).await.into_iter().filter(|key| key.starts_with("NAME:"));
     assert_eq!(names.collect::<Vec<_>>(), ["NAME:Last__00001", "NAME:Last__00002"]);
 }
+
+#[tokio::test]
+async fn a_required_entity_that_another_client_deleted_is_a_typed_error() {
+    let (tables, offices, employees) = tables().await;
+    let oslo = Office::partition("Oslo");
+    let place = offices.insert_loaded(&office()).await.unwrap();
+    let boss = employees.insert_loaded(&employee(1)).await.unwrap();
+    offices.force_delete(&office()).await.unwrap();
+    employees.force_delete(&employee(1)).await.unwrap();
+    let one = tables.transaction(&oslo).require(&place).insert(&employee(2)).commit().await;
+    let Err(Error::NotFound(rejection)) = one else { panic!("{one:?}") };
+    assert_eq!((rejection.entity, rejection.row_key.as_str()), ("Office", "OFFICE"));
+    let one = tables.transaction(&oslo).insert(&employee(2)).require(&boss).commit().await;
+    let Err(Error::NotFound(rejection)) = one else { panic!("{one:?}") };
+    assert_eq!((rejection.entity, rejection.row_key.as_str()), ("Employee", "EMP:00001"));
+    assert_eq!(keys(&tables).await, [""; 0]);
+
+    // Another one in its place is another version.
+    offices.insert(&office()).await.unwrap();
+    let one = tables.transaction(&oslo).require(&place).insert(&employee(2)).commit().await;
+    assert!(matches!(one, Err(Error::Conflict(_))), "{one:?}");
+    assert_eq!(keys(&tables).await, ["OFFICE"]);
+}

@@ -33,6 +33,11 @@ impl Worker {
         assert!(lines.any(|line| line == READY), "the worker ended before it was ready");
     }
 
+    /// Its next line of output; `None` after its end.
+    pub fn line(&mut self) -> Option<String> {
+        self.output.by_ref().lines().next().map(Result::unwrap)
+    }
+
     /// Ends it at once, as a crash would.
     pub fn kill(&mut self) {
         let _ = self.process.kill();

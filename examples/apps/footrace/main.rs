@@ -13,6 +13,7 @@ mod entity;
 mod from_env;
 mod load;
 mod office;
+#[path = "../report.rs"]
 mod report;
 mod results;
 

@@ -2,12 +2,12 @@
 
 use crate::entity::{Bib, CHECKPOINTS, Finisher, FinisherPartition, Named, Registered, Timed};
 use crate::report::Column::{self, Left, Right};
-use crate::report::{Cost, Report, clock, counted, took};
+use crate::report::{Report, counted, took};
 use std::io::{self, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use table_orm::entity::FromRow;
 use table_orm::entity::Row;
-use table_orm::plan::Step;
+use table_orm::plan::{Plan, Step};
 use table_orm::query::PageToken;
 use table_orm::repo::List;
 use table_orm::{Error, Repo};
@@ -62,7 +62,7 @@ impl<W: Write> Office<'_, W> {
         let started = Instant::now();
         let runner = self.repo.get(key()).await?;
         let elapsed = started.elapsed();
-        self.report.cost(&Cost { plan, rows: runner.iter().len(), pages: 1, elapsed })?;
+        self.cost(&Cost { plan, rows: runner.iter().len(), pages: 1, elapsed })?;
         let Some(runner) = runner else { return Ok(self.nobody_wears(bib)?) };
         self.report.table(FINISHER, std::slice::from_ref(&runner), finisher)?;
         let split = |split: Option<f64>| match split {
@@ -78,7 +78,7 @@ impl<W: Write> Office<'_, W> {
     async fn how_old(&mut self) -> Result<()> {
         self.report.question("Who was 70 or older, by age and time?")?;
         let (runners, cost) = ask(|| self.repo.list(self.race.by_age().age_in(70..))).await?;
-        self.report.cost(&cost)?;
+        self.cost(&cost)?;
         self.report.table(FINISHER, &runners, finisher)?;
         Ok(())
     }
@@ -88,7 +88,7 @@ impl<W: Write> Office<'_, W> {
         self.report.question(&format!("Whose name starts with {start:?}, in whatever case?"))?;
         let query = || self.race.by_name().surname_starts_with(start);
         let (runners, cost) = ask(|| self.repo.list(query()).project::<Named>()).await?;
-        self.report.cost(&cost)?;
+        self.cost(&cost)?;
         let columns = [Right("bib"), Left("name"), Right("age"), Left("from"), Right("official")];
         self.report.table(columns, &runners, |runner| {
             [
@@ -107,7 +107,7 @@ impl<W: Write> Office<'_, W> {
         self.report.question("Who were the last five to register?")?;
         let query = || self.repo.list(self.race.by_registration()).project::<Registered>().take(5);
         let (runners, cost) = ask(query).await?;
-        self.report.cost(&cost)?;
+        self.cost(&cost)?;
         let columns = [Left("registered (UTC)"), Right("bib"), Left("name")];
         self.report.table(columns, &runners, |runner| {
             let at = runner.registered_at;
@@ -129,7 +129,7 @@ impl<W: Write> Office<'_, W> {
         let first = results().pages(PAGE).next().await?;
         let elapsed = started.elapsed();
         let (rows, token) = first.map_or((Vec::new(), None), |page| (page.items, page.next));
-        self.report.cost(&Cost { plan, rows: rows.len(), pages: 1, elapsed })?;
+        self.cost(&Cost { plan, rows: rows.len(), pages: 1, elapsed })?;
         self.report.table(TIMED, &rows, timed)?;
         let Some(token) = token else {
             self.report.line("That was the last page.")?;
@@ -159,7 +159,7 @@ impl<W: Write> Office<'_, W> {
         let (runners, cost) =
             ask(|| in_time().filter(|finisher| finisher.country.eq(country)).project::<Timed>())
                 .await?;
-        self.report.cost(&cost)?;
+        self.cost(&cost)?;
         let passed = counted(in_time().count().await?, "row");
         self.report.line(&format!("The store looked at {passed} to find them."))?;
         self.report.table(TIMED, &runners, timed)?;
@@ -176,7 +176,7 @@ impl<W: Write> Office<'_, W> {
         let started = Instant::now();
         let runner = self.repo.load(key()).await?.optional()?;
         let elapsed = started.elapsed();
-        self.report.cost(&Cost { plan, rows: runner.iter().len(), pages: 1, elapsed })?;
+        self.cost(&Cost { plan, rows: runner.iter().len(), pages: 1, elapsed })?;
         let Some(mut runner) = runner else { return Ok(self.nobody_wears(bib)?) };
         let before = runner.age;
         runner.age = before.saturating_add(1);
@@ -207,9 +207,30 @@ impl<W: Write> Office<'_, W> {
         Ok(())
     }
 
+    /// What a query sent, and its cost.
+    fn cost(&mut self, cost: &Cost) -> io::Result<()> {
+        self.report.plan(&cost.plan)?;
+        let class = cost.plan.class().map(|class| format!("{class}: ")).unwrap_or_default();
+        let took = took(cost.elapsed);
+        let (rows, pages) = (counted(cost.rows, "row"), counted(cost.pages, "page"));
+        self.report.line(&format!("{class}{rows} read, {pages}, {took}"))
+    }
+
     fn nobody_wears(&mut self, bib: Bib) -> io::Result<()> {
         self.report.line(&format!("No finisher wears {bib}; ask for another one with --bib."))
     }
+}
+
+/// The cost of an answer.
+struct Cost {
+    /// What was sent.
+    plan: Plan,
+    /// The rows that came back.
+    rows: usize,
+    /// The requests it took to get them.
+    pages: usize,
+    /// The time from asking to having them.
+    elapsed: Duration,
 }
 
 /// Reads all pages of a query, and counts them.
@@ -237,6 +258,11 @@ fn operations(step: &Step) -> usize {
         Step::Write { .. } => 1,
         _ => 0,
     }
+}
+
+/// A race time: `2:08:37`.
+fn clock(seconds: u32) -> String {
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 const FINISHER: [Column; 6] =

@@ -3,13 +3,11 @@
 use super::html::{Escaped, page, query};
 use crate::failure::Failure;
 use crate::keys::largest;
-use crate::selection::{permit, table_name};
+use crate::selection::{Selection, permit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use table_orm::entity::RowHead;
 use table_orm::model::Edm;
-use table_orm::scan::Scan;
-use table_orm::transfer::Export;
 use table_orm::{DynamicEntity, Error, TableName, Tables};
 use table_server::filter;
 
@@ -53,7 +51,7 @@ pub(super) async fn show(
     parameters: &Parameters,
 ) -> Result<String, PageError> {
     let parts: Vec<_> = path.split('/').collect();
-    let table = |name: &str| table_name(name).map_err(|_| PageError::NoPage);
+    let table = |name: &str| TableName::new(name).map_err(|_| PageError::NoPage);
     match *parts {
         [""] => list(tables, root).await,
         ["table", name] => rows(tables, root, &table(name)?, parameters).await,
@@ -157,34 +155,15 @@ async fn rows(
     table: &TableName,
     parameters: &Parameters,
 ) -> Result<String, PageError> {
-    let filter = match parameters.get("filter").map(String::as_str) {
-        None | Some("") => None,
-        Some(text) => Some(filter::parse(text)?),
-    };
-    let select = |scan: Scan<DynamicEntity>| {
-        let mut scan = scan.take(ROWS + 1);
-        if let Some(key) = parameters.get("partition") {
-            scan = scan.partition_range(key.clone()..=key.clone());
-        }
-        if let Some(prefix) = parameters.get("prefix").filter(|prefix| !prefix.is_empty()) {
-            scan = scan.prefix(prefix);
-        }
-        let from = parameters.get("from").cloned().unwrap_or_default();
-        scan = match parameters.get("to").filter(|to| !to.is_empty()) {
-            Some(to) => scan.row_range(from..to.clone()),
-            None if from.is_empty() => scan,
-            None => scan.row_range(from..),
-        };
-        filter.map_or(scan.clone(), |filter| scan.filter(filter))
-    };
-    let mut export = tables.export(table.clone(), permit()).scan(select);
+    let selection = Selection::of_form(|field| parameters.get(field).cloned())?;
+    let mut scan = selection.of(tables.scan(table.clone(), permit())).ordered(true).take(ROWS + 1);
     if let (Some(partition_key), Some(row_key)) =
         (parameters.get("after_partition"), parameters.get("after_row"))
     {
         let (partition_key, row_key) = (partition_key.clone(), row_key.clone());
-        export = export.after(RowHead { partition_key, row_key });
+        scan = scan.after(RowHead { partition_key, row_key });
     }
-    let mut found = read(export).await?;
+    let mut found = scan.collect().await?;
     let has_more = found.len() > ROWS;
     found.truncate(ROWS);
 
@@ -227,17 +206,6 @@ async fn rows(
     }
     body.push_str("</p>\n<p class=\"note\">Keys: n next page, / search, t tables.</p>\n");
     Ok(page(table.as_str(), root, &body))
-}
-
-async fn read(export: Export) -> Result<Vec<DynamicEntity>, Error> {
-    let mut pages = export.pages();
-    let mut rows = Vec::new();
-    while let Some(page) = pages.next().await? {
-        for line in page.text.lines() {
-            rows.push(DynamicEntity::from_json(line)?);
-        }
-    }
-    Ok(rows)
 }
 
 fn write_rows(body: &mut String, rows: &[DynamicEntity]) {

@@ -63,6 +63,10 @@ pub(crate) struct Arguments {
     /// Works on a copy that `--workers` has begun, on this or another machine
     #[arg(long)]
     pub worker: bool,
+    /// Prints a JSON object: `copied` rows; unless --no-verify, whether both are the `same`, with their `rows`
+    /// and `content`
+    #[arg(long)]
+    pub json: bool,
 }
 
 impl Arguments {

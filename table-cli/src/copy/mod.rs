@@ -16,10 +16,11 @@ use crate::store::StoreNameError;
 use content::Content;
 use copying::{Copying, Ended};
 use indicatif::HumanCount;
+use serde_json::json;
 use std::io::{self, Write as _, stdout};
 use std::path::PathBuf;
 use std::pin::{Pin, pin};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use table_orm::repo::Table;
 use table_orm::{Error, ScanPermit, TableName};
 
@@ -89,14 +90,15 @@ async fn copy_in_process(
     let resumed = copying.checkpoint.exists();
     check_target(&arguments, &copying.target, resumed).await?;
     let mut stop = pin!(stop);
-    copy(&arguments, &copying, resumed, stop.as_mut()).await?;
+    let copied = copy(&arguments, &copying, resumed, stop.as_mut()).await?;
     let checked = check(&arguments, [&copying.source, &copying.target], stop, || copying.stopped());
     let checked = checked.await;
+    arguments.report(copied, &checked);
     if is_over(&checked) {
         let path = copying.checkpoint;
         std::fs::remove_file(&path).map_err(|source| CopyFailure::Checkpoint { path, source })?;
     }
-    checked
+    checked.map(drop)
 }
 
 impl Copying {
@@ -105,13 +107,13 @@ impl Copying {
     }
 }
 
-/// Copies what is not copied yet, and prints how fast.
+/// Copies what is not copied yet, and prints how fast. Returns the number of rows.
 async fn copy(
     arguments: &Arguments,
     copying: &Copying,
     resumed: bool,
     stop: impl Future<Output = ()>,
-) -> Result<(), CopyFailure> {
+) -> Result<u64, CopyFailure> {
     let total = total(arguments, &copying.source).await?;
     let before = match (total, resumed) {
         (Some(_), true) => count(&copying.target, copying.readers).await?,
@@ -119,16 +121,48 @@ async fn copy(
     };
     let progress = Progress::resumed("copying", total, before);
     let ended = copying.run(stop, |rows| progress.add(rows)).await;
-    let copied = copied(progress.finish());
+    let (copied, speed) = progress.finish();
     let ended = ended.map_err(|error| match error {
         // The text of these says what to do.
         Error::Scan(error) => CopyFailure::Store(error.into()),
         error => CopyFailure::Incomplete(error),
     })?;
-    say(&copied);
+    arguments.say_copied(copied, &speed);
     match ended {
-        Ended::Whole => Ok(()),
+        Ended::Whole => Ok(copied),
         Ended::Stopped => Err(copying.stopped()),
+    }
+}
+
+impl Arguments {
+    /// Prints how many rows were copied, and how fast.
+    fn say_copied(&self, rows: u64, speed: &str) {
+        if !self.json {
+            say(&format!("copied {} rows: {speed}", HumanCount(rows)));
+        }
+    }
+
+    /// Prints what both tables have, and how fast they were read.
+    fn say_checked(&self, Content { rows, hash }: Content, elapsed: Duration) {
+        if !self.json {
+            let (count, speed) = (HumanCount(rows), speed(2 * rows, elapsed));
+            say(&format!("checked: both have {count} rows and content {hash:032x}: {speed}"));
+        }
+    }
+
+    /// Prints the outcome, if it was asked for as JSON.
+    fn report(&self, copied: u64, checked: &Checked) {
+        let report = match checked {
+            _ if !self.json => return,
+            Ok(None) => json!({ "copied": copied }),
+            Ok(Some(Content { rows, hash })) => {
+                let content = format!("{hash:032x}");
+                json!({ "copied": copied, "same": true, "rows": rows, "content": content })
+            }
+            Err(CopyFailure::Different { .. }) => json!({ "copied": copied, "same": false }),
+            Err(_) => return,
+        };
+        say(&report.to_string());
     }
 }
 
@@ -137,10 +171,8 @@ fn say(line: &str) {
     let _ = writeln!(stdout(), "{line}");
 }
 
-/// The summary of a copy.
-fn copied((rows, speed): (u64, String)) -> String {
-    format!("copied {} rows: {speed}", HumanCount(rows))
-}
+/// What both tables have; `None` if they were not compared.
+type Checked = Result<Option<Content>, CopyFailure>;
 
 /// Compares both tables, unless the arguments say not to, or `stop` ends. The progress says that
 /// everything is copied, so a later run starts here.
@@ -149,26 +181,30 @@ async fn check(
     [source, target]: [&Table; 2],
     stop: Pin<&mut impl Future<Output = ()>>,
     stopped: impl FnOnce() -> CopyFailure,
-) -> Result<(), CopyFailure> {
+) -> Checked {
     if arguments.no_verify {
-        return Ok(());
+        return Ok(None);
     }
     tokio::select! {
-        verified = verify(source, target, arguments.readers) => verified,
+        verified = verify(arguments, source, target) => verified.map(Some),
         () = stop => Err(stopped()),
     }
 }
 
 /// Whether nothing is left to continue: a copy that differs starts from the beginning.
-const fn is_over(checked: &Result<(), CopyFailure>) -> bool {
-    matches!(checked, Ok(()) | Err(CopyFailure::Different { .. }))
+const fn is_over(checked: &Checked) -> bool {
+    matches!(checked, Ok(_) | Err(CopyFailure::Different { .. }))
 }
 
 /// Reads both tables, and compares them.
-async fn verify(source: &Table, target: &Table, readers: usize) -> Result<(), CopyFailure> {
+async fn verify(
+    arguments: &Arguments,
+    source: &Table,
+    target: &Table,
+) -> Result<Content, CopyFailure> {
     let started = Instant::now();
     let progress = Progress::new("checking", None);
-    let of = |table| Content::of(table, readers, |rows| progress.add(rows));
+    let of = |table| Content::of(table, arguments.readers, |rows| progress.add(rows));
     let table = of(source).await?;
     progress.lengthen(2 * table.rows);
     let copy = of(target).await?;
@@ -176,10 +212,8 @@ async fn verify(source: &Table, target: &Table, readers: usize) -> Result<(), Co
     if table != copy {
         return Err(CopyFailure::Different { table, copy });
     }
-    let (rows, hash) = (HumanCount(table.rows), table.hash);
-    let speed = speed(2 * table.rows, started.elapsed());
-    say(&format!("checked: both have {rows} rows and content {hash:032x}: {speed}"));
-    Ok(())
+    arguments.say_checked(table, started.elapsed());
+    Ok(table)
 }
 
 /// The total number of rows to copy, unless the arguments say not to count them.

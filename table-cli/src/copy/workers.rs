@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::hash::hash;
 use super::shared::SharedCopy;
-use super::{CopyFailure, check, check_target, copied, is_over, say, total};
+use super::{CopyFailure, check, check_target, is_over, total};
 use crate::progress::{Progress, speed};
 use crate::store::create;
 use std::future::pending;
@@ -129,9 +129,12 @@ pub async fn work(
         }
     };
     let report = job.copy.work(stop).await.map_err(|error| incomplete(&arguments, error))?;
-    say(&copied((report.rows, speed(report.rows, started.elapsed()))));
+    arguments.say_copied(report.rows, &speed(report.rows, started.elapsed()));
     match report.complete {
-        true => Ok(()),
+        true => {
+            arguments.report(report.rows, &Ok(None));
+            Ok(())
+        }
         false => Err(stopped()),
     }
 }
@@ -161,12 +164,13 @@ pub async fn coordinate(
     job.copy.scan.start().await?;
     job.copy.scan.redrive().await?;
     let mut stop = pin!(stop);
-    copy(&arguments, &source, &job, workers, stop.as_mut()).await?;
+    let copied = copy(&arguments, &source, &job, workers, stop.as_mut()).await?;
     let checked = check(&arguments, [&source, &target], stop, stopped).await;
+    arguments.report(copied, &checked);
     if is_over(&checked) {
         job.remove().await?;
     }
-    checked
+    checked.map(drop)
 }
 
 async fn copy(
@@ -175,7 +179,7 @@ async fn copy(
     job: &Job,
     workers: usize,
     mut stop: Pin<&mut impl Future<Output = ()>>,
-) -> Result<(), CopyFailure> {
+) -> Result<u64, CopyFailure> {
     let total = total(arguments, source).await?;
     let before = job.status().await?.unwrap_or_default().rows;
     let progress = Progress::resumed("copying", total, before);
@@ -202,10 +206,11 @@ async fn copy(
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
     reach(&progress, total, &status);
-    say(&copied(progress.finish()));
+    let (copied, speed) = progress.finish();
+    arguments.say_copied(copied, &speed);
     match status {
         _ if stopped_early => Err(stopped()),
-        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(()),
+        DistributedStatus { open: 0, poisoned: 0, .. } => Ok(copied),
         DistributedStatus { open: 0, poisoned: ranges, poisoned_ranges, .. } => {
             let error = poisoned_ranges.into_iter().find_map(|range| range.error);
             Err(WorkersError::Poisoned { ranges, error }.into())

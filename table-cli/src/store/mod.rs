@@ -66,16 +66,12 @@ impl StoreName {
         match self {
             Self::Sample(rows) => Ok(sample(table, *rows).await?),
             Self::File(path) if !path.exists() => Err(StoreNameError::NoFile(path.clone())),
-            _ => self.open_to_write(),
+            _ => Ok(self.open_to_write()?),
         }
     }
 
     /// Opens it to write. A database file is created if it does not exist.
-    pub(crate) fn open_to_write(&self) -> Result<Tables, StoreNameError> {
-        Ok(self.tables()?)
-    }
-
-    fn tables(&self) -> Result<Tables, Error> {
+    pub(crate) fn open_to_write(&self) -> Result<Tables, Error> {
         match self {
             Self::Memory | Self::Sample(_) => Tables::in_memory(),
             Self::Account(text) => Tables::from_connection_string(text),

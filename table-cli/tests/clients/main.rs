@@ -5,8 +5,10 @@
 mod azure_cli;
 mod browser;
 mod crash;
+mod delete;
 mod faults;
 mod javascript;
+mod killed_writers;
 mod known;
 mod microsoft;
 mod served;

@@ -4,7 +4,7 @@ use crate::served::Served;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut program = Command::new(env!("CARGO_BIN_EXE_table-orm"));
     program.current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
@@ -102,6 +102,37 @@ fn an_outcome_is_the_same_if_nobody_reads_the_output() {
     assert_eq!(unread(race.path(), &["show", "race.redb", "results", "--json"]), Some(0));
     let largest = ["keys", "race.redb", "results", "--largest", &usize::MAX.to_string()];
     assert_eq!(printed(race.path(), &largest).lines().count(), 2);
+}
+
+#[test]
+fn the_outcome_of_a_copy_is_one_object() {
+    let race = race();
+    let printed = |more: &[&str]| {
+        let copy =
+            ["copy", "--from", "race.redb", "--to", "b.redb", "--table", "results", "--json"];
+        printed(race.path(), &[&copy[..], more].concat())
+    };
+    let whole = printed(&[]);
+    let report: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    assert_eq!((whole.lines().count(), report["copied"].as_u64()), (1, Some(250)));
+    assert_eq!((report["same"].as_bool(), report["rows"].as_u64()), (Some(true), Some(250)));
+    assert_eq!(report["content"].as_str().unwrap().len(), 32);
+    let unchecked = printed(&["--to-table", "other", "--no-verify"]);
+    assert_eq!(unchecked, "{\"copied\":250}\n");
+}
+
+#[test]
+fn a_copy_that_differs_says_so_in_its_object() {
+    let race = race();
+    std::fs::write(race.path().join("own.jsonl"), "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n")
+        .unwrap();
+    let import = ["import", "b.redb", "results", "--from", "own.jsonl", "--no-manifest"];
+    printed(race.path(), &import);
+    let copy =
+        ["copy", "--from", "race.redb", "--to", "b.redb", "--table", "results", "--json", "--over"];
+    let output = run(race.path(), &copy);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(output.stdout, b"{\"copied\":250,\"same\":false}\n");
 }
 
 #[test]

@@ -8,13 +8,9 @@ use crate::model::{Model, Source};
 use crate::nearest::suggestion;
 use crate::tokens::*;
 
-fn each<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Each> {
-    entity.rows.iter().filter_map(|row| row.each.as_ref())
-}
-
 /// Only a collection has elements.
 pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
-    for Each { field: own, .. } in each(entity) {
+    for Each { field: own, .. } in entity.elements() {
         let name = own.unraw().to_string();
         match entity.field(&name) {
             Some(field) if kind::element(field.ty).and_then(kind::option).is_some() => {
@@ -37,7 +33,7 @@ pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
 /// A placeholder means one thing.
 pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
     let names = entity.names();
-    for Each { name, field } in each(entity) {
+    for Each { name, field } in entity.elements() {
         if names.contains(&name.unraw().to_string()) {
             mistake!(errors, name => "the elements of `{field}` have the name of a field or component, `{name}`",
                 help: "write `each(element in {field})` with another name, and that name in the key");

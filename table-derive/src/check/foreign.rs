@@ -6,13 +6,13 @@ use crate::model::Model;
 /// No two entities write one row, and whoever finds a row also finds its entity.
 pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
     let Some(canonical) = model.rows.get(model.canonical) else { return };
+    if model.keys().any(|key| key.template.broken) {
+        return;
+    }
     let needed = || model.partition.parts.iter().chain(&canonical.parts);
-    for (at, (row, partition, key)) in model.foreign().enumerate() {
-        if model.keys().any(|key| key.template.broken) {
-            return;
-        }
+    for (at, (row, _, key)) in model.foreign().enumerate() {
         let held = model.fields_from(model.own_rows() + at);
-        let (row, at) = (&row.name, [partition, key].map(|key| &key.template.literal)[1]);
+        let (row, at) = (&row.name, &key.template.literal);
         let missing =
             needed().find(|part| part.field().is_none_or(|field| !held.contains(&field.name)));
         match missing.map(|part| (part, part.field())) {

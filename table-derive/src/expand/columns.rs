@@ -55,7 +55,7 @@ pub fn value(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
     let name = names::row_columns(entity.input, row);
     let fields = columns(entity, row).map(|field| {
         let (Field { ident, property, .. }, default) = (field, default(field));
-        quote!(#ident: _orm::Column::new(#property) #default,)
+        quote!(#ident: _orm::column(#property) #default,)
     });
     let phantom = types.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
     quote!(#name { #(#fields)* #phantom })

@@ -84,7 +84,7 @@ pub fn write_foreign_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
-/// The expression that reads a field from the keys of a row, as `StoredKeys` called `keys`.
+/// The expression that reads a field from the keys of a row, as `StoredKeys` called `k`.
 pub fn read_from_keys(model: &Model<'_>, row: usize, field: &Field<'_>) -> Option<TokenStream> {
     let component = |key: &Key<'_>| {
         let at = key.position(field)?;
@@ -92,11 +92,11 @@ pub fn read_from_keys(model: &Model<'_>, row: usize, field: &Field<'_>) -> Optio
     };
     let index = Literal::usize_unsuffixed(model.index(row));
     match component(model.partition_of(row)) {
-        Some((at, of)) if row < model.own_rows() => Some(hygienic!(keys.partition(#at, #of::read))),
-        Some((at, of)) => Some(hygienic!(keys.foreign(#index, #at, #of::read))),
+        Some((at, of)) if row < model.own_rows() => Some(hygienic!(k.partition(#at, #of::read))),
+        Some((at, of)) => Some(hygienic!(k.foreign(#index, #at, #of::read))),
         None => {
             let (at, of) = component(&model.rows[row])?;
-            Some(hygienic!(keys.row(#index, #at, #of::read)))
+            Some(hygienic!(k.row(#index, #at, #of::read)))
         }
     }
 }
@@ -131,7 +131,7 @@ pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
         hygienic! {
             fn encode_home_key(
                 row: _orm::usize,
-                keys: &_orm::StoredKeys<'_, Self>,
+                k: &_orm::StoredKeys<'_, Self>,
                 partition: &mut _orm::KeyText,
                 key: &mut _orm::KeyText,
             ) -> _orm::RowWritten {

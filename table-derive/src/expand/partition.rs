@@ -46,8 +46,23 @@ pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let body = quote!(_orm::KeyState::keys(Self::#method(&self).0));
     let class = quote!(_orm::class::Partition);
     let query = query(types, (types.params(), &partition), (row, class), body);
-    let rows = types.items(partition, rows(model, types));
-    quote!(#rows #query)
+    let (names, method) = named_rows(model, types).unzip();
+    let rows = rows(model, types);
+    let rows = types.items(partition, quote!(#(#rows)* #method));
+    quote!(#rows #names #query)
+}
+
+/// `row()` where rows have names: a trait whose message lists them, and the method.
+fn named_rows(model: &Model<'_>, types: &Types<'_>) -> Option<(TokenStream, TokenStream)> {
+    let (own, canonical) = (&model.entity.rows[..model.own_rows()], model.canonical);
+    let names: Vec<_> = own.iter().map(|row| format!("`{}`", row.name.unraw())).collect();
+    let names = format!("its rows are {}", names.join(", "));
+    let (row, state) = (&own[canonical], state(model, &model.rows[canonical], 0));
+    let (vis, method) = (&types.input.vis, &row.name);
+    let first = types.row_in(names::row(types.input, row), state);
+    let tokens =
+        (quote!(_orm::named_rows!(#names);), quote!(_orm::named_rows!(#vis #first, #method);));
+    own.iter().all(|row| row.name != "row").then_some(tokens)
 }
 
 /// The variable for a key. No component's name collides with it.
@@ -185,7 +200,7 @@ fn for_each_shard(
 }
 
 /// `EPartition::by_x()` for each row.
-fn rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+fn rows(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let rows = model.rows().take(model.own_rows()).map(|(row, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
         let first = types.row_in(&name, state(model, key, 0));

@@ -81,8 +81,8 @@ fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
     let ty = read_type(field);
     let value = match &readers[..] {
         [] => return None,
-        [reader] => hygienic!(|keys| #reader),
-        [others @ .., last] => hygienic!(|keys| {
+        [reader] => hygienic!(|k| #reader),
+        [others @ .., last] => hygienic!(|k| {
             #(if let value @ _orm::Some(_) = #others? {
                 return _orm::Ok(value);
             })*

@@ -1,7 +1,8 @@
 //! Evaluation of a filter on one stored row.
 //!
 //! Invariant: a comparison with a property that is missing or of another type is false, so that its
-//! negation is true, as in the service (azure-storage-net issue 696, Azurite issue 1929).
+//! negation is true, as in the service (azure-storage-net issue 696, Azurite issue 1929). The service's own
+//! pages on queries ask for a constant of the property's type, and are silent about missing properties.
 
 use super::members::RowMembers;
 use super::value::StoredValue;

@@ -18,7 +18,7 @@ pub(crate) fn across_keys<E: TableEntity>(
 }
 
 /// Whether the type has values that are unique over all partitions.
-const fn has_across<E: TableEntity>() -> bool {
+pub(crate) const fn has_across<E: TableEntity>() -> bool {
     let mut at = 0;
     while at < E::GUARDS.len() {
         if E::GUARDS[at].across {

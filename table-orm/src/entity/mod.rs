@@ -43,7 +43,7 @@ pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 
-pub(crate) use across::{across_keys, reaches_across};
+pub(crate) use across::{across_keys, has_across, reaches_across};
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use foreign::{home_key, keys_of_rows};

@@ -52,6 +52,12 @@ pub enum ScanError {
     /// A prefix scan would read no page before it goes deeper.
     #[error("a prefix scan reads at least one page; pass 1 or more to `pages_per_prefix`")]
     NoPagesPerPrefix,
+    /// Pages were asked of a scan that begins behind a row.
+    #[error(
+        "pages cannot begin behind a row, and nothing was read; resume them by a token, or read the \
+         scan with `page_stream`"
+    )]
+    PagesAfter,
     /// The scan was polled outside a tokio runtime.
     #[error("a scan needs a tokio runtime; await it inside one")]
     NoRuntime,

@@ -1,7 +1,12 @@
 //! Settles many entities with fewer requests: those of one partition share transactions.
 //!
-//! Invariant: nothing here decides what is safe. Each entity has a ticket of its own, made before its canonical
-//! row is read, and a transaction that is refused falls back to the entities one by one.
+//! Invariants:
+//! - Each entity has a ticket of its own. A ticket that is replaced is void for those who hold it: they start
+//!   again.
+//! - Canonical rows are read after all tickets are answered.
+//! - A transaction that is refused falls back to the entities one by one.
+//!
+//! So sharing requests decides nothing about what is safe.
 
 use super::foreign_rows::ForeignRows;
 use super::settle::Settler;
@@ -69,13 +74,17 @@ impl Settler<'_> {
         canonical: &BTreeSet<&str>,
     ) -> Step<BTreeMap<String, ForeignRows>> {
         let mut rows = BTreeMap::new();
-        if canonical.len() > FEW
-            && let Err(reason) = self.read_range(canonical, &mut rows).await?
-        {
-            return Ok(Err(reason));
+        let mut left = canonical.clone();
+        let mut found = left.len();
+        // A page of mostly other rows is the last one.
+        while left.len() > FEW && found > FEW {
+            if let Err(reason) = self.read_range(&left, &mut rows).await? {
+                return Ok(Err(reason));
+            }
+            let before = left.len();
+            left.retain(|&row_key| !rows.contains_key(row_key));
+            found = before - left.len();
         }
-        let left: Vec<_> =
-            canonical.iter().copied().filter(|&row_key| !rows.contains_key(row_key)).collect();
         let read = at_once(left.iter().map(|row_key| self.wanted(row_key))).await?;
         for (row_key, wanted) in left.into_iter().zip(read) {
             match wanted {

@@ -49,6 +49,11 @@ impl DueEntry {
         (!keys.is_empty()).then_some(Self { canonical, keys, values: Vec::new() })
     }
 
+    /// How many keys and values it has.
+    pub fn len(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
     /// Values alone; `None` where there are none.
     pub fn of_values(canonical: &str, values: Vec<UniqueValue>) -> Option<Self> {
         let canonical = canonical.to_owned();
@@ -107,6 +112,21 @@ impl Intent {
         Ok(Operation { row_key: self.row_key.clone(), action: Action::Insert(body) })
     }
 
+    /// The UTF-16 units of its text.
+    pub fn units(&self) -> usize {
+        order::len(&self.json())
+    }
+
+    /// The units that its text can have: those of a row of 1 MiB.
+    pub fn units_room(&self, kind: ForeignType) -> usize {
+        // A property that ends before a surrogate pair has one unit less.
+        const PARTS: usize = MAX_ENTITY_BYTES.div_ceil(2 * (MAX_STRING_UNITS - 1));
+        let frames: usize = (0..PARTS).map(|index| property_size(&property(index), 4)).sum();
+        let entity = property_size(ENTITY, 2 * order::len(kind.entity) + 4);
+        let keys = order::len(&self.partition_key) + order::len(&self.row_key);
+        MAX_ENTITY_BYTES.saturating_sub(entity_size(keys, entity + frames)) / 2
+    }
+
     fn check_size(&self, row: &DynamicEntity, client: &TableClient) -> Result<()> {
         let text = |value: &Edm| if let Edm::String(text) = value { order::len(text) } else { 0 };
         let sizes = row.properties.iter();
@@ -116,7 +136,7 @@ impl Intent {
         if bytes <= MAX_ENTITY_BYTES {
             return Ok(());
         }
-        let rows: usize = self.due.iter().map(|entry| entry.keys.len() + entry.values.len()).sum();
+        let rows: usize = self.due.iter().map(DueEntry::len).sum();
         let message = format!(
             "the write changes {rows} rows in other partitions, and the intent that lists their keys \
              would have {bytes} bytes of at most {MAX_ENTITY_BYTES}; write fewer entities in one \

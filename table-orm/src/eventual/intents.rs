@@ -9,7 +9,7 @@
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{DueEntry, Intent, Pending};
-use super::settled::Settling;
+use super::settled::{Group, Settling};
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
@@ -132,6 +132,20 @@ impl Intents {
         self.intents.len() + self.tickets.len()
     }
 
+    /// The UTF-16 units that an entity adds to the text of a row that its transaction shares.
+    pub fn units(&self) -> usize {
+        self.rows().map(|(_, row)| row.units()).max().unwrap_or_default()
+    }
+
+    /// The units that such a text can have.
+    pub fn units_room(&self) -> usize {
+        self.rows().map(|(kind, row)| row.units_room(*kind)).min().unwrap_or(usize::MAX)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &(ForeignType, Intent)> {
+        self.intents.iter().chain(&self.tickets)
+    }
+
     /// Appends their operations to the transaction, as a plan shows them and as they are measured.
     ///
     /// # Errors
@@ -239,7 +253,7 @@ impl Intents {
             row.as_ref()?.etag().ok()
         };
         let etags: Vec<_> = self.intents.iter().map(version).collect();
-        let later = Settling { later: true, report: None };
+        let later = Settling { later: true, ..Settling::default() };
         self.clone().settle(client, &etags, &later).await;
     }
 
@@ -264,17 +278,14 @@ impl Intents {
     pub async fn settle(self, client: &TableClient, etags: &[Option<ETag>], settling: &Settling) {
         let first = etags.len().saturating_sub(self.intents.len());
         let inserted = etags[first..].iter().cloned();
-        let pending: Option<Vec<_>> = self
-            .intents
-            .into_iter()
-            .zip(inserted)
-            .map(|((kind, intent), etag)| {
-                Some((kind, Pending { intent, etag: etag?, written: None }))
-            })
-            .collect();
+        let group = |((kind, intent), etag): (_, Option<ETag>)| {
+            Some((kind, vec![Pending { intent, etag: etag?, written: None }]))
+        };
+        let groups: Option<Vec<Group>> =
+            self.intents.into_iter().zip(inserted).map(group).collect();
         // Without its version, an intent is left to a sweep.
-        if let Some(pending) = pending {
-            settling.settle(client, pending).await;
+        if let Some(groups) = groups {
+            settling.settle(client, groups).await;
         }
     }
 }

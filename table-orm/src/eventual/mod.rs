@@ -10,7 +10,8 @@
 //! - A *ticket* (`TKT:..`) is in the foreign partition. It is made before the canonical row is read, and
 //!   the transaction that writes the foreign rows deletes it.
 //!
-//! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once.
+//! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once, a bulk
+//! write for the entities of several transactions together (`gathered`, `group`).
 //! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles.
 //!
 //! Invariants:
@@ -23,6 +24,7 @@
 mod error;
 mod foreign_rows;
 mod foreign_type;
+mod gathered;
 mod group;
 mod intent;
 mod intents;
@@ -45,6 +47,7 @@ pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;
+pub(crate) use gathered::Gathered;
 pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
 pub(crate) use settled::{Settling, settling_methods};
@@ -57,6 +60,8 @@ pub(crate) use write::{change_and_settle, run_and_settle};
 #[cfg(test)]
 pub(crate) use self::{
     foreign_rows::ForeignRows,
+    gathered::{MAX_ENTITIES, MAX_WAITING},
     intent::{Intent, Pending},
-    settle::settle,
+    settle::{settle, settle_together},
+    settled::Group,
 };

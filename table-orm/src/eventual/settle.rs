@@ -8,21 +8,27 @@
 //!    key, even one that looks right: leaving it alone would leave an older settler's ticket valid;
 //! 4. delete the intent in its version.
 //!
+//! Of many entities, the tickets of one partition share transactions (`group`); so do the rows, the canonical
+//! rows share queries, and the intents that are settled together one transaction. This changes nothing of the
+//! order.
+//!
 //! A partition whose ticket is gone starts again at 1. Partitions that gain a row come before those that
 //! only lose one: a reader sees a moving entity rather twice than not at all.
 
 use super::error::SettleError;
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
-use super::intent::{DueEntry, Pending};
+use super::intent::{Intent, Pending};
 use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once, groups, individually, shares};
 use super::ticket::Ticket;
 use super::unique::Guards;
 use crate::error::{Error, Result};
+use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Backoff;
+use std::slice;
 use std::time::Duration;
 
 /// How often partitions start again before the intent is left to a later settler.
@@ -31,7 +37,7 @@ const MAX_ROUNDS: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// Settles an intent that stands in `home`.
+/// Settles an intent that stands in `home`. An entity whose rows cannot be written holds up no other.
 ///
 /// # Errors
 /// The intent stays, and settling it again is safe.
@@ -40,21 +46,41 @@ pub(crate) async fn settle(
     kind: ForeignType,
     pending: &Pending,
 ) -> Result<(), SettleError> {
-    let Pending { intent, etag, .. } = pending;
-    let settler = Settler { home, kind, partition_key: &intent.partition_key };
-    settler.write_entities(&intent.due).await?;
+    let settled = settle_together(home, kind, slice::from_ref(pending)).await;
+    let Pending { intent, .. } = pending;
+    if settled.as_ref().is_err_and(|error| !error.is_transient()) && intent.due.len() > 1 {
+        let settler = Settler { home, kind, partition_key: &intent.partition_key };
+        for entry in &intent.due {
+            // The error of one of them is known.
+            let _written = settler.write_rows(shares([entry])).await;
+        }
+    }
+    settled
+}
+
+/// Settles intents of one partition with the requests of one.
+///
+/// # Errors
+/// The intents stay, and settling them again is safe, together or each by itself.
+pub(crate) async fn settle_together(
+    home: &TableClient,
+    kind: ForeignType,
+    pending: &[Pending],
+) -> Result<(), SettleError> {
+    let Some(Pending { intent: Intent { partition_key, .. }, .. }) = pending.first() else {
+        return Ok(());
+    };
+    let settler = Settler { home, kind, partition_key };
+    settler.write_rows(shares(pending.iter().flat_map(|one| &one.intent.due))).await?;
     let guards = Guards { home: home.clone(), kind };
-    for (row_key, value) in intent.values() {
-        guards.release(value, &guards.entity(&intent.partition_key, row_key)).await?;
-    }
-    let action = Action::Delete(IfMatch::ETag(etag.clone()));
-    let operations = vec![Operation { row_key: intent.row_key.clone(), action }];
-    let clear = Batch { partition_key: intent.partition_key.clone(), operations };
-    match home.send(clear).await {
-        // Another settler was faster.
-        Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    let values = pending.iter().flat_map(|one| one.intent.values());
+    let release = values.map(|(row_key, value)| {
+        let entity = guards.entity(partition_key, row_key);
+        let guards = &guards;
+        async move { guards.release(value, &entity).await }
+    });
+    at_once(release).await?;
+    Ok(settler.clear(pending).await?)
 }
 
 pub(super) struct Settler<'c> {
@@ -65,18 +91,6 @@ pub(super) struct Settler<'c> {
 }
 
 impl Settler<'_> {
-    /// Writes the rows of all entities. An entity whose rows cannot be written holds up no other.
-    async fn write_entities(&self, due: &[DueEntry]) -> Result<(), SettleError> {
-        let Err(error) = self.write_rows(shares(due)).await else { return Ok(()) };
-        if !error.is_transient() && due.len() > 1 {
-            for entry in due.chunks(1) {
-                // The error of one of them is known.
-                let _written = self.write_rows(shares(entry)).await;
-            }
-        }
-        Err(error)
-    }
-
     /// Writes all rows, in rounds.
     pub async fn write_rows(&self, mut open: Vec<Share>) -> Result<(), SettleError> {
         let connection = &self.home.connection;
@@ -140,6 +154,31 @@ impl Settler<'_> {
             }
         }
         Ok(again)
+    }
+
+    /// Deletes intents that are settled, each in its version.
+    async fn clear(&self, pending: &[Pending]) -> Result<()> {
+        for together in pending.chunks(MAX_TRANSACTION_OPERATIONS) {
+            if !self.clear_at_once(together).await? && together.len() > 1 {
+                at_once(together.chunks(1).map(|one| self.clear_at_once(one))).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes them in one transaction. `false` where another settler was faster.
+    async fn clear_at_once(&self, pending: &[Pending]) -> Result<bool> {
+        let clear = |Pending { intent, etag, .. }: &Pending| {
+            let action = Action::Delete(IfMatch::ETag(etag.clone()));
+            Operation { row_key: intent.row_key.clone(), action }
+        };
+        let operations = pending.iter().map(clear).collect();
+        let batch = Batch { partition_key: self.partition_key.to_owned(), operations };
+        match self.home.send(batch).await {
+            Ok(_) => Ok(true),
+            Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn entity(&self, row_key: &str) -> CanonicalKey {

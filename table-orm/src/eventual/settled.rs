@@ -1,14 +1,18 @@
 //! When a call settles what it wrote, and how it reports that.
+//!
+//! Invariant: a task that nobody waits for holds one of the connection's permits for the background.
 
 use super::foreign_type::ForeignType;
 use super::intent::Pending;
-use super::settle::settle;
+use super::settle::{settle, settle_together};
 use crate::plan::TableClient;
 use crate::sync::Backoff;
-use std::sync::Arc;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// The waits between the attempts in the background. After the longest one, the intent is left to a sweep.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -67,8 +71,9 @@ macro_rules! settling_methods {
         /// partitions in step, and frees the values that the entity gave up. Without it, the call returns
         /// after that.
         ///
-        /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle. Outside a
-        /// tokio runtime, the call settles before it returns.
+        /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle. At most 64
+        /// calls of one [`Tables`](crate::Tables) and its clones settle in the background at a time: one more
+        /// settles before it returns, and so does a call outside a tokio runtime.
         pub fn settle_later(mut self) -> Self {
             self.$($settling)+.later = true;
             self
@@ -94,46 +99,94 @@ pub(crate) struct Settling {
     /// Whether the call returns before.
     pub later: bool,
     pub report: Option<Settled>,
+    /// Where a transaction of a bulk write lays what is settled together with that of others.
+    pub aside: Option<Aside>,
+}
+
+/// Intents of one type and one partition, which are settled together.
+pub(crate) type Group = (ForeignType, Vec<Pending>);
+
+/// Intents that somebody else will settle. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Aside(Arc<Mutex<Vec<Group>>>);
+
+impl Aside {
+    /// Takes what was laid there.
+    pub fn take(&self) -> Vec<Group> {
+        mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Group>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Settling {
     /// Settles intents, and returns after the first attempt, or at once with `later`. What fails is tried
     /// again in the background.
-    pub async fn settle(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
-        if pending.is_empty() {
+    pub async fn settle(&self, client: &TableClient, mut groups: Vec<Group>) {
+        if groups.is_empty() {
             return self.done();
+        }
+        if let Some(aside) = &self.aside {
+            return aside.lock().extend(groups);
         }
         let (settling, client) = (self.clone(), client.clone());
         let Ok(runtime) = Handle::try_current() else {
-            settle_all(&client, &mut pending).await;
-            return settling.done_if(&pending);
+            settle_all(&client, &mut groups).await;
+            return settling.done_if(&groups);
         };
+        let permit = if self.later { background(&client) } else { None };
+        let waits = permit.is_none();
         // A task of its own goes on when the call is dropped.
         let attempt = runtime.spawn(async move {
-            let is_transient = settle_all(&client, &mut pending).await;
-            settling.done_if(&pending);
-            if is_transient {
-                tokio::spawn(async move { settling.settle_again(&client, pending).await });
+            let is_transient = settle_all(&client, &mut groups).await;
+            settling.done_if(&groups);
+            if is_transient && let Some(permit) = permit.or_else(|| background(&client)) {
+                let again = async move { settling.settle_again(&client, groups, permit).await };
+                tokio::spawn(again);
             }
         });
-        if !self.later {
+        if waits {
             let _ended = attempt.await;
         }
     }
 
-    async fn settle_again(&self, client: &TableClient, mut pending: Vec<(ForeignType, Pending)>) {
+    /// Settles what a bulk write had gathered when it was dropped.
+    pub(super) fn settle_dropped(&self, client: &TableClient, mut groups: Vec<Group>) {
+        if groups.is_empty() {
+            return;
+        }
+        // Without a runtime or room, the intents are left to a sweep.
+        if let (Ok(runtime), Some(permit)) = (Handle::try_current(), background(client)) {
+            let (settling, client) = (self.clone(), client.clone());
+            runtime.spawn(async move {
+                if settle_all(&client, &mut groups).await {
+                    settling.settle_again(&client, groups, permit).await;
+                }
+            });
+        }
+    }
+
+    /// Tries again what failed. The permit is given back at the end.
+    async fn settle_again(
+        &self,
+        client: &TableClient,
+        mut groups: Vec<Group>,
+        _permit: OwnedSemaphorePermit,
+    ) {
         let connection = &client.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         let mut is_transient = true;
         while is_transient && backoff.waits() < MAX_WAITS {
             connection.timer.sleep(backoff.next(&connection.random)).await;
-            is_transient = settle_all(client, &mut pending).await;
+            is_transient = settle_all(client, &mut groups).await;
         }
-        self.done_if(&pending);
+        self.done_if(&groups);
     }
 
-    fn done_if(&self, pending: &[(ForeignType, Pending)]) {
-        if pending.is_empty() {
+    fn done_if(&self, groups: &[Group]) {
+        if groups.is_empty() {
             self.done();
         }
     }
@@ -146,16 +199,30 @@ impl Settling {
     }
 }
 
-/// Settles intents, and removes those that are settled. Returns whether another attempt may settle more.
-async fn settle_all(client: &TableClient, pending: &mut Vec<(ForeignType, Pending)>) -> bool {
+/// The right to settle in the background, while there is room.
+fn background(client: &TableClient) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(&client.connection.background).try_acquire_owned().ok()
+}
+
+/// Settles groups, and removes those that are settled. Returns whether another attempt may settle more.
+async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
     let mut is_transient = false;
     let mut left = Vec::new();
-    for (kind, intent) in pending.drain(..) {
-        if let Err(error) = settle(client, kind, &intent).await {
-            is_transient |= error.is_transient();
-            left.push((kind, intent));
+    for (kind, pending) in groups.drain(..) {
+        let Err(error) = settle_together(client, kind, &pending).await else { continue };
+        if error.is_transient() {
+            is_transient = true;
+            left.push((kind, pending));
+            continue;
+        }
+        // One that cannot be settled holds up no other.
+        for one in pending {
+            if let Err(error) = settle(client, kind, &one).await {
+                is_transient |= error.is_transient();
+                left.push((kind, vec![one]));
+            }
         }
     }
-    *pending = left;
+    *groups = left;
     is_transient
 }

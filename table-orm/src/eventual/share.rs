@@ -79,7 +79,7 @@ impl Again {
 /// The result of a step of one share: an error ends the settling.
 pub(super) type Step<T> = Result<Result<T, Again>>;
 
-pub(super) fn shares(due: &[DueEntry]) -> Vec<Share> {
+pub(super) fn shares<'d>(due: impl IntoIterator<Item = &'d DueEntry>) -> Vec<Share> {
     let mut row_keys: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for entry in due {
         for (_, ForeignKey { table, partition_key, row_key }) in &entry.keys {

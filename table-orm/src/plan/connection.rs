@@ -12,10 +12,14 @@ use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// The longest wait for a lock whose calls make no progress, enough for many requests to end. After it,
 /// the ETag alone decides.
 const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// The most tasks at a time that bring rows in other partitions in step while no call waits for them.
+pub(crate) const MAX_IN_BACKGROUND: usize = 64;
 
 /// What all clones of a [`Tables`](crate::Tables) share.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub(crate) struct Connection {
     pub store: Arc<dyn Store>,
     /// Held by writes that read an entity first.
     write_locks: KeyedLock<LockKey>,
+    /// Held by tasks that go on after the call that began them: [`MAX_IN_BACKGROUND`] permits.
+    pub background: Arc<Semaphore>,
     /// The clock of waits.
     pub timer: Timer,
     /// Spreads the waits after conflicts.
@@ -35,7 +41,8 @@ pub(super) type LockKey = (TableName, CanonicalKey);
 impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
-        Self { store, write_locks: KeyedLock::new(1), timer, random }
+        let background = Arc::new(Semaphore::new(MAX_IN_BACKGROUND));
+        Self { store, write_locks: KeyedLock::new(1), background, timer, random }
     }
 
     /// The time on the clock of waits.
@@ -46,7 +53,8 @@ impl Connection {
     /// Another store with locks of its own, and the same clock.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
         let (timer, random) = (self.timer, Arc::clone(&self.random));
-        Self { store, write_locks: KeyedLock::new(1), timer, random }
+        let background = Arc::clone(&self.background);
+        Self { store, write_locks: KeyedLock::new(1), background, timer, random }
     }
 
     /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed.

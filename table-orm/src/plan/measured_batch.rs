@@ -16,6 +16,10 @@ pub(crate) struct MeasuredBatch {
     pub most: usize,
     /// The operations that a request needs for each entity beside its own.
     pub more: usize,
+    /// The UTF-16 units that they add to the text of a row that the request has once, as an intent.
+    pub units: usize,
+    /// The units that such a text can have.
+    pub units_room: usize,
 }
 
 /// More than the bytes of an operation that changes a total, or of an event without values.
@@ -35,6 +39,6 @@ impl TableClient {
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
         let bytes = bytes + more * TOTAL_BYTES + self.most_value_bytes(&batch);
         let most = MAX_TRANSACTION_OPERATIONS.saturating_sub(of_all);
-        MeasuredBatch { batch, bytes, room, most, more }
+        MeasuredBatch { batch, bytes, room, most, more, units: 0, units_room: usize::MAX }
     }
 }

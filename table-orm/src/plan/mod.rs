@@ -56,6 +56,8 @@ pub(crate) use changes::{
     UpdateMode, changes, combine, delete_all, insert_all, merge_all, replace_all, upsert_all,
 };
 pub(crate) use connection::Connection;
+#[cfg(all(test, feature = "embedded"))]
+pub(crate) use connection::MAX_IN_BACKGROUND;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use query_pages::QueryPages;

@@ -79,7 +79,12 @@ type ReadPage<T> = fn(&OwnRows, &[u8], Option<&SkipUnreadable>, usize) -> Result
 impl<T> PageReader<T> {
     /// Reads pages with `read`, which finds its rows itself.
     pub const fn some(read: ReadPage<T>) -> Self {
-        Self { own: OwnRows::ANY, read }
+        Self::of(OwnRows::ANY, read)
+    }
+
+    /// Reads pages with `read`, which is given the own rows.
+    pub const fn of(own: OwnRows, read: ReadPage<T>) -> Self {
+        Self { own, read }
     }
 }
 
@@ -87,7 +92,7 @@ impl<T: ReadRow> PageReader<T> {
     /// Reads a `T` from each own row.
     pub fn each(own: OwnRows) -> Self {
         let read: ReadPage<T> = |own, page, skip, most| Ok(read_rows(own, page, skip, most)?);
-        Self { own, read }
+        Self::of(own, read)
     }
 }
 

@@ -471,13 +471,14 @@ pub(super) fn upsert_over_stored<E: TableEntity>(
 pub(super) fn send_upsert<E: TableEntity + 'static>(
     client: TableClient,
     entity: E,
+    settling: Settling,
 ) -> BoxFuture<'static, (E, Result<()>)> {
     Box::pin(async move {
         let written = async {
             let rows = EntityRows::of(&entity)?;
             let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
             let decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
-            change_and_settle(&write, &client, &Settling::default(), decide).await.map(drop)
+            change_and_settle(&write, &client, &settling, decide).await.map(drop)
         };
         let written = written.await;
         (entity, written)

@@ -24,7 +24,7 @@ impl Cuts {
 
     /// The body of the next reply.
     pub(super) fn body(&self, whole: Bytes) -> ReplyBody {
-        if whole.is_empty() || self.unit() >= self.share {
+        if whole.is_empty() || self.share <= 0.0 || self.unit() >= self.share {
             return ReplyBody::Whole(Full::new(whole));
         }
         let length = whole.len();

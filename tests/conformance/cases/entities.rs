@@ -153,6 +153,89 @@ pub async fn are_not_loaded_from_under_another_key(subject: Subject) {
     assert_eq!(repo.list(&partition).count().await.unwrap(), 0);
 }
 
+pub async fn are_not_loaded_through_a_row_that_was_left_behind(subject: Subject) {
+    let (repo, rows) = (repo(&subject), subject.dynamic());
+    let partition = Finisher::partition(EVENT, Distance::Full);
+    let partition_key = format!("{EVENT}__Full");
+    for bib in [1, 2] {
+        repo.insert(&runner(bib, "Ann", 30)).await.unwrap();
+    }
+    // A copy of the first under an older age, and all copies of the second without the entity.
+    let copy = rows.get(&*partition_key, "AGE:030__1").await.unwrap().unwrap();
+    let mut older = copy.with("Age", 29);
+    older.row_key = "AGE:029__1".into();
+    rows.insert(&older).await.unwrap();
+    let second = DynamicEntity::new(&*partition_key, "BIB:00002__Ann");
+    rows.delete(&second).await.unwrap();
+
+    assert_eq!(repo.list(partition.by_age()).count().await.unwrap(), 3);
+    assert_eq!(repo.load(partition.by_age().age(29)).await.unwrap().len(), 0);
+    let loaded = repo.load(partition.by_age()).await.unwrap();
+    assert!(loaded.iter().map(|runner| &**runner).eq([&runner(1, "Ann", 30)]));
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "loads", partition = "{meter}")]
+#[row(by_day, key = "D:{day:05}")]
+#[row(newest, key = "N:{newest}", include(load))]
+#[component(newest = desc(day))]
+struct Day {
+    meter: String,
+    day: u32,
+    note: String,
+    #[table(series)]
+    load: [Option<f64>; 24],
+    #[table(series)]
+    alarms: Vec<i32>,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Day)]
+struct Morning {
+    day: u32,
+    #[projection(slots(6..9))]
+    load: [Option<f64>; 3],
+    #[projection(slots(1..3))]
+    alarms: [Option<i32>; 2],
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Day)]
+struct Noon {
+    #[projection(slots(11..13))]
+    load: [Option<f64>; 2],
+}
+
+pub async fn are_projected_to_slots_of_a_series(subject: Subject) {
+    let repo: Repo<Day> = subject.tables().repo_in(subject.table.clone());
+    let meter = Day::partition("m");
+    let days = (1..=30).map(|day| {
+        // Some slots are empty, and some days have none.
+        let load = std::array::from_fn(|hour| (hour as u32 % day == 1).then_some(hour as f64));
+        let alarms = (0..(day as i32 % 4)).map(|alarm| 10 + alarm).collect();
+        Day { meter: "m".into(), day, note: "x".into(), load, alarms }
+    });
+    let days: Vec<_> = days.collect();
+    repo.insert_many(days.clone()).await.all().unwrap();
+
+    let morning = |day: &Day| Morning {
+        day: day.day,
+        load: [day.load[6], day.load[7], day.load[8]],
+        alarms: [day.alarms.get(1).copied(), day.alarms.get(2).copied()],
+    };
+    let mornings: Vec<_> = days.iter().map(morning).collect();
+    assert_eq!(repo.list(&meter).project::<Morning>().collect().await.unwrap(), mornings);
+    let scan = repo.scan(ScanPermit::because("a test")).project::<Morning>().ordered(true);
+    assert_eq!(scan.collect().await.unwrap(), mornings);
+    for (day, morning) in days.iter().zip(mornings) {
+        let one = repo.get(meter.by_day().day(day.day)).project::<Morning>().await.unwrap();
+        assert_eq!(one, Some(morning));
+    }
+    let noons = repo.list(meter.newest()).project::<Noon>().collect().await.unwrap();
+    let noon = |day: &Day| Noon { load: [day.load[11], day.load[12]] };
+    assert!(noons.into_iter().eq(days.iter().rev().map(noon)));
+}
+
 pub async fn are_read_without_those_that_cannot_be(subject: Subject) {
     let (repo, rows) = (repo(&subject), subject.dynamic());
     repo.insert_many((1..=30).map(|bib| runner(bib, "Ann", 30))).await.all().unwrap();

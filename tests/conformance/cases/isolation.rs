@@ -1,6 +1,7 @@
 //! Types that share a table, one of them in the range of the other.
 
 use crate::subject::Subject;
+use table_orm::key::KeyFault;
 use table_orm::{
     DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity, TableUnion, shares_table,
 };
@@ -143,4 +144,48 @@ pub async fn tells_types_by_their_kind(subject: Subject) {
     assert_eq!(products.get(shop.row().code("b")).await.unwrap(), None);
     assert_eq!(products.delete_partition(&shop).await.unwrap().rows, 2);
     assert_eq!(customers.list(Customer::partition("S")).count().await.unwrap(), 1);
+}
+
+/// Its key takes any text.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "notes", partition = "{shelf}", row = "{name}")]
+struct Note {
+    shelf: String,
+    name: String,
+    text: String,
+}
+
+fn note(name: &str) -> Note {
+    Note { shelf: "S".into(), name: name.into(), text: "t".into() }
+}
+
+pub async fn leaves_out_rows_that_begin_as_helper_rows(subject: Subject) {
+    let notes = subject.tables().repo_in::<Note>(subject.table.clone());
+    let (rows, shelf) = (subject.dynamic(), Note::partition("S"));
+    let helpers =
+        ["DUE:", "DUE:1", "MOV:1", "SEQ:1", "SUM:1:00", "TKT:1", "UNQ", "UNQ:", "UNQ:text:t"];
+    for name in helpers {
+        let refused = notes.insert(&note(name)).await;
+        let Err(Error::Key(error)) = refused else { panic!("{name}: {refused:?}") };
+        assert!(matches!(error.fault, KeyFault::Reserved(start) if name.starts_with(start)));
+        // As another program may write it, with all properties that a note has.
+        let row = DynamicEntity::new("S", name).with("Shelf", "S").with("Name", name);
+        rows.insert(&row.with("Text", "t")).await.unwrap();
+    }
+    let own = ["DUE", "DUF:1", "TKT", "UNQ1", "due:1"].map(note);
+    notes.insert_many(own.clone()).await.all().unwrap();
+    assert_eq!(notes.list(&shelf).collect().await.unwrap(), own);
+    assert_eq!(notes.list(&shelf).take(2).collect().await.unwrap(), own[..2]);
+    assert_eq!(notes.list(&shelf).count().await.unwrap(), own.len());
+    assert_eq!(notes.scan(because()).count().await.unwrap().rows, own.len() as u64);
+    let loaded = notes.load(&shelf).await.unwrap();
+    assert!(loaded.iter().map(|note| &**note).eq(&own));
+    for name in helpers {
+        assert_eq!(notes.get(shelf.row().name(name)).await.unwrap(), None, "{name}");
+    }
+    let report = notes.verify(&shelf).await.unwrap();
+    assert_eq!((report.entities, report.findings.len()), (own.len() as u64, 0));
+    assert_eq!(notes.delete_partition(&shelf).await.unwrap().rows, own.len() as u64);
+    let left = rows.list("S", ..).collect().await.unwrap();
+    assert!(left.iter().map(|row| &*row.row_key).eq(helpers));
 }

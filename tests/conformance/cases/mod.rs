@@ -48,6 +48,7 @@ cases! {
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
         move_their_rows_when_saved, are_not_loaded_from_under_another_key,
+        are_not_loaded_through_a_row_that_was_left_behind, are_projected_to_slots_of_a_series,
         are_read_without_those_that_cannot_be;
     filters: of_every_type_find_their_rows, are_joined, take_text_as_text,
         of_doubles_are_exact_at_any_size, of_numbers_that_are_not_finite_are_refused,
@@ -66,8 +67,9 @@ cases! {
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
         rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows,
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,
-        depend_on_what_a_transaction_reads;
-    isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind;
+        depend_on_what_a_transaction_reads, require_what_others_may_delete;
+    isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind,
+        leaves_out_rows_that_begin_as_helper_rows;
     transfer: out_and_back_changes_no_bit;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,

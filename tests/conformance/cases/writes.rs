@@ -390,6 +390,35 @@ pub async fn depend_on_what_a_transaction_reads(subject: Subject) {
     assert_eq!(*back.await.unwrap(), member(1));
 }
 
+pub async fn require_what_others_may_delete(subject: Subject) {
+    let (members, clubs) = (members(&subject), clubs(&subject));
+    let club = Club { club: CLUB.to_owned(), members: None, visits: [None; 12] };
+    let loaded = clubs.insert_loaded(&club).await.unwrap();
+    let first = members.insert_loaded(&member(1)).await.unwrap();
+    let before = keys(&subject).await;
+    let require = async || {
+        clubs.transaction(club.partition()).require(&loaded).insert(&member(2)).commit().await
+    };
+
+    clubs.force_delete(&club).await.unwrap();
+    let gone = require().await;
+    let Err(Error::NotFound(rejection)) = gone else { panic!("{gone:?}") };
+    assert_eq!((rejection.entity, &*rejection.row_key), ("Club", "CLUB"));
+    assert!(keys(&subject).await.iter().eq(before.iter().filter(|key| **key != "CLUB")));
+    members.force_delete(&*first).await.unwrap();
+    let write = members.transaction(first.partition()).insert(&member(2)).require(&first);
+    let gone = write.commit().await;
+    let Err(Error::NotFound(rejection)) = gone else { panic!("{gone:?}") };
+    assert_eq!((rejection.entity, &*rejection.row_key), ("Member", "M:00001"));
+    assert_eq!(keys(&subject).await, [""; 0]);
+
+    // Another one in its place is another version.
+    clubs.insert(&club).await.unwrap();
+    let stale = require().await;
+    assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
+    assert_eq!(keys(&subject).await, ["CLUB"]);
+}
+
 async fn tx_member(members: &Repo<Member>, id: u32) -> table_orm::Result<Loaded<Member>> {
     members.reload(&member(id)).await
 }

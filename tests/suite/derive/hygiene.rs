@@ -79,8 +79,9 @@ pub mod hostile {
     shadow_traits! {
         ToString ToOwned From Into TryFrom TryInto AsRef AsMut Iterator IntoIterator FromIterator
         DoubleEndedIterator ExactSizeIterator Extend Default Clone Copy Send Sync Sized Unpin Drop
-        Fn FnMut FnOnce AsyncFn Debug Display Hash PartialEq Eq PartialOrd Ord Borrow Deref Deserializer
-        KeyPart Properties Property Projection TableEntity TableUnion Query
+        Fn FnMut FnOnce AsyncFn AsyncFnMut AsyncFnOnce Future IntoFuture Debug Display Hash PartialEq Eq
+        PartialOrd Ord Borrow Deref Deserializer KeyPart Properties Property Projection TableEntity
+        TableUnion Query
     }
 
     shadow_modules! { core std alloc proc_macro test serde table_orm orm }

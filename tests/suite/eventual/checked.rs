@@ -93,3 +93,27 @@ async fn a_stream_of_checked_entities_reads_page_after_page() {
     assert_eq!(stream.next().await.unwrap().map(|order| order.number), Some(3));
     assert_eq!(stream.next().await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn a_list_yields_versions_through_rows_elsewhere() {
+    let Shop { orders, record, .. } = stale().await;
+    let day = || orders.list(Order::by_date("2026-11-23"));
+    let loaded = day().filter(|row| row.cents.ge(1_000)).loaded().collect().await.unwrap();
+    let found: Vec<_> = loaded.iter().map(|order| order.number).collect();
+    assert_eq!(found, [1, 2, 3]);
+    for order in &loaded {
+        assert_eq!(orders.reload(&**order).await.unwrap(), *order);
+    }
+    record.take();
+    let mut eleven = day().loaded().collect().await.unwrap().pop().unwrap();
+    assert_eq!((eleven.number, eleven.cents), (11, 5));
+    // The rows that it left out above were brought in step: each hit is read once.
+    let sent = record.take();
+    assert_eq!((sent.queries.len(), sent.gets), (1, 4));
+    eleven.cents = 7;
+    orders.save(eleven).await.unwrap();
+    assert_eq!(orders.list(Order::by_date("2026-11-23").number(11)).one().await.unwrap().cents, 7);
+    // Through its own partition, too.
+    let mut acme = orders.list(Order::partition("acme").by_cents()).loaded().stream();
+    assert_eq!(acme.next().await.unwrap().unwrap().number, 11);
+}

@@ -2,7 +2,10 @@
 
 use futures_util::future::join_all;
 use support::azurite::Azurite;
+use support::recorder::recorded_around;
 use support::worker::{self, Worker};
+use table_orm::azure::AzureStore;
+use table_orm::layer::Retry;
 use table_orm::{TableEntity, Tables};
 
 const PROCESSES: u32 = 16;
@@ -16,13 +19,17 @@ struct Counter {
     count: u32,
     /// How many writes were decided, those that lost to another process included.
     attempts: u32,
+    /// What all processes sent for that.
+    requests: u32,
 }
 
 /// Runs only in worker processes: updates the entity many times at once.
 #[tokio::test]
 async fn worker_updates_the_entity() {
     let Some(connection_string) = worker::task() else { return };
-    let repo = Tables::from_connection_string(&connection_string).unwrap().repo::<Counter>();
+    let store = AzureStore::from_connection_string(&connection_string).unwrap();
+    let (tables, record) = recorded_around(store);
+    let repo = tables.layer(Retry::interactive()).unwrap().repo::<Counter>();
     let key = Counter::partition("a").row().id(1);
     let update = || async {
         let mut attempts = 0;
@@ -37,6 +44,9 @@ async fn worker_updates_the_entity() {
     for ended in join_all((0..CALLS).map(|_| update())).await {
         ended.unwrap();
     }
+    let sent = record.take();
+    let sent = sent.gets + sent.queries.len() + sent.writes.len();
+    repo.update(&key, |counter| counter.requests += sent as u32).await.unwrap();
 }
 
 #[tokio::test]
@@ -46,12 +56,18 @@ async fn updates_of_one_entity_by_many_processes_all_succeed() {
     let connection_string = azurite.connection_string();
     let repo = Tables::from_connection_string(&connection_string).unwrap().repo::<Counter>();
     repo.create_table().await.unwrap();
-    repo.insert(&Counter { space: "a".into(), id: 1, count: 0, attempts: 0 }).await.unwrap();
+    let zero = Counter { space: "a".into(), id: 1, count: 0, attempts: 0, requests: 0 };
+    repo.insert(&zero).await.unwrap();
     let start = |_| Worker::start("contention::worker_updates_the_entity", &connection_string);
     let mut workers: Vec<_> = (0..PROCESSES).map(start).collect();
     assert!(workers.iter_mut().all(Worker::passed));
     let stored = repo.get(Counter::partition("a").row().id(1)).await.unwrap().unwrap();
     assert_eq!(stored.count, PROCESSES * CALLS);
-    println!("{} updates in {} attempts", stored.count, stored.attempts);
+    let (requests, attempts) = (stored.requests, stored.attempts);
+    println!("{} updates in {attempts} attempts, {requests} requests", stored.count);
+    // An attempt is a read and a write, and an update without another writer is one attempt.
+    assert!(requests >= 2 * attempts, "{requests} requests, {attempts} attempts");
+    let least = 2 * stored.count;
+    assert!(requests <= 2 * least, "{requests} requests, at least {least}");
     azurite.stop();
 }

@@ -187,9 +187,9 @@ const _: () = {
         type Columns = MeasureColumns<'a, T, N>;
         const INDEX: _orm::usize = 0;
         const COLUMNS: Self::Columns = MeasureColumns {
-            r#type: _orm::Column::new("Type"),
-            at: _orm::Column::new("At"),
-            value: _orm::Column::new("Value"),
+            r#type: _orm::column("Type"),
+            at: _orm::column("At"),
+            value: _orm::column("Value"),
             __entity: _orm::PhantomData,
         };
     }

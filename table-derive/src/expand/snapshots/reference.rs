@@ -212,7 +212,9 @@ const _: () = {
         pub fn by_time(&self) -> RegistrationByTime<__newest> {
             RegistrationByTime(_orm::PartitionKey::row_key(&self.0, "NEW:"))
         }
+        _orm::named_rows!(pub RegistrationByBib < __bib >, by_bib);
     }
+    _orm::named_rows!("its rows are `by_bib`, `by_age`, `by_time`");
     #[diagnostic::do_not_recommend]
     impl _orm::Query for RegistrationPartition {
         type Row = RegistrationByBib;
@@ -282,14 +284,14 @@ const _: () = {
         type Columns = RegistrationColumns;
         const INDEX: _orm::usize = 0;
         const COLUMNS: Self::Columns = RegistrationColumns {
-            event: _orm::Column::new("Event"),
-            distance: _orm::Column::new("Distance"),
-            bib: _orm::Column::new("Bib"),
-            name: _orm::Column::new("Name"),
-            sex: _orm::Column::new("Sex"),
-            age: _orm::Column::new("Age"),
-            registered_at: _orm::Column::new("RegisteredAt"),
-            city: _orm::Column::new("City"),
+            event: _orm::column("Event"),
+            distance: _orm::column("Distance"),
+            bib: _orm::column("Bib"),
+            name: _orm::column("Name"),
+            sex: _orm::column("Sex"),
+            age: _orm::column("Age"),
+            registered_at: _orm::column("RegisteredAt"),
+            city: _orm::column("City"),
         };
     }
     impl RegistrationByAge<__age> {
@@ -394,23 +396,21 @@ const _: () = {
         type Entity = Registration;
         type Columns = RegistrationByTimeColumns;
         const INDEX: _orm::usize = 2;
-        const COLUMNS: Self::Columns =
-            RegistrationByTimeColumns { name: _orm::Column::new("Name") };
+        const COLUMNS: Self::Columns = RegistrationByTimeColumns { name: _orm::column("Name") };
     }
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static _orm::str = "Event";
-        const KEYS: _orm::FromKeys<Self, String> =
-            |keys| keys.partition(0, <String as _orm::Part>::read);
+        const KEYS: _orm::FromKeys<Self, String> = |k| k.partition(0, <String as _orm::Part>::read);
     }
     impl _orm::Field<15956180055569954882, Distance> for Registration {
         const PROPERTY: &'static _orm::str = "Distance";
         const KEYS: _orm::FromKeys<Self, Distance> =
-            |keys| keys.partition(1, <Distance as _orm::Part>::read);
+            |k| k.partition(1, <Distance as _orm::Part>::read);
     }
     impl _orm::Field<23665995974432626, u32> for Registration {
         const PROPERTY: &'static _orm::str = "Bib";
         const KEYS: _orm::FromKeys<Self, u32> =
-            |keys| keys.row(2, 1, <u32 as _orm::Part<_orm::Padded<5>>>::read);
+            |k| k.row(2, 1, <u32 as _orm::Part<_orm::Padded<5>>>::read);
     }
     impl _orm::Field<14176396743819860870, String> for Registration {
         const PROPERTY: &'static _orm::str = "Name";
@@ -424,7 +424,7 @@ const _: () = {
     impl _orm::Field<9544703709271745487, OffsetDateTime> for Registration {
         const PROPERTY: &'static _orm::str = "RegisteredAt";
         const KEYS: _orm::FromKeys<Self, OffsetDateTime> =
-            |keys| keys.row(2, 0, <OffsetDateTime as _orm::Part<_orm::Descending>>::read);
+            |k| k.row(2, 0, <OffsetDateTime as _orm::Part<_orm::Descending>>::read);
     }
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
         const PROPERTY: &'static _orm::str = "City";

@@ -160,7 +160,9 @@ const _: () = {
         fn by_day(&self) -> FileByDay<__day> {
             FileByDay(_orm::PartitionKey::row_key(&self.0, "D:"))
         }
+        _orm::named_rows!(FileByPath<__path>, by_path);
     }
+    _orm::named_rows!("its rows are `by_path`, `by_day`");
     #[diagnostic::do_not_recommend]
     impl _orm::Query for FilePartition {
         type Row = FileByPath;
@@ -195,7 +197,7 @@ const _: () = {
         type Entity = File;
         type Columns = FileColumns;
         const INDEX: _orm::usize = 0;
-        const COLUMNS: Self::Columns = FileColumns { day: _orm::Column::new("day") };
+        const COLUMNS: Self::Columns = FileColumns { day: _orm::column("day") };
     }
     impl FileByDay<__day> {
         /// Gives the `day` of `D:{day}__{path}`, as in `D:2011-11-06__`: a row range query, in requests of up to 1,000 rows.
@@ -233,19 +235,19 @@ const _: () = {
         type Entity = File;
         type Columns = FileByDayColumns;
         const INDEX: _orm::usize = 1;
-        const COLUMNS: Self::Columns = FileByDayColumns { day: _orm::Column::new("day") };
+        const COLUMNS: Self::Columns = FileByDayColumns { day: _orm::column("day") };
     }
     impl _orm::Field<12002927925776846068, u64> for File {
         const PROPERTY: &'static _orm::str = "";
-        const KEYS: _orm::FromKeys<Self, u64> = |keys| keys.partition(0, <u64 as _orm::Part>::read);
+        const KEYS: _orm::FromKeys<Self, u64> = |k| k.partition(0, <u64 as _orm::Part>::read);
     }
     impl _orm::Field<271672890340345462, String> for File {
         const PROPERTY: &'static _orm::str = "";
-        const KEYS: _orm::FromKeys<Self, String> = |keys| {
-            if let value @ _orm::Some(_) = keys.row(0, 0, <String as _orm::Part>::read)? {
+        const KEYS: _orm::FromKeys<Self, String> = |k| {
+            if let value @ _orm::Some(_) = k.row(0, 0, <String as _orm::Part>::read)? {
                 return _orm::Ok(value);
             }
-            keys.row(1, 1, <String as _orm::Part>::read)
+            k.row(1, 1, <String as _orm::Part>::read)
         };
     }
     impl _orm::Field<14595384746719022877, Option<Date>> for File {

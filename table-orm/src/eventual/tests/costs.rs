@@ -1,11 +1,13 @@
 //! The requests that settling takes.
 
 use super::world::{Change, HOME, KIND, State, client, create, read};
+use crate as table_orm;
 use crate::embedded::EmbeddedStore;
 use crate::eventual::{SettleReport, Sweep, settle};
 use crate::model::ETag;
 use crate::plan::TableClient;
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use crate::{TableEntity, Tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -143,4 +145,45 @@ async fn many_entities_of_one_intent_share_the_requests_of_a_partition() {
     let sweep = Sweep { home: client.clone(), kind: KIND, grace: Duration::ZERO };
     sweep.partition(HOME, &mut report).await.unwrap();
     assert_eq!(report.settled, 0);
+}
+
+/// One row at home, one elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+#[table(name = "members", partition = "{room}", row = "USER:{user:05}", crate = table_orm)]
+#[row(by_day, partition = "{day}", key = "DAY:{user:05}__{room}", eventual)]
+struct Member {
+    room: String,
+    user: u32,
+    day: String,
+}
+
+fn member(user: u32) -> Member {
+    Member { room: "hall".into(), user, day: "2026-11-23".into() }
+}
+
+#[tokio::test]
+async fn a_bulk_write_of_a_thousand_entities_takes_43_requests() {
+    let inner = EmbeddedStore::in_memory().unwrap();
+    let store = Arc::new(Counted { inner, requests: AtomicUsize::new(0) });
+    let members = Tables::new(Arc::clone(&store)).repo::<Member>();
+    members.create_table().await.unwrap();
+    let requests = || store.requests.swap(0, Relaxed);
+    requests();
+    // 11 transactions at home, of 99 entities and an intent; 10 of 100 tickets; one reading; 20 of 50 tickets
+    // and rows; one that deletes the intents.
+    members.insert_many((0..1000).map(member)).await.all().unwrap();
+    assert_eq!(requests(), 11 + 10 + 1 + 20 + 1);
+    assert_eq!(members.list(Member::by_day("2026-11-23")).count().await.unwrap(), 1000);
+
+    let loaded = members.load(Member::partition("hall")).await.unwrap();
+    requests();
+    members.delete_many(loaded).await.all().unwrap();
+    assert_eq!(requests(), 11 + 10 + 1 + 20 + 1);
+    assert_eq!(members.list(Member::by_day("2026-11-23")).count().await.unwrap(), 0);
+
+    // Each reads and writes by itself, with an intent of its own; then they are settled together.
+    requests();
+    members.upsert_many((0..300).map(member)).await.all().unwrap();
+    assert_eq!(requests(), 300 * 2 + 3 + 1 + 6 + 3);
+    assert_eq!(members.list(Member::by_day("2026-11-23")).count().await.unwrap(), 300);
 }

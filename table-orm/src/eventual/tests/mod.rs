@@ -1,5 +1,6 @@
 //! The protocol over the embedded store, with a type made by hand: its canonical rows are told from a text.
 
+mod bulk;
 pub(in crate::eventual) mod chaos;
 mod costs;
 mod left_out;

@@ -119,8 +119,8 @@ async fn what_fails_in_a_live_process_is_tried_again_in_the_background() {
         let pending = write(&client, Some(State::new("copies p1 FULL:a:0", "1"))).await;
         network.take_offline(&table("copies"), "p1", Duration::from_secs(offline));
         let settled = Settled::default();
-        let settling = Settling { later: false, report: Some(settled.clone()) };
-        settling.settle(&client, vec![(KIND, pending)]).await;
+        let settling = Settling { report: Some(settled.clone()), ..Settling::default() };
+        settling.settle(&client, vec![(KIND, vec![pending])]).await;
         assert!(!settled.get());
         // The intent is left to a sweep after some minutes.
         sleep(Duration::from_secs(1800)).await;

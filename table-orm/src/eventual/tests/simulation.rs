@@ -9,10 +9,10 @@ use super::world::{Change, HOME, KIND, Read, State, client, create, read};
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::error::{Error, Result};
-use crate::eventual::{SettleReport, Sweep, settle};
+use crate::eventual::{Pending, SettleReport, Sweep, settle, settle_together};
 use crate::layer::FaultStore;
 use crate::plan::TableClient;
-use futures_util::future::{join, join_all};
+use futures_util::future::{join_all, join3};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -27,14 +27,27 @@ pub(super) struct Setting {
     pub writers: u64,
     pub writes: u64,
     pub sweepers: u64,
+    /// Writers that settle several transactions together.
+    pub bulk_writers: u64,
     /// The probability of each fault.
     pub faults: f64,
     /// The probability that a client ends in the midst of a write or a sweep.
     pub deaths: f64,
 }
 
-pub(super) const BUSY: Setting =
-    Setting { entities: 2, writers: 3, writes: 4, sweepers: 2, faults: 0.04, deaths: 0.2 };
+pub(super) const BUSY: Setting = Setting {
+    entities: 2,
+    writers: 3,
+    writes: 4,
+    sweepers: 2,
+    bulk_writers: 0,
+    faults: 0.04,
+    deaths: 0.2,
+};
+
+/// Bulk writes beside a writer and a sweeper. More entities than are read one by one.
+pub(super) const BULK: Setting =
+    Setting { entities: 5, writers: 1, writes: 3, sweepers: 1, bulk_writers: 2, ..BUSY };
 
 /// Runs one simulation. Fails with the violation of an invariant.
 pub(super) fn simulate(
@@ -58,7 +71,11 @@ async fn run(seed: u64, setting: Setting, left_out: Option<LeftOut>) -> Result<u
         let actor = Actor::new(seed, setting.writers + sweeper, &network, left_out);
         actor.sweep_some(setting)
     });
-    join(join_all(writers), join_all(sweepers)).await;
+    let bulk_writers = (0..setting.bulk_writers).map(|writer| {
+        let actor = Actor::new(seed, 50 + writer, &network, left_out);
+        actor.write_in_bulk(setting)
+    });
+    join3(join_all(writers), join_all(sweepers), join_all(bulk_writers)).await;
     // What is still on its way arrives.
     sleep(LATEST).await;
     network.disable();
@@ -134,6 +151,33 @@ impl Actor {
         Ok(())
     }
 
+    async fn write_in_bulk(self, setting: Setting) {
+        for number in 0..setting.writes {
+            sleep(self.dice.time(Duration::from_secs(2))).await;
+            let write = async {
+                let mut pending = Vec::new();
+                for entity in 0..setting.entities {
+                    // What fails is left to the sweepers.
+                    pending.extend(self.write_one(entity, number).await.ok().flatten());
+                }
+                let _settled = settle_together(&self.client, KIND, &pending).await;
+            };
+            self.dice.mortal(setting.deaths, 2 * LONGEST_LIFE, write).await;
+        }
+    }
+
+    /// Reads one entity, and writes it in a transaction of its own.
+    async fn write_one(&self, entity: u64, number: u64) -> Result<Option<Pending>> {
+        let name = format!("E:{entity}");
+        let old = read(&self.client, &name).await?;
+        let new = self.next_state(entity, old.is_some(), number);
+        let change = Change::of(&self.client, &[(&name, old, new)])?;
+        if change.batch.operations.is_empty() {
+            return Ok(None);
+        }
+        change.send(&self.client).await
+    }
+
     fn next_state(&self, entity: u64, exists: bool, number: u64) -> Option<State> {
         if exists && self.dice.happens(0.3) {
             return None;
@@ -169,4 +213,9 @@ impl Actor {
 #[test]
 fn rows_elsewhere_follow_whatever_is_lost_or_late_or_ends() {
     all_hold(dose(200, 2_000), |seed| simulate(seed, BUSY, None));
+}
+
+#[test]
+fn rows_elsewhere_follow_bulk_writes_that_settle_together() {
+    all_hold(dose(60, 1_000), |seed| simulate(seed, BULK, None));
 }

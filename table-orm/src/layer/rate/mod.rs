@@ -281,8 +281,7 @@ impl Middleware for Paced {
         request: StoreRequest<'_>,
         next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        let read = |answer: &T| answer.rows_scanned().or_else(|| answer.rows_returned());
-        self.paced(request, next, |answer| read(answer).unwrap_or_default()).await
+        self.paced(request, next, |answer| answer.rows_scanned().unwrap_or_default()).await
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {

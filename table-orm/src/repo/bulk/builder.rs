@@ -213,8 +213,14 @@ impl<'a, E, I> Bulk<'a, E, I> {
         self
     }
 
-    /// Brings the rows in other partitions in step in the background. Without it, each transaction settles
-    /// what it wrote before the next one takes its turn.
+    /// Does not wait at the end until the rows in other partitions are in step: the rest is settled in the
+    /// background. Without it, the call returns after that.
+    ///
+    /// A bulk write settles the entities of several transactions together: up to 1,000 of a partition, or when
+    /// 10,000 rows wait. Settling counts as one of the [transactions in flight](Self::parallelism), so the
+    /// write goes no faster than the rows can follow, unless this lets it: at most 64 such groups of one
+    /// [`Tables`](crate::Tables) are settled in the background at a time. When the call is dropped, what it
+    /// wrote is settled in the background too.
     ///
     /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle.
     pub fn settle_later(mut self) -> Self {

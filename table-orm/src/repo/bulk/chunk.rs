@@ -11,6 +11,8 @@ pub(in crate::repo) struct Chunk<E> {
     pub sizes: Vec<usize>,
     pub batch: Batch,
     bytes: usize,
+    /// The UTF-16 units of the text of its intent.
+    units: usize,
     /// The RowKeys of the operations, once they are sent.
     pub keys: Vec<String>,
 }
@@ -18,7 +20,8 @@ pub(in crate::repo) struct Chunk<E> {
 impl<E> Chunk<E> {
     pub fn new(partition_key: String) -> Self {
         let batch = Batch { partition_key, operations: Vec::new() };
-        Self { entities: Vec::new(), sizes: Vec::new(), batch, bytes: 0, keys: Vec::new() }
+        let (entities, sizes, keys) = (Vec::new(), Vec::new(), Vec::new());
+        Self { entities, sizes, batch, bytes: 0, units: 0, keys }
     }
 
     /// A chunk of one entity.
@@ -65,18 +68,20 @@ impl<E> Chunk<E> {
 
     /// Whether the operations fit beside those here, and write other rows.
     pub fn takes(&self, measured: &MeasuredBatch) -> bool {
-        let MeasuredBatch { batch, bytes, room, most, more } = measured;
+        let MeasuredBatch { batch, bytes, room, most, more, units, units_room } = measured;
         let (here, operations) = (&self.batch.operations, &batch.operations);
         let more = more * (self.entities.len() + 1);
         here.is_empty()
             || here.len() + operations.len() + more <= *most
                 && self.bytes + bytes <= *room
+                && self.units + units <= *units_room
                 && self.takes_rows(operations)
     }
 
-    pub fn push(&mut self, entity: E, MeasuredBatch { batch, bytes, .. }: MeasuredBatch) {
-        let operations = batch.operations;
+    pub fn push(&mut self, entity: E, measured: MeasuredBatch) {
+        let MeasuredBatch { batch: Batch { operations, .. }, bytes, units, .. } = measured;
         self.bytes += bytes;
+        self.units += units;
         self.sizes.push(operations.len());
         self.entities.push(entity);
         self.batch.operations.extend(operations);

@@ -6,7 +6,8 @@
 //!   after the answer to the first.
 //! - The report lists each entity once: as written, as failed, or in the remainder.
 //! - Memory holds at most [`OPEN_OPERATIONS`] operations of [`OPEN_BYTES`] bytes that wait for others
-//!   of their partition, the entities of twice `parallelism` transactions, and the failed entities,
+//!   of their partition, the entities of twice `parallelism` transactions, 10,000 keys of rows in other
+//!   partitions that wait to be settled, the groups that are being settled, and the failed entities,
 //!   whatever the length of the input and the number of its partitions.
 
 mod builder;

@@ -105,7 +105,7 @@ mod tests {
         let operation = Operation { row_key: row.to_string(), action };
         let batch = Batch { partition_key: partition.to_string(), operations: vec![operation] };
         let (room, most) = (MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS);
-        MeasuredBatch { batch, bytes: bytes + 520, room, most, more: 0 }
+        MeasuredBatch { batch, bytes: bytes + 520, room, most, more: 0, units: 0, units_room: 0 }
     }
 
     #[test]

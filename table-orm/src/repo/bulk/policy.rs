@@ -1,8 +1,8 @@
 //! How entities share transactions.
 
-use crate::entity::{Invalid, TableEntity, reaches_across};
+use crate::entity::{Invalid, TableEntity, has_across, reaches_across};
 use crate::error::Result;
-use crate::eventual::Intents;
+use crate::eventual::{Intents, Settling};
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
@@ -12,10 +12,18 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// The operations that write an entity. For an entity that is sent individually, they only name
     /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
-    /// Adds what the write of an entity makes due in other partitions, for types with rows or values there.
-    pub due: Option<Due<E>>,
+    /// For types with rows or values in other partitions.
+    pub due: Option<Elsewhere<E>>,
     /// How each entity is sent by itself, when its operations depend on what is stored.
     pub individually: Option<Individually<E>>,
+}
+
+/// What the writes of a type need for other partitions.
+pub(in crate::repo) struct Elsewhere<E> {
+    /// Adds what the write of an entity makes due.
+    add: Due<E>,
+    /// The operations that a transaction has for it at most.
+    operations: usize,
 }
 
 /// Adds what the write of an entity makes due.
@@ -26,7 +34,7 @@ pub(in crate::repo) struct Individually<E> {
     /// Returns what it will send.
     pub write: fn(&TableClient, &E) -> Result<OptimisticWrite>,
     /// Sends it. Returns the entity with the answer.
-    pub send: fn(TableClient, E) -> BoxFuture<'static, Answered<E>>,
+    pub send: fn(TableClient, E, Settling) -> BoxFuture<'static, Answered<E>>,
 }
 
 /// An entity and the answer to its write.
@@ -40,27 +48,32 @@ impl<E> BatchPolicy<E> {
 
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
     pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
-        Self { due: reaches_across::<T>().then_some(due), ..self }
+        // An intent for rows, and a ticket, or the same intent, for values.
+        let operations = usize::from(!T::FOREIGN.is_empty()) + usize::from(has_across::<T>());
+        let elsewhere = Elsewhere { add: due, operations };
+        Self { due: reaches_across::<T>().then_some(elsewhere), ..self }
     }
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
     pub fn measured(&self, client: &TableClient, entity: &E) -> Result<MeasuredBatch> {
         let measured = client.measure((self.operations)(entity)?);
-        let Some(due) = self.due else { return Ok(measured) };
+        let Some(elsewhere) = &self.due else { return Ok(measured) };
         let mut intents = Intents::default();
-        due(client, entity, &mut intents)?;
+        (elsewhere.add)(client, entity, &mut intents)?;
         let mut intent = Batch { operations: Vec::new(), ..measured.batch.clone() };
         intents.append_to(client, &mut intent)?;
         // The intent is shared: its frame counts for each entity, which leaves room to spare.
         let bytes = measured.bytes + client.measure(intent).bytes;
-        Ok(MeasuredBatch { bytes, most: measured.most - intents.len().max(1), ..measured })
+        let most = measured.most - elsewhere.operations;
+        let (units, units_room) = (intents.units(), intents.units_room());
+        Ok(MeasuredBatch { bytes, most, units, units_room, ..measured })
     }
 
     /// The intents of a transaction that writes these entities.
     pub fn intents(&self, client: &TableClient, entities: &[E]) -> Result<Intents, Invalid> {
         let mut intents = Intents::default();
-        if let Some(due) = self.due {
-            entities.iter().try_for_each(|entity| due(client, entity, &mut intents))?;
+        if let Some(Elsewhere { add, .. }) = &self.due {
+            entities.iter().try_for_each(|entity| add(client, entity, &mut intents))?;
         }
         Ok(intents)
     }

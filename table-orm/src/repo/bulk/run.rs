@@ -7,16 +7,21 @@ use super::policy::Individually;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 use crate::entity::Invalid;
 use crate::error::{Error, Result};
-use crate::eventual::{Intents, Settling};
+use crate::eventual::{Gathered, Intents, Settling};
 use crate::plan::{Plan, TableClient};
 use crate::store::{Batch, Operation};
 use futures_core::future::BoxFuture;
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A chunk that was sent, and the answer.
-type Sent<E> = (Chunk<E>, Result<()>);
+/// The end of something that was in flight.
+enum Ended<E> {
+    /// The answer to a chunk.
+    Sent(Chunk<E>, Result<()>),
+    /// Rows in other partitions are in step, or are tried again later.
+    Settled,
+}
 
 impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
     /// Returns what it will send, in no particular order. Reads the whole input, and sends nothing.
@@ -51,6 +56,8 @@ struct BulkRun<'a, E, I> {
     ready: VecDeque<Chunk<E>>,
     /// The RowKeys of the requests in flight, by partition.
     busy: HashMap<String, HashSet<String>>,
+    /// What the chunks that were written leave to be settled.
+    gathered: Gathered,
     written: BulkProgress,
     failures: Vec<BulkFailure<E>>,
     unsent: Vec<E>,
@@ -60,8 +67,10 @@ struct BulkRun<'a, E, I> {
 
 impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
     fn new(bulk: Bulk<'a, E, I>) -> Self {
+        let gathered = Gathered::new(bulk.client.clone(), bulk.settling.clone());
         Self {
             bulk,
+            gathered,
             open: Open::new(),
             ready: VecDeque::new(),
             busy: HashMap::new(),
@@ -88,16 +97,19 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
     }
 
     async fn run(mut self) -> BulkReport<E, I> {
-        let mut in_flight = FuturesUnordered::<BoxFuture<'static, Sent<E>>>::new();
+        let mut in_flight = FuturesUnordered::<BoxFuture<'static, Ended<E>>>::new();
         loop {
-            while !self.stopped && in_flight.len() < self.bulk.parallelism {
-                match self.next_chunk() {
-                    Some(chunk) => in_flight.push(self.send(chunk)),
+            while in_flight.len() < self.bulk.parallelism {
+                match self.next() {
+                    Some(next) => in_flight.push(next),
                     None => break,
                 }
             }
             match in_flight.next().await {
-                Some((chunk, result)) => self.answered(chunk, result),
+                Some(Ended::Sent(chunk, result)) => self.answered(chunk, result),
+                Some(Ended::Settled) => {}
+                // At the end, what is left is settled.
+                None if self.gathered.close() => {}
                 None => break,
             }
         }
@@ -108,6 +120,15 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             failures: self.failures,
             remainder: Remainder::new(self.unsent, self.bulk.input),
         }
+    }
+
+    /// What to begin next: what is to be settled comes before another chunk.
+    fn next(&mut self) -> Option<BoxFuture<'static, Ended<E>>> {
+        if let Some(settle) = self.gathered.settle_next() {
+            return Some(Box::pin(settle.map(|()| Ended::Settled)));
+        }
+        let chunk = if self.stopped { None } else { self.next_chunk() };
+        chunk.map(|chunk| self.send(chunk))
     }
 
     /// The next chunk without a row that is being written. `None` when all wait for an answer, or
@@ -168,25 +189,26 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         }
     }
 
-    fn send(&mut self, mut chunk: Chunk<E>) -> BoxFuture<'static, Sent<E>> {
+    fn send(&mut self, mut chunk: Chunk<E>) -> BoxFuture<'static, Ended<E>> {
         let operations = &chunk.batch.operations;
         chunk.keys = operations.iter().map(|operation| operation.row_key.clone()).collect();
         let busy = self.busy.entry(chunk.partition_key().to_owned()).or_default();
         busy.extend(chunk.keys.iter().cloned());
         let client = self.bulk.client.clone();
+        let settling = self.gathered.settling();
         match (&self.bulk.policy.individually, chunk.entities.pop()) {
             (Some(Individually { send, .. }), Some(entity)) => {
-                let sent = send(client, entity);
+                let sent = send(client, entity, settling);
                 Box::pin(async move {
                     let (entity, sent) = sent.await;
                     chunk.entities.push(entity);
-                    (chunk, sent)
+                    Ended::Sent(chunk, sent)
                 })
             }
             (_, last) => {
                 chunk.entities.extend(last);
                 let intents = self.bulk.policy.intents(&client, &chunk.entities);
-                send(client, chunk, intents, self.bulk.settling.clone())
+                send(client, chunk, intents, settling)
             }
         }
     }
@@ -262,7 +284,7 @@ fn send<E: Send + 'static>(
     mut chunk: Chunk<E>,
     intents: Result<Intents, Invalid>,
     settling: Settling,
-) -> BoxFuture<'static, Sent<E>> {
+) -> BoxFuture<'static, Ended<E>> {
     let operations = std::mem::take(&mut chunk.batch.operations);
     let partition_key = chunk.batch.partition_key.clone();
     Box::pin(async move {
@@ -274,6 +296,6 @@ fn send<E: Send + 'static>(
             Ok(())
         };
         let sent = sent.await;
-        (chunk, sent)
+        Ended::Sent(chunk, sent)
     })
 }

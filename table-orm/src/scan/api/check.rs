@@ -7,7 +7,7 @@ use crate::key::forbidden_in;
 use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, PARTITION_KEY, ROW_KEY, order};
 use crate::plan::{Plan, Step};
 use crate::query::Filter;
-use crate::scan::engine::{Rules, Splitter, bounds, is_split_char, max, min, span};
+use crate::scan::engine::{Rules, Splitter, bounds, first_request, is_split_char, max, min, span};
 use crate::sync::Random;
 use std::borrow::Cow;
 
@@ -99,14 +99,15 @@ impl<T, R> Scan<T, R> {
 }
 
 impl<T: ReadRow, R> Scan<T, R> {
-    /// The first request. Later requests depend on the keys it finds.
+    /// The first request. Later requests depend on the keys it finds. The plan is empty where the scan
+    /// begins [behind](Self::after) its last partition.
     ///
     /// # Errors
     /// [`Error::Scan`] if the options of the scan do not fit together.
     pub fn plan(&self) -> Result<Plan> {
-        let query = self.clone().rules(self.selected(), false)?.query;
+        let rules = self.clone().rules(self.selected(), false)?;
         let (limit, reason) = (self.limit, Some(self.reason.clone()));
-        Ok(Plan { steps: vec![Step::Read { query, limit, reason }] })
+        Ok(first_request(rules).map(|query| Step::Read { query, limit, reason }).into())
     }
 
     /// The properties to ask for: the selected ones, or those of `T`, and the keys.

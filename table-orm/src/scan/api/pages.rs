@@ -2,6 +2,7 @@
 
 use super::scan::Scan;
 use crate::entity::ReadRow;
+use crate::error::ScanError;
 use crate::plan::{Connection, TableClient};
 use crate::repo::{PageReader, Pages};
 use std::sync::Arc;
@@ -14,7 +15,10 @@ impl<T: ReadRow, R> Scan<T, R> {
         let client = TableClient::untyped(connection, self.table.clone(), self.entity);
         let (own, limit, skip) = (self.own, self.limit, self.skip.clone());
         let select = self.selected();
-        let query = self.rules(select, false).map(|rules| rules.query);
+        let query = self.rules(select, false).and_then(|rules| match rules.after {
+            None => Ok(rules.query),
+            Some(_) => Err(ScanError::PagesAfter.into()),
+        });
         Pages::read_by(client, PageReader::each(own), query, limit, Some(size)).skipping(skip)
     }
 }

@@ -85,7 +85,7 @@ impl<T: Send + 'static> ScanRun<T> {
             None => None,
         };
         let is_new = saved.is_none();
-        self.shared.lock().start(saved.or_else(|| self.shared.rules.rest()));
+        self.shared.lock().start(saved);
         if is_new && let Some(saver) = &mut self.saver {
             saver.save(&self.shared).await?;
         }

@@ -4,7 +4,7 @@ use crate::entity::{
     DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, RowHead, SkipUnreadable,
 };
 use crate::error::Result;
-use crate::model::{Metadata, SYSTEM_PROPERTIES, TableName};
+use crate::model::{SYSTEM_PROPERTIES, TableName};
 use crate::property::PropertyError;
 use crate::query::{
     Condition, Filter, IntoCondition, IntoSpan, KeyRange, RowQuery, ScanPermit, Span,
@@ -319,14 +319,37 @@ impl<T, R> Scan<T, R> {
         self
     }
 
-    /// Asks the store for more or less about the properties' types.
-    pub(crate) fn metadata(mut self, metadata: Metadata) -> Self {
-        self.query = self.query.map(|query| RowQuery { metadata, ..query });
-        self
-    }
-
-    /// Begins behind that row.
-    pub(crate) fn after(mut self, last: RowHead) -> Self {
+    /// Begins behind the position of a row in key order: reads the rows whose PartitionKey is greater,
+    /// and those of its partition whose RowKey is greater, within the prefix, the range and the filter
+    /// of the scan. The row need not be there.
+    ///
+    /// A page that follows rows in key order begins behind the last of them, however many came before.
+    /// A scan that resumes from a [checkpoint](Self::checkpoint) goes on where the checkpoint says.
+    /// [`pages`](Self::pages) and [`distributed`](Self::distributed) scans keep their own positions, and
+    /// fail with this one.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let results = TableName::new("results")?;
+    /// # tables.create(&results).await?;
+    /// # for (race, bib) in [("Boston", "00001"), ("Boston", "00002"), ("Chicago", "00001")] {
+    /// #     tables.table(results.clone()).insert(&DynamicEntity::new(race, bib)).await?;
+    /// # }
+    /// use table_orm::ScanPermit;
+    /// use table_orm::entity::RowHead;
+    ///
+    /// let last = RowHead { partition_key: "Boston".into(), row_key: "00001".into() };
+    /// let scan = tables.scan(results, ScanPermit::because("the next page"));
+    /// let rows = scan.after(last).ordered(true).take(50).collect().await?;
+    /// let keys: Vec<_> = rows.iter().map(|row| (&*row.partition_key, &*row.row_key)).collect();
+    /// assert_eq!(keys, [("Boston", "00002"), ("Chicago", "00001")]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn after(mut self, last: RowHead) -> Self {
         self.after = Some(last);
         self
     }
@@ -336,13 +359,14 @@ impl<T, R> Scan<T, R> {
         self
     }
 
-    pub(crate) fn cast<U>(self) -> Scan<U, R> {
+    /// Reads the rows as `U`, with what `U` needs to know of the properties' types.
+    pub(crate) fn cast<U: ReadRow>(self) -> Scan<U, R> {
         Scan {
             store: self.store,
             table: self.table,
             entity: self.entity,
             own: self.own,
-            query: self.query,
+            query: self.query.map(|query| RowQuery { metadata: U::METADATA, ..query }),
             prefix: self.prefix,
             page_size: self.page_size,
             splitter: self.splitter,
@@ -384,9 +408,7 @@ impl<T, R: Row> Scan<T, R> {
 
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
     pub fn project<P: FromRow<R>>(self) -> Scan<P, R> {
-        let mut scan = self.cast();
-        scan.query = scan.query.map(|query| RowQuery { metadata: P::METADATA, ..query });
-        scan
+        self.cast()
     }
 }
 

@@ -291,6 +291,7 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
             (scan.ordered, "ordered", order),
             (scan.limit.is_some(), "take", whole),
             (scan.checkpoint.is_some(), "checkpoint", kept),
+            (scan.after.is_some(), "after", kept),
             (scan.handlers > 1, "handlers", pages),
             (scan.splitter == Splitter::Prefix, "Splitter::Prefix", ways),
         ] {

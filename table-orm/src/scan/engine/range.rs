@@ -197,6 +197,15 @@ pub(in crate::scan) fn simple_ranges(
     ranges
 }
 
+/// The request for the first rows of a scan; `None` where there are none to read.
+pub(in crate::scan) fn first_request(rules: Rules) -> Option<RowQuery> {
+    let Some(rest) = rules.rest() else { return Some(rules.query) };
+    let mut ranges = rest.into_iter().flat_map(|(start, end)| simple_ranges(start, end));
+    let (axis, start, end) = ranges.next()?;
+    let keys = key_range(&axis, &start, end.as_ref(), &rules.rows);
+    Some(RowQuery { keys, ..rules.query })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,11 +63,11 @@ impl<T> ScanState<T> {
     }
 
     /// Begins a new scan, or one with these ranges left to read.
-    pub fn start(&mut self, left: Option<Vec<(Position, Option<Position>)>>) {
+    pub fn start(&mut self, saved: Option<Vec<(Position, Option<Position>)>>) {
         self.pace.start();
-        match left {
+        self.already_complete = saved.as_ref().is_some_and(Vec::is_empty);
+        match saved.or_else(|| self.rules.rest()) {
             Some(mut ranges) => {
-                self.already_complete = ranges.is_empty();
                 if self.rules.ordered {
                     join(&mut ranges);
                 }

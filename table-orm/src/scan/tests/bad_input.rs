@@ -2,12 +2,20 @@
 
 use super::*;
 use crate::Error;
+use crate::entity::RowHead;
 use crate::query::{Comparison, Filter};
 use crate::scan::{MAX_CONCURRENCY, ScanError};
 
 fn rejected(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> Error {
     let service = service(grid("heat", 3, 3), 2);
     let error = run(change(scan(&service)).collect()).unwrap_err();
+    assert_eq!(service.figures().requests, 0);
+    error
+}
+
+fn rejected_pages(change: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>) -> Error {
+    let service = service(grid("heat", 3, 3), 2);
+    let error = run(change(scan(&service)).pages(2).next()).unwrap_err();
     assert_eq!(service.figures().requests, 0);
     error
 }
@@ -39,6 +47,8 @@ fn bad_scans_are_refused_before_the_first_request() {
              character"
         ));
     }
+    let error = rejected_pages(|scan| scan.after(RowHead::default()));
+    assert!(matches!(error, Error::Scan(ScanError::PagesAfter)), "{error}");
     for size in [0, 1001, 70_000] {
         assert!(matches!(rejected(|scan| scan.page_size(size)), Error::PageSize(_)));
     }
@@ -88,4 +98,18 @@ fn a_plan_shows_the_first_request_and_the_reason() {
     let plan = scan(&service).prefix("h").plan().unwrap().to_string();
     assert!(plan.contains("PartitionKey ge 'h' and PartitionKey lt 'i'"), "{plan}");
     assert!(plan.contains("because test"), "{plan}");
+}
+
+#[test]
+fn a_plan_behind_a_row_begins_there() {
+    let service = service(grid("heat", 3, 3), 2);
+    let plan = |partition: &str| {
+        let last = RowHead { partition_key: partition.to_owned(), row_key: "bib2".to_owned() };
+        scan(&service).prefix("heat").after(last).plan().unwrap()
+    };
+    let behind = plan("heat2").to_string();
+    assert!(behind.contains("PartitionKey eq 'heat2' and RowKey gt 'bib2'"), "{behind}");
+    let before = plan("a").to_string();
+    assert!(before.contains("PartitionKey ge 'heat' and PartitionKey lt 'heau'"), "{before}");
+    assert!(plan("z").steps.is_empty());
 }

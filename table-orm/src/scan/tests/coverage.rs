@@ -1,6 +1,7 @@
 //! Every row once, whatever the keys, the workers and the pages.
 
 use super::*;
+use crate::entity::RowHead;
 use crate::query::{Comparison, Filter};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -118,6 +119,38 @@ proptest! {
             }
             Err(error) => prop_assert!(false, "{}", error),
         }
+    }
+
+    #[test]
+    fn a_scan_behind_a_row_reads_the_later_rows_once(
+        rows in rows(),
+        (partition_key, row_key) in (text(), text()),
+        prefix in select(vec!["", "a", "'", "\u{1F3C3}"]),
+        page in 1..8_usize,
+        workers in 1..=64_usize,
+        splitter in select(splitters().to_vec()),
+        ordered: bool,
+        trouble in 1..1000_u64,
+    ) {
+        let last = RowHead { partition_key, row_key };
+        // Every other time, a row that is there.
+        let last = match rows.get(trouble as usize % (2 * rows.len()).max(1)) {
+            Some((pk, rk)) => RowHead { partition_key: pk.clone(), row_key: rk.clone() },
+            None => last,
+        };
+        let service = troubled(rows, page, trouble);
+        let scan = scan(&service).split(splitter).concurrency(workers).ordered(ordered);
+        let scan = scan.prefix(prefix).after(last.clone());
+        let found = keys(&run(scan.clone().collect()).unwrap());
+        let is_later = |(pk, rk): &Key| {
+            let head = RowHead { partition_key: pk.clone(), row_key: rk.clone() };
+            head > last && pk.starts_with(prefix)
+        };
+        let expected: Vec<_> = all(&service).into_iter().filter(is_later).collect();
+        prop_assert_eq!(if ordered { found } else { sorted(found) }, expected.clone());
+        let report = run(scan.count()).unwrap();
+        prop_assert_eq!(report.rows, expected.len() as u64);
+        prop_assert!(!report.already_complete);
     }
 
     #[test]

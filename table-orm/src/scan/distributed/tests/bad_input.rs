@@ -1,6 +1,7 @@
 //! Invalid scans and calls fail, with an error that says what to do.
 
 use super::*;
+use crate::entity::RowHead;
 use crate::queue::{MemoryQueues, QueueErrorKind, Queues as _};
 use crate::scan::distributed::DistributedScanError;
 use crate::scan::tests::run;
@@ -55,10 +56,11 @@ fn ids_and_queue_names_are_checked_before_the_first_request() {
 #[test]
 fn options_of_one_process_are_refused() {
     type Change = fn(Scan<DynamicEntity>) -> Scan<DynamicEntity>;
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
         ("ordered", |scan| scan.ordered(true)),
         ("take", |scan| scan.take(5)),
         ("checkpoint", |scan| scan.checkpoint("file")),
+        ("after", |scan| scan.after(RowHead::default())),
         ("handlers", |scan| scan.handlers(2)),
         ("Splitter::Prefix", |scan| scan.split(Splitter::Prefix)),
     ];

@@ -34,18 +34,6 @@ pub enum Column {
     Right(&'static str),
 }
 
-/// The cost of an answer.
-pub struct Cost {
-    /// What was sent.
-    pub plan: Plan,
-    /// The rows that came back.
-    pub rows: usize,
-    /// The requests it took to get them.
-    pub pages: usize,
-    /// The time from asking to having them.
-    pub elapsed: Duration,
-}
-
 impl<W: Write> Report<W> {
     /// `terminal` says whether the output is a terminal.
     pub const fn new(out: W, terminal: bool) -> Self {
@@ -90,15 +78,6 @@ impl<W: Write> Report<W> {
     /// What a call sends.
     pub fn plan(&mut self, plan: &Plan) -> io::Result<()> {
         plan.to_string().lines().try_for_each(|line| self.wrapped(line, PLAN_VALUES))
-    }
-
-    /// What a query sent, and its cost.
-    pub fn cost(&mut self, cost: &Cost) -> io::Result<()> {
-        self.plan(&cost.plan)?;
-        let class = cost.plan.class().map(|class| format!("{class}: ")).unwrap_or_default();
-        let took = took(cost.elapsed);
-        let (rows, pages) = (counted(cost.rows, "row"), counted(cost.pages, "page"));
-        self.line(&format!("{class}{rows} read, {pages}, {took}"))
     }
 
     /// An answer; its first rows when it has many.
@@ -183,11 +162,6 @@ pub fn grouped(number: usize) -> String {
 pub fn took(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{:.2} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
-}
-
-/// A race time: `2:08:37`.
-pub fn clock(seconds: u32) -> String {
-    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A call that is dropped at any await writes everything or nothing, and leaves no lock behind.
 
+mod maintenance;
+
 use futures_util::future::{BoxFuture, FutureExt as _};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -11,7 +13,7 @@ use table_orm::entity::EntityKey;
 use table_orm::layer::{FaultStore, Faults, Retry};
 use table_orm::repo::Table;
 use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
-use table_orm::{EntityKeys as _, Repo, Result, ScanPermit, TableEntity, Tables};
+use table_orm::{EntityKeys as _, Result, ScanPermit, TableEntity, Tables, shares_table};
 
 /// Each write of it is of several rows.
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
@@ -25,6 +27,22 @@ struct Card {
     slug: Option<String>,
     stars: u32,
 }
+
+/// A patch can insert it, in two rows.
+#[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
+#[table(name = "cards", partition = "{deck}")]
+#[row(by_player, key = "SCORE:{player:05}")]
+#[row(last, key = "LAST:{newest}")]
+#[component(newest = desc(player))]
+struct Score {
+    #[table(key_only)]
+    deck: String,
+    #[table(key_only)]
+    player: u32,
+    points: u32,
+}
+
+shares_table!(Card, Score);
 
 fn card(number: u32) -> Card {
     let (title, slug) = (format!("T{number}"), Some(format!("s{number}")));
@@ -65,16 +83,22 @@ impl<S: Store> Middleware for Yielding<S> {
     }
 }
 
-type Call = fn(Repo<Card>) -> BoxFuture<'static, Result<()>>;
+type Call = fn(Tables) -> BoxFuture<'static, Result<()>>;
 
 macro_rules! calls {
-    ($($name:literal: $repo:ident => $call:expr,)+) => {
-        &[$(($name, |$repo| async move { $call }.boxed())),+]
+    ($entity:ident: $($name:literal: $repo:ident => $call:expr,)+) => {
+        &[$(($name, |tables| {
+            async move {
+                let $repo = tables.repo::<$entity>();
+                $call
+            }
+            .boxed()
+        })),+]
     };
 }
 
 /// Calls whose writes are one transaction, with the cards 1 and 2 stored.
-const WHOLE: &[(&str, Call)] = calls! {
+const WHOLE: &[(&str, Call)] = calls! { Card:
     "insert": cards => cards.insert(&card(3)).await.map(drop),
     "insert_loaded": cards => cards.insert_loaded(&card(3)).await.map(drop),
     "upsert": cards => cards.upsert(&moved(1)).await.map(drop),
@@ -136,8 +160,20 @@ const WHOLE: &[(&str, Call)] = calls! {
     },
 };
 
+/// Others, with the score 1 stored.
+const MERGES: &[(&str, Call)] = calls! { Score:
+    "merge or insert, there": scores => {
+        let first = Score::partition("d").by_player().player(1);
+        scores.merge(first, ScorePatch::default().points(9_u32)).or_insert().await.map(drop)
+    },
+    "merge or insert, absent": scores => {
+        let second = Score::partition("d").by_player().player(2);
+        scores.merge(second, ScorePatch::default().points(9_u32)).or_insert().await.map(drop)
+    },
+};
+
 /// Calls that write each card on its own, or some of them together.
-const EACH: &[(&str, Call)] = calls! {
+const EACH: &[(&str, Call)] = calls! { Card:
     "insert_many": cards => cards.insert_many((3..9).map(card)).await.all().map(drop),
     "upsert_many": cards => cards.upsert_many((1..5).map(moved)).await.all().map(drop),
     "delete_many": cards => {
@@ -157,10 +193,9 @@ async fn snapshot(rows: &Table) -> BTreeMap<String, String> {
     without_id.collect()
 }
 
-/// An embedded store with the cards 1 and 2, below any fault.
+/// An embedded store with the cards 1 and 2 and the score 1, below any fault.
 struct Subject {
     store: Arc<EmbeddedStore>,
-    cards: Repo<Card>,
     rows: Table,
 }
 
@@ -173,9 +208,21 @@ impl Subject {
         for number in [1, 2] {
             cards.insert(&card(number)).await.unwrap();
         }
+        let score = Score { deck: "d".into(), player: 1, points: 1 };
+        tables.repo().insert(&score).await.unwrap();
         let rows = tables.table(cards.table().clone());
-        Self { store, cards, rows }
+        Self { store, rows }
     }
+}
+
+/// A client whose requests fail at times, and its faults.
+fn among_faults(store: Arc<EmbeddedStore>, seed: u64) -> (Tables, Option<FaultStore>) {
+    let faults = Faults::seeded(seed).errors_before(0.1).errors_after(0.2);
+    let faults = faults.lost_requests(0.1).lost_replies(0.2).throttled(0.1);
+    let faults = faults.store(store).unwrap();
+    let tables = Tables::new(Yielding(faults.clone()));
+    let retry = Retry::interactive().write_id("WriteId");
+    (tables.layer(retry).unwrap(), Some(faults))
 }
 
 /// Polls a call that often, then drops it. Returns whether it ended before.
@@ -202,7 +249,7 @@ async fn cancel(
     let subject = Subject::new().await;
     let before = snapshot(&subject.rows).await;
     let (tables, faults) = tables(Arc::clone(&subject.store));
-    let ended = poll_times(call(tables.repo()), polls).await;
+    let ended = poll_times(call(tables.clone()), polls).await;
     let left = snapshot(&subject.rows).await;
     if let Some(after) = after {
         assert!(left == before || left == *after, "{name}, {polls} polls: {left:#?}");
@@ -213,6 +260,8 @@ async fn cancel(
     // Through the retries, which know the mark.
     let cards = tables.repo::<Card>();
     let report = cards.verify_table(ScanPermit::because("test")).await.unwrap();
+    assert!(report.findings.is_empty(), "{name}, {polls} polls: {:?}", report.findings);
+    let report = tables.repo::<Score>().verify_table(ScanPermit::because("test")).await.unwrap();
     assert!(report.findings.is_empty(), "{name}, {polls} polls: {:?}", report.findings);
     // No lock is left behind, for the card and for the partition.
     let next = async {
@@ -231,14 +280,19 @@ async fn cancel(
 
 async fn after(call: Call) -> BTreeMap<String, String> {
     let subject = Subject::new().await;
-    call(subject.cards.clone()).await.unwrap();
+    call(Tables::new(Arc::clone(&subject.store))).await.unwrap();
     snapshot(&subject.rows).await
+}
+
+/// Every call, and whether its writes are one transaction.
+fn every_call() -> impl Iterator<Item = (&'static (&'static str, Call), bool)> {
+    let whole = WHOLE.iter().chain(MERGES).map(|call| (call, true));
+    whole.chain(EACH.iter().map(|call| (call, false)))
 }
 
 #[tokio::test]
 async fn a_call_that_is_dropped_anywhere_writes_everything_or_nothing() {
-    let every = WHOLE.iter().map(|call| (call, true)).chain(EACH.iter().map(|call| (call, false)));
-    for ((name, call), is_whole) in every {
+    for ((name, call), is_whole) in every_call() {
         let after = after(*call).await;
         let after = is_whole.then_some(&after);
         // Whether it was dropped with nothing written, and with its writes.
@@ -258,20 +312,12 @@ async fn a_call_that_is_dropped_anywhere_writes_everything_or_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_among_faults_writes_everything_or_nothing() {
-    let every = WHOLE.iter().map(|call| (call, true)).chain(EACH.iter().map(|call| (call, false)));
-    for ((name, call), is_whole) in every {
+    for ((name, call), is_whole) in every_call() {
         let after = after(*call).await;
         let after = is_whole.then_some(&after);
         let mut wrote = 0;
         for polls in 0..24 {
-            let tables = |store: Arc<EmbeddedStore>| {
-                let faults = Faults::seeded(polls as u64).errors_before(0.1).errors_after(0.2);
-                let faults = faults.lost_requests(0.1).lost_replies(0.2).throttled(0.1);
-                let faults = faults.store(store).unwrap();
-                let tables = Tables::new(Yielding(faults.clone()));
-                let retry = Retry::interactive().write_id("WriteId");
-                (tables.layer(retry).unwrap(), Some(faults))
-            };
+            let tables = |store| among_faults(store, polls as u64);
             wrote += usize::from(cancel(name, *call, polls, tables, after).await.0);
         }
         assert!((1..24).contains(&wrote), "{name}: {wrote}");

@@ -1,0 +1,142 @@
+//! Intents of a bulk write that wait to be settled together.
+//!
+//! Invariants:
+//! - A group is of one type and one partition, and has at most [`MAX_ENTITIES`] entities, or one intent.
+//! - At most [`MAX_WAITING`] keys wait, and those of one transaction. Beyond that, the oldest group is due.
+//! - What is dropped here is settled in the background, as far as that has room.
+//!
+//! Nothing here decides what is safe: an intent may wait as long as it likes.
+
+use super::foreign_type::ForeignType;
+use super::intent::{DueEntry, Pending};
+use super::settled::{Aside, Group, Settling};
+use crate::plan::TableClient;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::mem;
+
+/// The most entities of a group: as many as one query reads.
+pub(crate) const MAX_ENTITIES: usize = 1000;
+/// The most keys of rows elsewhere, and of values given up, that wait.
+pub(crate) const MAX_WAITING: usize = 10_000;
+
+/// What the transactions of a bulk write leave to be settled.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    client: TableClient,
+    /// How the groups are settled.
+    settling: Settling,
+    /// Where the transactions lay their intents.
+    aside: Aside,
+    /// The groups that take more, by their age.
+    open: BTreeMap<u64, Open>,
+    /// The place of the group of a type and a partition in `open`.
+    places: HashMap<(&'static str, String), u64>,
+    begun: u64,
+    waiting: usize,
+    /// The groups that are to be settled.
+    due: VecDeque<Group>,
+}
+
+#[derive(Debug)]
+struct Open {
+    group: Group,
+    entities: usize,
+    keys: usize,
+}
+
+impl Gathered {
+    /// Nothing yet. `settling` says how the groups are settled.
+    pub fn new(client: TableClient, settling: Settling) -> Self {
+        let (open, places, due) = (BTreeMap::new(), HashMap::new(), VecDeque::new());
+        let aside = Aside::default();
+        Self { client, settling, aside, open, places, begun: 0, waiting: 0, due }
+    }
+
+    /// How a transaction settles: it lays its intents aside for this.
+    pub fn settling(&self) -> Settling {
+        Settling { aside: Some(self.aside.clone()), ..Settling::default() }
+    }
+
+    /// The settling of a group that is due, if there is one.
+    pub fn settle_next(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let group = self.next()?;
+        let (client, settling) = (self.client.clone(), self.settling.clone());
+        Some(async move { settling.settle(&client, vec![group]).await })
+    }
+
+    /// The next group that is due.
+    pub(super) fn next(&mut self) -> Option<Group> {
+        self.take_aside();
+        self.due.pop_front()
+    }
+
+    /// Makes all groups due. Returns whether there are any.
+    pub fn close(&mut self) -> bool {
+        self.take_aside();
+        while let Some((&oldest, _)) = self.open.first_key_value() {
+            self.make_due(oldest);
+        }
+        !self.due.is_empty()
+    }
+
+    /// How many keys wait in groups that are not due.
+    #[cfg(test)]
+    pub(super) const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    fn take_aside(&mut self) {
+        for (kind, pending) in self.aside.take() {
+            for one in pending {
+                self.add(kind, one);
+            }
+        }
+    }
+
+    fn add(&mut self, kind: ForeignType, pending: Pending) {
+        let due = &pending.intent.due;
+        let entities = due.iter().filter(|entry| !entry.keys.is_empty()).count();
+        let keys = due.iter().map(DueEntry::len).sum::<usize>();
+        let place = (kind.entity, pending.intent.partition_key.clone());
+        let full = |open: &Open| open.entities + entities > MAX_ENTITIES;
+        if let Some(&age) = self.places.get(&place)
+            && self.open.get(&age).is_some_and(full)
+        {
+            self.make_due(age);
+        }
+        let begun = &mut self.begun;
+        let age = *self.places.entry(place).or_insert_with(|| {
+            *begun += 1;
+            *begun
+        });
+        let open = self.open.entry(age).or_insert_with(|| {
+            let group = (kind, Vec::new());
+            Open { group, entities: 0, keys: 0 }
+        });
+        open.group.1.push(pending);
+        open.entities += entities;
+        open.keys += keys;
+        self.waiting += keys;
+        while self.waiting > MAX_WAITING
+            && let Some((&oldest, _)) = self.open.first_key_value()
+        {
+            self.make_due(oldest);
+        }
+    }
+
+    fn make_due(&mut self, age: u64) {
+        let Some(Open { group, keys, .. }) = self.open.remove(&age) else { return };
+        if let Some(Pending { intent, .. }) = group.1.first() {
+            self.places.remove(&(group.0.entity, intent.partition_key.clone()));
+        }
+        self.waiting -= keys;
+        self.due.push_back(group);
+    }
+}
+
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        self.close();
+        self.settling.settle_dropped(&self.client, mem::take(&mut self.due).into());
+    }
+}
