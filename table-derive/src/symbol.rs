@@ -3,8 +3,10 @@
 /// The name of an attribute, and what it takes in one place, separated by spaces.
 pub type Attribute = (&'static str, &'static str);
 
-pub const ON_ENTITY: Attribute =
-    ("table", "name partition row unique kind sums outbox crate escape rename_all allow_append_only");
+pub const ON_ENTITY: Attribute = (
+    "table",
+    "name partition row unique kind sums outbox crate escape rename_all allow_append_only",
+);
 /// After the name of a row.
 pub const ON_ROW: Attribute =
     ("row", "key include exclude when canonical each partition table eventual");

@@ -3,8 +3,8 @@
 pub use crate::codec::Members;
 pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
-    EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity, TableUnion,
-    UnionMember,
+    EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
+    TableUnion, UnionMember,
 };
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;

@@ -96,9 +96,9 @@ fn options(model: &Model<'_>) -> TokenStream {
         )
     });
     let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
-    let outbox = entity.outbox.iter().map(|[before, after]| {
-        quote!(_orm::Some(_orm::EventValues { before: #before, after: #after }))
-    });
+    let outbox = entity.outbox.iter().map(
+        |[before, after]| quote!(_orm::Some(_orm::EventValues { before: #before, after: #after })),
+    );
     let guards = entity.uniques.iter().zip(guards);
     let guards = guards.map(|(unique, key)| {
         let guard = template("guard", &unique.name, key, entity.encode);

@@ -269,3 +269,48 @@ impl ReportedType {
         (self.is_own)(row)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_row_keys_of_an_outbox_never_change() {
+        assert_eq!((LEASE, HEAD), ("OUT:-LEASE", "OUT:-NEXT"));
+        for (number, row_key) in [
+            (1, "OUT:0000000000000000001"),
+            (1_234, "OUT:0000000000000001234"),
+            (i64::MAX as u64, "OUT:9223372036854775807"),
+        ] {
+            let key = EventRowKey(number);
+            assert_eq!(key.to_string(), row_key);
+            assert_eq!(EventRowKey::read(row_key), Some(key));
+            // The lease comes before all events, so that one query reads it and the first of them.
+            assert!(LEASE < HEAD && HEAD < EventRowKey::FIRST);
+            assert!((EventRowKey::FIRST..EventRowKey::END).contains(&row_key));
+        }
+        for other in [LEASE, HEAD, "OUT:1", "OUT:00000000000000000001", "OUT:+000000000000000001"] {
+            assert_eq!(EventRowKey::read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_event_is_read_back() {
+        for change in Change::ALL {
+            let event = EventContent {
+                entity: "Order".to_owned(),
+                change,
+                row_key: "ORD:1".to_owned(),
+                from: Some("ORD:2".to_owned()).filter(|_| change == Change::Moved),
+                before: Some("{\"A\":\"\\u0001\"}".to_owned()),
+                after: None,
+                left_out: vec![AFTER.to_owned()],
+            };
+            let body = event.body("acme", 7).unwrap();
+            let row: DynamicEntity = super::super::read_row(0, &body).unwrap();
+            assert_eq!(row.row_key, "OUT:0000000000000000007");
+            assert_eq!(event.leaves_out(), (false, true));
+            assert_eq!(EventContent::read(row), Ok(event));
+        }
+    }
+}

@@ -223,9 +223,7 @@ impl Intents {
             let mut attempt = batch.clone();
             attempt.operations.extend(reservations.iter().map(Reservation::consume));
             let sent = match self.append_inserts(client, &mut attempt) {
-                Ok(()) => {
-                    client.with_moves_of(&self.moves).send_changes(attempt, canonical).await
-                }
+                Ok(()) => client.with_moves_of(&self.moves).send_changes(attempt, canonical).await,
                 Err(error) => Err(error),
             };
             let error = match sent {

@@ -105,6 +105,7 @@ impl Event {
     }
 
     /// The same event without the rows, which are marked as left out.
+    #[cfg(feature = "distributed")]
     pub(super) fn without_rows(mut self) -> Self {
         self.before_left_out |= self.before.take().is_some();
         self.after_left_out |= self.after.take().is_some();

@@ -8,6 +8,12 @@ use super::event::Event;
 ///
 /// It gets the events of one partition one after the other, in order, and those of several partitions at a
 /// time. It may get an event again: after an error, and when a process ends before the event is removed.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not take events",
+    label = "not a handler",
+    note = "pass a function from `outbox::Event` to a future of a `Result<(), E>`, such as \
+            `async |event: Event| Ok::<_, table_orm::Error>(())`, or `outbox::SendTo`"
+)]
 pub trait Handler: Send + Sync {
     /// Takes an event. It is removed when this returns `Ok`. After an error it stays.
     fn handle(&self, event: Event) -> impl Future<Output = Result<(), HandlerError>> + Send;

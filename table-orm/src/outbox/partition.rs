@@ -315,8 +315,7 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
     /// Sends operations, the first of which writes the lease. Returns its version.
     async fn send(&self, operations: Vec<Operation>) -> Result<ETag> {
         let partition_key = self.partition_key.clone();
-        let key =
-            CanonicalKey { partition_key: partition_key.clone(), row_key: LEASE.to_owned() };
+        let key = CanonicalKey { partition_key: partition_key.clone(), row_key: LEASE.to_owned() };
         let etags = self.client.send(Batch { partition_key, operations }).await?;
         self.client.version(&key, etags.into_iter().next().flatten())
     }

@@ -61,7 +61,10 @@ pub(super) fn first_events(client: &TableClient, partition: Span, most: u16) -> 
 }
 
 /// A scan of the events of all partitions.
-pub(super) fn scan(client: &TableClient, permit: &ScanPermit) -> Scan<crate::entity::DynamicEntity> {
+pub(super) fn scan(
+    client: &TableClient,
+    permit: &ScanPermit,
+) -> Scan<crate::entity::DynamicEntity> {
     let store = Arc::clone(&client.connection.store);
     Scan::untyped_in(store, client.table.clone(), events(), permit)
 }

@@ -7,7 +7,8 @@
 use super::canonical_key::CanonicalKey;
 use super::table_client::TableClient;
 use crate::entity::{
-    Change, DynamicEntity, EventContent, EventRowKey, EventValues, HEAD, Head, ReportedType, read_row,
+    Change, DynamicEntity, EventContent, EventRowKey, EventValues, HEAD, Head, ReportedType,
+    read_row,
 };
 use crate::error::Result;
 use crate::model::MAX_STRING_UNITS;

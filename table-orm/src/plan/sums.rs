@@ -54,7 +54,11 @@ impl TableClient {
     }
 
     /// The write that changes a total.
-    pub(super) async fn changed_total(&self, key: &CanonicalKey, change: i128) -> Result<Operation> {
+    pub(super) async fn changed_total(
+        &self,
+        key: &CanonicalKey,
+        change: i128,
+    ) -> Result<Operation> {
         let stored = self.row(&self.point(key)).await?;
         let before = match &stored {
             Some(row) => read_row::<TotalRow>(0, &row.body)?.0,

@@ -5,8 +5,8 @@ use super::connection::Connection;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements, foreign_at,
-    index_of, too_many_elements,
+    Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements,
+    foreign_at, index_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{

@@ -1,10 +1,12 @@
 //! Which event each write adds.
 
-use super::{Line, LinePatch, Order, OrderPatch, dispatch, line, order, orders_in, outbox_rows, said};
+use super::{
+    Line, LinePatch, Order, OrderPatch, dispatch, line, order, orders_in, outbox_rows, said,
+};
 use std::collections::BTreeMap;
 use support::recorder::recorded;
 use table_orm::outbox::Change::{self, Deleted, Inserted, Moved, Updated};
-use table_orm::{DynamicEntity, Error, TableEntity, Tables};
+use table_orm::{DynamicEntity, Error, Sum, TableEntity, Tables};
 
 fn one(change: Change, row_key: &str) -> Vec<(Change, String)> {
     vec![(change, row_key.to_owned())]
@@ -60,7 +62,8 @@ async fn each_write_of_an_entity_that_is_read_first_says_what_it_did() {
     orders.delete_partition(&acme).await.unwrap();
     assert_eq!(said(&orders).await, one(Deleted, "ORD:00002"), "delete_partition");
     // The numbers and the lease stay, and no event.
-    let keys: Vec<_> = outbox_rows(&tables, "acme").await.into_iter().map(|row| row.row_key).collect();
+    let keys: Vec<_> =
+        outbox_rows(&tables, "acme").await.into_iter().map(|row| row.row_key).collect();
     assert_eq!(keys, ["OUT:-LEASE", "OUT:-NEXT"]);
 }
 
@@ -153,9 +156,8 @@ async fn a_transaction_adds_an_event_for_each_entity_that_it_writes() {
         orders.insert(&order(number, "open", 1)).await.unwrap();
     }
     said(&orders).await;
-    let load = async |number| {
-        orders.load(acme.by_number().number(number)).await.unwrap().one().unwrap()
-    };
+    let load =
+        async |number| orders.load(acme.by_number().number(number)).await.unwrap().one().unwrap();
     let (mut one, mut two) = (load(1).await, load(2).await);
     (one.number, two.cents) = (7, 2);
     let transaction = orders.transaction(&acme).save(&mut one).save(&mut two);
@@ -244,9 +246,8 @@ async fn events_count_among_the_operations_of_a_transaction() {
     of(49).commit().await.unwrap();
     assert_eq!(orders.outbox().waiting(&acme).await.unwrap().events, 49);
     assert_eq!(of(40).room().operations, 100 - 1 - 2 * 40);
-    let transaction = (100..150).fold(orders.transaction(&acme), |all, number| {
-        all.insert(&line(number, 1))
-    });
+    let transaction =
+        (100..150).fold(orders.transaction(&acme), |all, number| all.insert(&line(number, 1)));
     let refused = transaction.commit().await.unwrap_err();
     assert!(matches!(refused, Error::TooLarge(_)), "{refused}");
     assert!(refused.to_string().contains("101 operations"), "{refused}");
@@ -330,4 +331,44 @@ async fn types_that_their_kind_tells_apart_report_their_own_writes() {
     let other = quiet.load(Quiet::partition("acme").row().number(2)).await.unwrap().one().unwrap();
     loud.transaction(&acme).delete(other).delete(loaded).commit().await.unwrap();
     assert_eq!(said(&orders).await, one(Deleted, "K:00001"));
+}
+
+/// An entity that is added up, has a row elsewhere, and is reported.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "orders", partition = "{customer}", sums = Parcel::SUMS, outbox(before))]
+#[row(by_number, key = "PAR:{number:05}")]
+#[row(by_place, partition = "P:{place}", key = "PAR:{number:05}__{customer}", eventual)]
+struct Parcel {
+    customer: String,
+    number: u32,
+    place: String,
+    grams: i64,
+}
+
+impl Parcel {
+    const GRAMS: Sum<Self> = Sum::of("grams", |parcel| parcel.grams);
+    const SUMS: &'static [Sum<Self>] = &[Self::GRAMS];
+}
+
+#[tokio::test]
+async fn totals_rows_elsewhere_and_events_follow_the_same_write() {
+    let tables = Tables::in_memory().unwrap();
+    let orders = orders_in(&tables).await;
+    let parcels = tables.repo::<Parcel>();
+    let acme = Parcel::partition("acme");
+    let place = "north".to_owned();
+    let parcel = Parcel { customer: "acme".into(), number: 1, place, grams: 500 };
+    parcels.insert(&parcel).await.unwrap();
+    let key = acme.by_number().number(1);
+    parcels.update(&key, |parcel| parcel.place = "south".into()).await.unwrap();
+    assert_eq!(parcels.sum(&acme, &Parcel::GRAMS).await.unwrap(), 500);
+    assert_eq!(parcels.list(Parcel::by_place("south")).count().await.unwrap(), 1);
+    parcels.delete(parcels.load(&key).await.unwrap().one().unwrap()).await.unwrap();
+    assert_eq!(parcels.sum(&acme, &Parcel::GRAMS).await.unwrap(), 0);
+    let (events, _) = dispatch(&orders).await;
+    let said: Vec<_> = events.iter().map(|event| event.change).collect();
+    assert_eq!(said, [Inserted, Updated, Deleted]);
+    assert_eq!(events[1].before::<Parcel>().unwrap(), Some(parcel));
+    // No event tells of rows elsewhere.
+    assert_eq!(outbox_rows(&tables, "P:south").await, []);
 }

@@ -6,8 +6,7 @@
 use super::required::Required;
 use crate::entity::{
     AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
-    WholePartition,
-    body as row_body,
+    WholePartition, body as row_body,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
