@@ -9,7 +9,7 @@ use table_orm::embedded::EmbeddedStore;
 use table_orm::model::DateTime;
 use table_orm::outbox::{Change, DispatchError, Event, HandlerError};
 use table_orm::store::{Middleware, Store};
-use table_orm::{DynamicEntity, Repo, ScanPermit, TableEntity, Tables};
+use table_orm::{DynamicEntity, Repo, ScanPermit, Tables};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 

@@ -16,7 +16,7 @@ use table_orm::layer::{Faults, Retry, Strategy};
 use table_orm::model::DateTime;
 use table_orm::outbox::{Event, HandlerError};
 use table_orm::store::{Action, Batch, Middleware, Operation, Store, StoreError};
-use table_orm::{ETag, Repo, ScanPermit, TableEntity, TableName, Tables};
+use table_orm::{ETag, Repo, ScanPermit, TableName, Tables};
 use tokio::time::{sleep, timeout};
 
 const PARTITIONS: [&str; 2] = ["acme", "globex"];

@@ -337,7 +337,7 @@ async fn types_that_their_kind_tells_apart_report_their_own_writes() {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "orders", partition = "{customer}", sums = Parcel::SUMS, outbox(before))]
 #[row(by_number, key = "PAR:{number:05}")]
-#[row(by_place, partition = "P:{place}", key = "PAR:{number:05}__{customer}", eventual)]
+#[row(by_place, partition = "P:{place}", key = "AT:{number:05}__{customer}", eventual)]
 struct Parcel {
     customer: String,
     number: u32,
