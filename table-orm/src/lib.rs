@@ -37,6 +37,7 @@
 //! - [`derive@TableEntity`], [`derive@KeyPart`], [`derive@Properties`], [`derive@Projection`] and
 //!   [`derive@TableUnion`] describe what is stored and read.
 //! - [`scan`] reads whole tables with many workers; [`ScanPermit`] says why.
+//! - [`outbox`] hands each change of an entity on, to a handler or a queue.
 //! - [`layer`] adds retries, limits and tracing around a store.
 //! - [`Error`] is the error of a call; [`Error::rejection`] is what the store answered, and
 //!   [`Error::kind`] what a caller can do.

@@ -19,6 +19,7 @@ pub trait Handler: Send + Sync {
     fn handle(&self, event: Event) -> impl Future<Output = Result<(), HandlerError>> + Send;
 }
 
+#[diagnostic::do_not_recommend]
 impl<H, F, X> Handler for H
 where
     H: Fn(Event) -> F + Send + Sync,

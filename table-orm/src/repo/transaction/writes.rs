@@ -27,7 +27,7 @@ use std::{fmt, mem};
 #[non_exhaustive]
 pub struct Room {
     /// Operations: one for each row that is written. Less those that may be needed for
-    /// [totals](crate::Sum).
+    /// [totals](crate::Sum) and [events](crate::outbox).
     pub operations: usize,
     /// Bytes of the request, of the 4 MiB that the service takes.
     pub bytes: usize,
