@@ -61,8 +61,8 @@ pub type Read<T = ()> = Result<T, RowFault>;
     note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
             `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
             leave it out with `#[table(skip)]`, or implement `Property`",
-    note = "a type of `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 or `ulid` 3 needs the feature of that \
-            name: `table-orm = {{ .., features = [\"chrono\"] }}`"
+    note = "a type of the crate `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 or `ulid` 3 needs the feature \
+            of `table-orm` with that crate's name"
 )]
 pub trait Stored: Sized {
     /// Writes it.

@@ -16,7 +16,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The most requests that one `get_many`, `list_many` or `load` has in flight.
+/// The most requests that one `get_many`, `list_many`, `load`, `loaded` or `checked` has in
+/// flight.
 pub const MAX_PARALLEL_GETS: usize = 16;
 
 impl<E: TableEntity> Repo<E> {

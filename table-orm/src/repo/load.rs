@@ -16,6 +16,8 @@ impl<E: TableEntity> Repo<E> {
     /// behind (see [`verify`](Repo::verify)). An entity that several of the rows belong to, because they are
     /// written for each element of a field, is loaded once.
     ///
+    /// [`List::loaded`](super::List::loaded) does the same for a query with a filter, a limit or pages.
+    ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
     /// # #[derive(Debug, Clone, PartialEq, TableEntity)]

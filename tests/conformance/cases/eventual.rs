@@ -106,6 +106,12 @@ pub async fn rows_elsewhere_follow_their_entity(subject: Subject) {
     let many = (2..60).map(|number| member("ann", number, "cellar"));
     members.insert_many(many).await.all().unwrap();
     assert_eq!(in_room(&members, "cellar").await.len(), 59);
+    let tenth = members.list(Member::by_room("cellar").user("ann").number(10)).loaded();
+    let mut tenth = tenth.one().await.unwrap();
+    tenth.admin = true;
+    members.save(tenth).await.unwrap();
+    let admins = members.list(Member::by_room("cellar")).filter(|row| row.admin.eq(true)).loaded();
+    assert_eq!(admins.one().await.unwrap().number, 10);
     members.delete(moved).await.unwrap();
     assert_eq!(in_room(&members, "cellar").await.len(), 58);
     members.delete_partition(Member::partition("ann")).await.unwrap();

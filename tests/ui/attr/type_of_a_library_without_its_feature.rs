@@ -1,4 +1,3 @@
-use jiff::Timestamp;
 use table_orm::TableEntity;
 
 #[derive(TableEntity)]
@@ -6,7 +5,8 @@ use table_orm::TableEntity;
 struct Visit {
     visitor: String,
     id: u32,
-    at: Timestamp,
+    at: jiff::Timestamp,
+    until: chrono::DateTime<chrono::Utc>,
 }
 
 fn main() {}

@@ -1,6 +1,6 @@
 fn find(repo: &Repo<Runner>) {
     let race = Runner::partition("Boston");
-    let _ = repo.list(race.row());
+    let _ = repo.list(race.by_club());
 }
 use table_orm::{Repo, TableEntity};
 #[derive(Debug, TableEntity)]

@@ -1,12 +1,13 @@
-use jiff::Timestamp;
 use table_orm::TableEntity;
 
 #[derive(TableEntity)]
-#[table(name = "visits", partition = "{visitor}", row = "{at}")]
+#[table(name = "visits", partition = "{visitor}", row = "{at}__{until}")]
 struct Visit {
     visitor: String,
     #[table(key_only)]
-    at: Timestamp,
+    at: jiff::Timestamp,
+    #[table(key_only)]
+    until: chrono::DateTime<chrono::Utc>,
 }
 
 fn main() {}

@@ -6,8 +6,8 @@ use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::eventual::{
-    DueEntry, ForeignKey, ForeignType, Gathered, Group, Intent, MAX_ENTITIES, MAX_WAITING, Pending, Settled,
-    Settling,
+    DueEntry, ForeignKey, ForeignType, Gathered, Group, Intent, MAX_ENTITIES, MAX_WAITING, Pending,
+    Settled, Settling,
 };
 use crate::model::{ETag, Edm, Metadata, TableName};
 use crate::plan::{MAX_IN_BACKGROUND, TableClient};
@@ -230,8 +230,8 @@ struct Post {
 
 fn posts() -> impl Strategy<Value = Vec<Post>> {
     let letter = prop_oneof![Just('x'), Just('é'), Just('好'), Just('"'), Just('🏃')];
-    let label = (letter, 1..200_usize)
-        .prop_map(|(letter, length)| char::to_string(&letter).repeat(length));
+    let label =
+        (letter, 1..200_usize).prop_map(|(letter, length)| char::to_string(&letter).repeat(length));
     let labels = prop::collection::vec(label, 0..60);
     (1..200_usize, prop::collection::vec(labels, 1..150)).prop_map(|(blog, all)| {
         let post = |(id, labels): (u32, Vec<String>)| {

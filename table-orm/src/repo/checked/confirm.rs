@@ -59,12 +59,13 @@ pub struct Check<R> {
     pub client: TableClient,
     pub filter: Option<Filter>,
     pub skip: Option<SkipUnreadable>,
+    /// Whether rows in other partitions that the entity does not have are brought in step.
+    pub settles: bool,
     pub row: PhantomData<fn() -> R>,
 }
 
 impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
-    /// The entity as it is now; `None` where it has none of the rows that were found. Brings rows in other
-    /// partitions that it does not have in step.
+    /// The entity as it is now; `None` where it has none of the rows that were found.
     pub async fn confirm(&self, candidate: Candidate) -> Result<Option<Confirmed<E>>> {
         let Candidate { home, rows } = candidate;
         let loaded = self.canonical(&home).await?;
@@ -75,6 +76,7 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
                 Some(loaded) if has_row(&**loaded, R::INDEX, keys)? => {
                     first = first.or(Some(*place))
                 }
+                _ if !self.settles => {}
                 _ => stale.extend(RowElsewhere::of::<E>(&self.client, R::INDEX, keys)),
             }
         }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use futures_util::{TryStreamExt as _, stream};
 use pages::Source;
+use std::convert::identity;
 use std::fmt;
 
 impl<R: Row, C, T> List<R, C, T> {
@@ -57,7 +58,7 @@ impl<R: Row, C, T> List<R, C, T> {
                  own partition are always in step with it"
             );
         }
-        Checked { listing: self.listing, source: Source::each_row, give: Loaded::into_inner }
+        Checked { listing: self.listing, source: Source::checked_row, give: Loaded::into_inner }
     }
 }
 
@@ -67,9 +68,11 @@ impl<E: TableEntity, R: Row<Entity = E>, C> List<R, C, E> {
     /// A query of canonical rows sends no further request. A query of other rows reads the canonical row of
     /// each entity that it finds: one more request, at most 16 in flight. It yields the entity as it is now.
     /// It leaves out an entity that was deleted, no longer has the row that was found, or no longer meets the
-    /// filter. An entity that several of the rows belong to comes once.
+    /// filter. An entity that several of the rows belong to comes once: the query holds the keys of those that
+    /// it yielded.
     ///
-    /// It compiles only for rows that store the whole entity. [`Repo::load`](super::Repo::load) reads all
+    /// It compiles only for rows that store the whole entity; for others in another partition,
+    /// [`checked`](Self::checked)`().loaded()` does. [`Repo::load`](super::Repo::load) reads all
     /// entities of a query at once.
     ///
     /// ```
@@ -105,10 +108,10 @@ impl<E: TableEntity, R: Row<Entity = E>, C> List<R, C, E> {
     {
         let source = match foreign_at::<E>(R::INDEX) {
             _ if Checked::<R>::IS_CANONICAL => Source::canonical,
-            Some(_) => Source::each_entity_elsewhere,
-            None => Source::each_entity,
+            Some(_) => Source::entity_elsewhere,
+            None => Source::entity,
         };
-        Checked { listing: self.listing, source, give: |loaded| loaded }
+        Checked { listing: self.listing, source, give: identity }
     }
 }
 
@@ -135,6 +138,12 @@ impl<R: Row, T> Clone for Checked<R, T> {
 
 impl<R: Row> Checked<R> {
     const IS_CANONICAL: bool = R::INDEX == <<R::Entity as TableEntity>::Canonical as Row>::INDEX;
+
+    /// Yields the entities with their versions, so that they can be changed and saved: also those of rows
+    /// that do not store the whole entity. An entity that several of the rows belong to comes once.
+    pub fn loaded(self) -> Checked<R, Loaded<R::Entity>> {
+        Checked { listing: self.listing, source: Source::checked_entity, give: identity }
+    }
 }
 
 impl<E, R, T> Checked<R, T>

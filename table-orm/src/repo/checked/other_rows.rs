@@ -43,13 +43,19 @@ impl<R> OtherRows<R> {
         let size = size.or(limit.map(|limit| limit.clamp(MAX_PARALLEL_GETS, most)));
         let nothing = (limit == Some(0)).then_some(0);
         let rows = Pages::read_by(client.clone(), reader, query, nothing, size);
-        let check = Check { client, filter, skip: skip.clone(), row: PhantomData };
+        let check = Check { client, filter, skip: skip.clone(), settles: false, row: PhantomData };
         Self { rows: rows.skipping(skip), check, taken: None, found: None, left: limit }
     }
 
     /// Yields an entity of several rows once.
     pub fn once(self) -> Self {
         Self { taken: Some(BTreeSet::new()), ..self }
+    }
+
+    /// Brings rows in other partitions that their entity does not have in step.
+    pub fn settling(mut self) -> Self {
+        self.check.settles = true;
+        self
     }
 
     pub fn first_request(self) -> Result<Plan> {

@@ -14,9 +14,9 @@ use std::fmt;
 /// Where a checked query reads its entities.
 pub enum Source<R: Row> {
     /// The canonical rows themselves.
-    Canonical(Pages<Loaded<R::Entity>>),
+    Canonical(Box<Pages<Loaded<R::Entity>>>),
     /// Other rows, each followed by the canonical row of its entity.
-    Other(OtherRows<R>),
+    Other(Box<OtherRows<R>>),
 }
 
 impl<R: Row> Source<R> {
@@ -27,26 +27,31 @@ impl<R: Row> Source<R> {
             true => read_point,
             false => read_canonical,
         };
-        Self::Canonical(listing.pages(PageReader::some(read), size))
+        Self::Canonical(Box::new(listing.pages(PageReader::some(read), size)))
     }
 
-    /// Rows in another partition: an entity for each row.
-    pub fn each_row(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(elsewhere(listing, size))
+    /// Rows in another partition, which it brings in step: an entity for each row.
+    pub fn checked_row(listing: Listing, size: Option<usize>) -> Self {
+        Self::Other(Box::new(elsewhere(listing, size).settling()))
+    }
+
+    /// The same: each entity once.
+    pub fn checked_entity(listing: Listing, size: Option<usize>) -> Self {
+        Self::Other(Box::new(elsewhere(listing, size).settling().once()))
     }
 
     /// Rows in another partition: each entity once.
-    pub fn each_entity_elsewhere(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(elsewhere(listing, size).once())
+    pub fn entity_elsewhere(listing: Listing, size: Option<usize>) -> Self {
+        Self::Other(Box::new(elsewhere(listing, size).once()))
     }
 
     /// Full copies in the entity's own partition: each entity once.
-    pub fn each_entity(listing: Listing, size: Option<usize>) -> Self
+    pub fn entity(listing: Listing, size: Option<usize>) -> Self
     where
         R::Entity: FromRow<R>,
     {
         let reader = PageReader::some(read_copies::<R>);
-        Self::Other(OtherRows::new(listing, size, reader, whole::<R::Entity>).once())
+        Self::Other(Box::new(OtherRows::new(listing, size, reader, whole::<R::Entity>).once()))
     }
 }
 
@@ -98,8 +103,8 @@ where
     /// token.
     pub fn resume(self, token: PageToken) -> Self {
         let source = match self.source {
-            Source::Canonical(rows) => Source::Canonical(rows.resume(token)),
-            Source::Other(rows) => Source::Other(rows.resume(token)),
+            Source::Canonical(rows) => Source::Canonical(Box::new(rows.resume(token))),
+            Source::Other(rows) => Source::Other(Box::new(rows.resume(token))),
         };
         Self { source, ..self }
     }
