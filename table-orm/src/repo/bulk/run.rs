@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// The end of something that was in flight.
 enum Ended<E> {
     /// The answer to a chunk.
-    Sent(Chunk<E>, Result<()>),
+    Sent(Box<Chunk<E>>, Result<()>),
     /// Rows in other partitions are in step, or are tried again later.
     Settled,
 }
@@ -106,7 +106,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 }
             }
             match in_flight.next().await {
-                Some(Ended::Sent(chunk, result)) => self.answered(chunk, result),
+                Some(Ended::Sent(chunk, result)) => self.answered(*chunk, result),
                 Some(Ended::Settled) => {}
                 // At the end, what is left is settled.
                 None if self.gathered.close() => {}
@@ -202,7 +202,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 Box::pin(async move {
                     let (entity, sent) = sent.await;
                     chunk.entities.push(entity);
-                    Ended::Sent(chunk, sent)
+                    Ended::Sent(Box::new(chunk), sent)
                 })
             }
             (_, last) => {
@@ -296,6 +296,6 @@ fn send<E: Send + 'static>(
             Ok(())
         };
         let sent = sent.await;
-        Ended::Sent(chunk, sent)
+        Ended::Sent(Box::new(chunk), sent)
     })
 }
