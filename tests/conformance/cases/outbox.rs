@@ -68,7 +68,7 @@ pub async fn events_are_handed_on_in_the_order_of_the_writes(subject: Subject) {
             assert!(event.time.is_some());
             stored = event.after::<Order>().unwrap();
         }
-        let key = Order::partition("acme").row().number(number.parse().unwrap());
+        let key = Order::partition("acme").row().number(number.parse::<u32>().unwrap());
         assert_eq!(orders(&subject).get(key).await.unwrap(), stored, "{number}");
     }
 }
