@@ -222,7 +222,7 @@ async fn helper_rows_are_no_types_rows() {
     assert_eq!(names.scan(because()).count().await.unwrap().rows, 1);
     assert_eq!(names.verify(&list).await.unwrap().entities, 1);
     assert_eq!(names.delete_partition(&list).await.unwrap().rows, 1);
-    assert_eq!(rows.list("L", ..).count().await.unwrap(), 6);
+    assert_eq!(rows.list("L", ..).count().await.unwrap(), 7);
 }
 
 #[tokio::test]

@@ -5,6 +5,9 @@ use super::handler::Handler;
 use super::partition::PartitionDispatch;
 use super::report::DispatchReport;
 use super::scope::{OutboxScope, Scope, first_events, scan};
+use super::settings::Settings;
+#[cfg(doc)]
+use super::settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
 use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::model::MAX_TRANSACTION_OPERATIONS;
@@ -15,14 +18,6 @@ use futures_util::StreamExt as _;
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
-
-/// The time for which a process has the events of a partition to itself, unless the call sets another one: 1
-/// minute. It renews the lease while it works. When it ended, others take over after that time.
-pub const OUTBOX_LEASE: Duration = Duration::from_secs(60);
-/// How many partitions a call works on at a time, unless it sets another number: 16.
-pub const OUTBOX_PARALLELISM: usize = 16;
-/// How many events of a partition a call removes in one transaction, unless it sets another number: 16.
-pub const REMOVED_AT_ONCE: usize = 16;
 
 /// The shortest lease.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
@@ -76,22 +71,10 @@ impl<E: TableEntity> Outbox<E> {
         scope: impl OutboxScope<E>,
         handler: H,
     ) -> Dispatch<'a, H> {
-        let settings = Settings {
-            lease: OUTBOX_LEASE,
-            parallelism: OUTBOX_PARALLELISM,
-            removed_at_once: REMOVED_AT_ONCE,
-        };
+        let settings = Settings::default();
         let (client, scope) = (self.client.clone(), scope.scope());
         Dispatch { client, scope, handler, settings, lifetime: PhantomData }
     }
-}
-
-/// How events are handed on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    pub lease: Duration,
-    pub parallelism: usize,
-    pub removed_at_once: usize,
 }
 
 /// A dispatch of events: `.await` runs it, `.plan()` shows its first request.

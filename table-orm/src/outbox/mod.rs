@@ -22,10 +22,11 @@ mod report;
 mod scope;
 #[cfg(feature = "distributed")]
 mod send_to;
+mod settings;
 mod waiting;
 
 pub use crate::entity::{Change, EventValues};
-pub use dispatch::{Dispatch, OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
+pub use dispatch::Dispatch;
 pub use error::{DispatchError, HandlerError};
 pub use event::Event;
 pub use handler::Handler;
@@ -35,6 +36,7 @@ pub use report::{DispatchFailure, DispatchReport};
 pub use scope::OutboxScope;
 #[cfg(feature = "distributed")]
 pub use send_to::SendTo;
+pub use settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
 pub use waiting::Waiting;
 
 use crate::entity::TableEntity;

@@ -6,13 +6,13 @@
 //!   was seen finds all earlier ones that are still there.
 //! - After a loss of the lease, no event is removed and none is handed on.
 
-use super::dispatch::Settings;
 use super::error::{DispatchError, HandlerError};
 use super::event::Event;
 use super::handler::Handler;
 use super::lease::{Lease, age};
 use super::report::{DispatchFailure, DispatchReport};
 use super::scope::first_events;
+use super::settings::Settings;
 use crate::entity::{DynamicEntity, EventRowKey, LEASE, read_row, split_page};
 use crate::error::{Error, Result};
 use crate::model::{DateTime, ETag};

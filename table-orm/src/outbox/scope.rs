@@ -1,6 +1,6 @@
 //! Where events are looked for.
 
-use crate::entity::{EventRowKey, LEASE, RowOf, TableEntity, WholePartition};
+use crate::entity::{DynamicEntity, EventRowKey, LEASE, RowOf, TableEntity, WholePartition};
 use crate::key::KeyError;
 use crate::model::Metadata;
 use crate::plan::TableClient;
@@ -61,10 +61,7 @@ pub(super) fn first_events(client: &TableClient, partition: Span, most: u16) -> 
 }
 
 /// A scan of the events of all partitions.
-pub(super) fn scan(
-    client: &TableClient,
-    permit: &ScanPermit,
-) -> Scan<crate::entity::DynamicEntity> {
+pub(super) fn scan(client: &TableClient, permit: &ScanPermit) -> Scan<DynamicEntity> {
     let store = Arc::clone(&client.connection.store);
     Scan::untyped_in(store, client.table.clone(), events(), permit)
 }
