@@ -4,7 +4,7 @@ pub use crate::codec::Members;
 pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
-    TableUnion, UnionMember,
+    TableUnion, UnionMember, UniqueKey,
 };
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;

@@ -63,7 +63,7 @@
 //! | Module | What it holds |
 //! |---|---|
 //! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
-//! | `sync` | a lock for each key, token bucket, backoff, random numbers |
+//! | `sync` | a lock for each key, token bucket, backoff, clocks, random numbers |
 //! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
 //! | `codec` | the JSON of a row: one reader, one writer |
 //! | [`property`] | types that properties store |
@@ -78,6 +78,7 @@
 //! | `testing` | a service on virtual time, and keys of typical applications |
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
+//! | `register` | which partitions have unfinished work |
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
@@ -137,6 +138,8 @@ pub mod testing;
 mod error;
 
 pub mod plan;
+
+mod register;
 
 pub mod eventual;
 

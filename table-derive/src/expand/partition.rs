@@ -32,7 +32,7 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
-    let foreign = foreign(model, types);
+    let foreign = foreign(model, types).into_iter().chain(uniques(model, types));
     let make = types.items(&types.ty, quote!(#partition #partitions #(#foreign)*));
     let keys = keys(model, types);
     quote!(#make #keys)
@@ -110,6 +110,22 @@ fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         quote!(#one #shards)
     });
     rows.collect()
+}
+
+/// `E::unique_x(..)` for each `unique(x, across)`: the key of its guard.
+fn uniques<'m>(
+    model: &'m Model<'_>,
+    types: &'m Types<'_>,
+) -> impl Iterator<Item = TokenStream> + 'm {
+    let uniques = model.entity.uniques.iter().zip(&model.guards);
+    uniques.filter(|(unique, _)| unique.across.is_some()).map(|(unique, key)| {
+        let (name, entity, at) = (&unique.name, &types.ty, variable("key"));
+        let method = format_ident!("unique_{name}", span = key.template.literal.span());
+        let docs =
+            doc("The values that one entity at most has, for `Repo::load_unique`.".to_owned());
+        let made = (quote!(_orm::UniqueKey<#entity>), quote!(_orm::UniqueKey::new(#name, #at)));
+        from_partition(model, types, key, (docs, &method), made)
+    })
 }
 
 /// A function from the components of a PartitionKey, which makes a `value` of the variable `key`.

@@ -21,6 +21,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod union;
+mod unique_key;
 
 pub use crate::codec::Members;
 pub use dynamic::DynamicEntity;
@@ -42,6 +43,7 @@ pub use rows::{EntityRow, EntityRows, Invalid};
 pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
+pub use unique_key::UniqueKey;
 
 pub(crate) use across::{across_keys, has_across, reaches_across};
 pub(crate) use elements::too_many_elements;

@@ -71,6 +71,12 @@ impl Error {
             Self::AlreadyExists(_) | Self::UniqueViolation { .. } | Self::Conflict(_) => {
                 ErrorKind::Conflict
             }
+            // Whether the register was written does not matter.
+            Self::Unregistered(error) => match error.kind() {
+                ErrorKind::Unavailable => ErrorKind::Unavailable,
+                _ if matches!(**error, Self::Ambiguous(_)) => ErrorKind::Unavailable,
+                _ => ErrorKind::ServerError,
+            },
             #[cfg(feature = "distributed")]
             Self::Queue(error) if matches!(error.kind, QueueErrorKind::Unavailable) => {
                 ErrorKind::Unavailable
@@ -95,6 +101,7 @@ impl Error {
             | Self::Rejected(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_)
+            | Self::ForeignRows { .. }
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,
         }

@@ -34,7 +34,7 @@ use crate::entity::{
 };
 use crate::key::KeyError;
 use crate::layer::LayerError;
-use crate::model::TableNameError;
+use crate::model::{TableName, TableNameError};
 use crate::property::PropertyError;
 use crate::query::TokenError;
 #[cfg(feature = "distributed")]
@@ -136,6 +136,28 @@ pub enum Error {
     /// [`StoreError::ambiguity`] says what is known. Read the rows before writing again.
     #[error("the write may or may not have taken effect: {0}; read the rows before writing again")]
     Ambiguous(Box<Rejection>),
+    /// The table was not deleted, because its entities have rows in other tables, which would be left. Nothing
+    /// was sent.
+    #[error(
+        "the table `{table}` was not deleted: rows of `{entity}` in {tables} would be left; delete the entities \
+         first, or call `leave_foreign_rows`",
+        tables = named(.tables)
+    )]
+    ForeignRows {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The table.
+        table: String,
+        /// The tables that hold the other rows.
+        tables: Vec<TableName>,
+    },
+    /// The write was not sent, because the register of its table cannot be written: see
+    /// [`Repo::register`](crate::Repo::register). Nothing was written.
+    #[error(
+        "the write was not sent, and nothing was written: its partition cannot be named in the register of \
+         the table: {0}"
+    )]
+    Unregistered(#[source] Box<Self>),
     /// The store rejected the request for another reason.
     #[error("rejected: {0}")]
     Rejected(Box<Rejection>),
@@ -407,6 +429,12 @@ impl Error {
     pub const fn rejection(&self) -> Option<&Rejection> {
         rejection_of!(self)
     }
+}
+
+/// Tables in a sentence.
+fn named(tables: &[TableName]) -> String {
+    let names: Vec<_> = tables.iter().map(|table| format!("`{table}`")).collect();
+    names.join(" and ")
 }
 
 /// The result of a call.

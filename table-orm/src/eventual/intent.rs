@@ -16,9 +16,10 @@ use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
     property_size,
 };
-use crate::plan::TableClient;
+use crate::plan::{Connection, Cover, TableClient};
 use crate::store::{Action, ErrorCode, Operation, StoreError};
 use crate::sync::Random;
+use std::sync::Arc;
 use time::OffsetDateTime;
 
 /// What the RowKey of every intent begins with.
@@ -76,17 +77,24 @@ pub(crate) struct Pending {
     pub etag: ETag,
     /// When the store wrote it, if that was read.
     pub written: Option<DateTime>,
+    /// What names its partition in a register, if this process wrote it and has one.
+    pub cover: Option<Arc<Cover>>,
 }
 
 impl Intent {
     /// An intent with a new name.
-    pub fn new(random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
-        Self::named(START, random, partition_key, due)
+    pub fn new(connection: &Connection, partition_key: &str, due: Vec<DueEntry>) -> Self {
+        Self::named(START, connection, partition_key, due)
     }
 
     /// A row of the same form whose new name begins so.
-    pub fn named(start: &str, random: &Random, partition_key: &str, due: Vec<DueEntry>) -> Self {
-        let row_key = format!("{start}{}", ulid(DateTime::now(), random));
+    pub fn named(
+        start: &str,
+        connection: &Connection,
+        partition_key: &str,
+        due: Vec<DueEntry>,
+    ) -> Self {
+        let row_key = format!("{start}{}", ulid(connection.clock.now(), &connection.random));
         Self { partition_key: partition_key.to_owned(), row_key, due }
     }
 
@@ -164,6 +172,11 @@ impl Intent {
 }
 
 impl Pending {
+    /// It is settled: nothing of it is left.
+    pub fn end(&self) {
+        self.cover.iter().for_each(|cover| cover.end());
+    }
+
     /// Reads an intent that is stored in the table `home`. `None` for the intent of another type.
     ///
     /// # Errors
@@ -189,7 +202,12 @@ impl Pending {
         let DynamicEntity { partition_key, row_key, timestamp: written, etag, .. } = row;
         // Every store returns the version of a row.
         let Some(etag) = etag else { return Ok(None) };
-        Ok(Some(Self { intent: Intent { partition_key, row_key, due }, etag, written }))
+        Ok(Some(Self {
+            intent: Intent { partition_key, row_key, due },
+            etag,
+            written,
+            cover: None,
+        }))
     }
 }
 

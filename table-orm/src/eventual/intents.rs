@@ -5,6 +5,8 @@
 //! - A transaction that changes no row elsewhere, and gives up no value, inserts no intent.
 //! - What is due follows from the canonical rows as they were and as they will be stored.
 //! - A transaction that gives an entity a value takes effect only while its reservation holds.
+//! - Where the table has a register, the partition is named there before the first request, until nothing is left
+//!   in it. What may be left after a failure stays named.
 
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
@@ -18,10 +20,12 @@ use crate::entity::{
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
 use crate::model::{ETag, TableName};
-use crate::plan::{Plan, Step, TableClient};
+use crate::plan::{Cover, Plan, Step, TableClient};
+use crate::register::cover;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a transaction is sent whose reservation other clients take away.
@@ -38,6 +42,8 @@ pub(crate) struct Intents {
     tickets: Vec<(ForeignType, Intent)>,
     /// The canonical RowKeys that change, of types that report it: from one to the other.
     moves: Vec<(String, String)>,
+    /// What names the partition in the register of the table.
+    covers: Vec<(&'static str, Arc<Cover>)>,
 }
 
 /// What one canonical row tells of.
@@ -194,7 +200,10 @@ impl Intents {
         let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
         let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
-        let steps = reserve.into_iter().chain(transaction).chain(settle).chain(release);
+        let register = client.connection.registers.of(&client.table).filter(|_| self.len() > 0);
+        let register = register.map(|register| Step::Register { table: register.table.clone() });
+        let before = register.into_iter().chain(reserve);
+        let steps = before.chain(transaction).chain(settle).chain(release);
         Ok(Plan { steps: steps.collect() })
     }
 
@@ -202,20 +211,50 @@ impl Intents {
     /// operations returned, in order. `canonical` is as for
     /// [`send_changes`](TableClient::send_changes).
     pub async fn send(
-        &self,
+        &mut self,
         client: &TableClient,
         batch: Batch,
         canonical: Option<&str>,
     ) -> Result<Vec<Option<ETag>>> {
-        if self.tickets.is_empty() {
-            let mut batch = batch;
-            self.append_inserts(client, &mut batch)?;
-            let sent = client.with_moves_of(&self.moves).send_changes(batch, canonical).await;
-            if let Some(found) = sent.as_ref().err().and_then(Error::stored_as_sent) {
-                self.settle_found(client, found).await;
-            }
-            return sent;
+        if !self.tickets.is_empty() {
+            self.cover(client, &batch.partition_key).await?;
+            return self.send_reserved(client, batch, canonical).await;
         }
+        let mut batch = batch;
+        self.append_inserts(client, &mut batch)?;
+        self.cover(client, &batch.partition_key).await?;
+        let sent = client.with_moves_of(&self.moves).send_changes(batch, canonical).await;
+        match &sent {
+            Err(error) if error.is_unanswered() => {
+                if let Some(found) = error.stored_as_sent() {
+                    self.settle_found(client, found).await;
+                }
+            }
+            Err(_) => self.covers.iter().for_each(|(_, cover)| cover.end()),
+            Ok(_) => {}
+        }
+        sent
+    }
+
+    /// Names the partition in the register, once for each type.
+    async fn cover(&mut self, client: &TableClient, partition_key: &str) -> Result<()> {
+        let kinds: BTreeSet<_> =
+            self.intents.iter().chain(&self.tickets).map(|(kind, _)| kind.entity).collect();
+        for kind in kinds {
+            let cover = cover(client, kind, partition_key).await?;
+            self.covers.extend(cover.map(|cover| (kind, Arc::new(cover))));
+        }
+        Ok(())
+    }
+
+    /// Sends a transaction that takes values. After a failure on the way, the partition stays named: a ticket
+    /// may be left.
+    async fn send_reserved(
+        &mut self,
+        client: &TableClient,
+        batch: Batch,
+        canonical: Option<&str>,
+    ) -> Result<Vec<Option<ETag>>> {
         let connection = &client.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         loop {
@@ -227,7 +266,12 @@ impl Intents {
                 Err(error) => Err(error),
             };
             let error = match sent {
-                Ok(etags) => return Ok(etags),
+                Ok(etags) => {
+                    if backoff.waits() > 0 || !reservations.iter().all(Reservation::is_clean) {
+                        self.covers.clear();
+                    }
+                    return Ok(etags);
+                }
                 Err(error) => error,
             };
             for reservation in &reservations {
@@ -276,11 +320,18 @@ impl Intents {
     pub async fn settle(self, client: &TableClient, etags: &[Option<ETag>], settling: &Settling) {
         let first = etags.len().saturating_sub(self.intents.len());
         let inserted = etags[first..].iter().cloned();
-        let group = |((kind, intent), etag): (_, Option<ETag>)| {
-            Some((kind, vec![Pending { intent, etag: etag?, written: None }]))
+        let covers = self.covers;
+        let group = |((kind, intent), etag): ((ForeignType, Intent), Option<ETag>)| {
+            let cover = covers.iter().find(|(other, _)| *other == kind.entity);
+            let cover = cover.map(|(_, cover)| Arc::clone(cover));
+            Some((kind, vec![Pending { intent, etag: etag?, written: None, cover }]))
         };
+        let kinds: Vec<_> = self.intents.iter().map(|(kind, _)| kind.entity).collect();
         let groups: Option<Vec<Group>> =
             self.intents.into_iter().zip(inserted).map(group).collect();
+        // What only took values has left nothing.
+        let ended = covers.iter().filter(|(kind, _)| !kinds.contains(kind));
+        ended.for_each(|(_, cover)| cover.end());
         // Without its version, an intent is left to a sweep.
         if let Some(groups) = groups {
             settling.settle(client, groups).await;
@@ -298,8 +349,8 @@ fn of_kind<'r, E: TableEntity>(
     let kind = ForeignType::of::<E>();
     let place = rows.iter().position(|(other, _)| other.entity == kind.entity);
     let place = place.unwrap_or_else(|| {
-        let random = &client.connection.random;
-        rows.push((kind, Intent::named(start, random, partition_key, Vec::new())));
+        let connection = &client.connection;
+        rows.push((kind, Intent::named(start, connection, partition_key, Vec::new())));
         rows.len() - 1
     });
     &mut rows[place].1
@@ -322,8 +373,11 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
 }
 
 /// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
-pub(crate) fn plan_with_settling<E: TableEntity>(mut plan: Plan) -> Plan {
+pub(crate) fn plan_with_settling<E: TableEntity>(client: &TableClient, mut plan: Plan) -> Plan {
     if reaches_across::<E>() {
+        if let Some(register) = client.connection.registers.of(&client.table) {
+            plan.steps.push(Step::Register { table: register.table.clone() });
+        }
         plan.steps.push(Step::Settle { partitions: Vec::new() });
     }
     plan

@@ -28,6 +28,7 @@ mod gathered;
 mod group;
 mod intent;
 mod intents;
+mod registered;
 mod settle;
 mod settled;
 mod share;
@@ -42,6 +43,7 @@ mod without_intent;
 mod write;
 
 pub use error::SettleError;
+pub use registered::Registered;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 

@@ -209,7 +209,10 @@ async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
     let mut is_transient = false;
     let mut left = Vec::new();
     for (kind, pending) in groups.drain(..) {
-        let Err(error) = settle_together(client, kind, &pending).await else { continue };
+        let Err(error) = settle_together(client, kind, &pending).await else {
+            pending.iter().for_each(Pending::end);
+            continue;
+        };
         if error.is_transient() {
             is_transient = true;
             left.push((kind, pending));
@@ -217,9 +220,12 @@ async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
         }
         // One that cannot be settled holds up no other.
         for one in pending {
-            if let Err(error) = settle(client, kind, &one).await {
-                is_transient |= error.is_transient();
-                left.push((kind, vec![one]));
+            match settle(client, kind, &one).await {
+                Ok(()) => one.end(),
+                Err(error) => {
+                    is_transient |= error.is_transient();
+                    left.push((kind, vec![one]));
+                }
             }
         }
     }

@@ -9,9 +9,10 @@ use super::settle::settle;
 use super::unique::TICKET;
 use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::error::{Error, Result};
-use crate::model::Metadata;
+use crate::model::{Metadata, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
+use crate::register;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::time::Duration;
 
@@ -86,6 +87,26 @@ impl Sweep {
         Ok(())
     }
 
+    /// Settles the partitions that pointers name which are older than the grace. Deletes the pointers to those
+    /// where nothing is left.
+    pub async fn registered(&self, register: &TableName, report: &mut SettleReport) -> Result<()> {
+        let pointers = register::pointers(&self.home, register, self.kind.entity).await?;
+        for (partition_key, pointers) in pointers {
+            if pointers.iter().all(|pointer| pointer.age < self.grace) {
+                continue;
+            }
+            let left = report.young + report.failures.len() as u64;
+            self.partition(&partition_key, report).await?;
+            if report.young + report.failures.len() as u64 == left {
+                let old = pointers.into_iter().filter(|pointer| pointer.age >= register::GRACE);
+                for pointer in old {
+                    register::remove(&self.home, register, pointer).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Settles one intent, or ticket of a reservation.
     pub async fn intent(&self, row: DynamicEntity, report: &mut SettleReport) {
         let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
@@ -115,16 +136,16 @@ impl Sweep {
     /// Makes an intent of the ticket of a reservation, in one transaction: what was reserved with it is not
     /// taken any more. `None` where the ticket is gone.
     async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
-        let Pending { intent: Intent { partition_key, row_key, due }, etag, written } = ticket;
+        let Pending { intent: Intent { partition_key, row_key, due }, etag, written, .. } = ticket;
         let action = Action::Delete(IfMatch::ETag(etag));
-        let intent = Intent::new(&self.home.connection.random, &partition_key, due);
+        let intent = Intent::new(&self.home.connection, &partition_key, due);
         let operations = vec![Operation { row_key, action }, intent.insert(&self.home, self.kind)?];
         let key =
             CanonicalKey { partition_key: partition_key.clone(), row_key: intent.row_key.clone() };
         match self.home.send(Batch { partition_key, operations }).await {
             Ok(etags) => {
                 let etag = self.home.version(&key, etags.into_iter().last().flatten())?;
-                Ok(Some(Pending { intent, etag, written }))
+                Ok(Some(Pending { intent, etag, written, cover: None }))
             }
             Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(None),
             Err(error) => Err(error),

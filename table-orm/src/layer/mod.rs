@@ -30,7 +30,7 @@ mod tally;
 mod tests;
 #[cfg(any(test, feature = "testing"))]
 pub mod throttle;
-#[cfg(all(test, feature = "distributed"))]
+#[cfg(all(test, any(feature = "distributed", feature = "embedded")))]
 mod writes;
 
 pub use error::LayerError;
@@ -43,7 +43,7 @@ pub use rate::{HotPartition, Rate};
 pub use retry::{Retry, Strategy};
 #[cfg(any(test, feature = "testing"))]
 pub use throttle::Throttle;
-#[cfg(all(test, feature = "distributed"))]
+#[cfg(all(test, any(feature = "distributed", feature = "embedded")))]
 pub(crate) use writes::Writes;
 
 use crate::store::Store;

@@ -4,9 +4,12 @@
 //! may have stopped polling its call in order to await this one.
 
 use super::canonical_key::CanonicalKey;
+use super::registers::Registers;
+#[cfg(any(test, feature = "testing"))]
+use crate::model::DateTime;
 use crate::model::TableName;
 use crate::store::Store;
-use crate::sync::{KeyedLock, Permit, Random, Timer};
+use crate::sync::{KeyedLock, Permit, Random, Timer, WallClock};
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -33,6 +36,10 @@ pub(crate) struct Connection {
     pub timer: Timer,
     /// Spreads the waits after conflicts.
     pub random: Arc<Random>,
+    /// What names begin with.
+    pub clock: WallClock,
+    /// The registers of its tables.
+    pub registers: Arc<Registers>,
 }
 
 /// The canonical row of an entity.
@@ -42,7 +49,9 @@ impl Connection {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
         let background = Arc::new(Semaphore::new(MAX_IN_BACKGROUND));
-        Self { store, write_locks: KeyedLock::new(1), background, timer, random }
+        let (write_locks, registers) = (KeyedLock::new(1), Arc::default());
+        let clock = WallClock::System;
+        Self { store, write_locks, background, timer, random, clock, registers }
     }
 
     /// The time on the clock of waits.
@@ -50,18 +59,24 @@ impl Connection {
         self.timer.now()
     }
 
-    /// Another store with locks of its own, and the same clock.
+    /// Another store with locks of its own, and the same clocks and registers.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
-        let (timer, random) = (self.timer, Arc::clone(&self.random));
+        let (timer, random, clock) = (self.timer, Arc::clone(&self.random), self.clock);
         let background = Arc::clone(&self.background);
-        Self { store, write_locks: KeyedLock::new(1), background, timer, random }
+        let (write_locks, registers) = (KeyedLock::new(1), Arc::clone(&self.registers));
+        Self { store, write_locks, background, timer, random, clock, registers }
     }
 
-    /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed.
+    /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed, as the
+    /// dates do. These are wrong by hours: nothing that must hold depends on them.
     #[cfg(any(test, feature = "testing"))]
     pub fn on_virtual_time(&self, seed: u64) -> Self {
+        /// The year 2026.
+        const DATE: i64 = 639_028_224_000_000_000;
         let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
-        Self { timer, random, ..self.with_store(Arc::clone(&self.store)) }
+        let date = DateTime::from_ticks(DATE).unwrap_or(DateTime::MAX);
+        let clock = WallClock::wrong(date, seed);
+        Self { timer, random, clock, ..self.with_store(Arc::clone(&self.store)) }
     }
 
     /// Whether calls hold that lock, or wait for it.

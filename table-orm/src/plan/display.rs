@@ -63,6 +63,13 @@ impl fmt::Display for Step {
                     WhenAbsent::Fail => f.write_str("\n  if nothing is stored: an error"),
                 }
             }
+            Self::Register { table } => {
+                write!(
+                    f,
+                    "the partition named in the register `{table}`, if it is not: one request, and \
+                     one that removes it a minute after the last write"
+                )
+            }
             Self::Reserve { guards } => {
                 write!(
                     f,

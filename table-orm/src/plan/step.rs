@@ -111,6 +111,12 @@ pub enum Step {
         /// How long it starts again.
         retry_for: Duration,
     },
+    /// A request that names the partition in the register of the table, unless one of the last minute has. A
+    /// minute after the last such call, one request removes it.
+    Register {
+        /// The register's table.
+        table: TableName,
+    },
     /// The requests that reserve values which are unique over all partitions: the insert of a ticket beside the
     /// entity, and of a guard row for each value. The transaction behind it deletes the ticket, in the version
     /// that the answer to its insert states.

@@ -35,6 +35,11 @@ impl PartitionKey {
         let partition_key = self.key.clone().and_then(KeyText::finish);
         RowKey::new(KeyBuilder::new(self.entity, self.escape, partition_key, start))
     }
+
+    /// Its text.
+    pub(crate) fn finish(self) -> Result<String, KeyError> {
+        self.key.and_then(KeyText::finish)
+    }
 }
 
 /// A RowKey under construction. The state `S` says which components are given.

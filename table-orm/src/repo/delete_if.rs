@@ -88,7 +88,7 @@ impl<E: TableEntity> DeleteIf<E> {
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
             Prepared::OneRow(batch) => Step::write(self.client.table.clone(), batch).into(),
-            Prepared::OverStored(write) => plan_with_settling::<E>(write.plan()),
+            Prepared::OverStored(write) => plan_with_settling::<E>(&self.client, write.plan()),
         })
     }
 

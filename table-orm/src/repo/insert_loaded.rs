@@ -69,7 +69,7 @@ impl<E: TableEntity> InsertLoaded<E> {
     settling_methods!();
 
     async fn run(self) -> Result<Loaded<E>> {
-        let (rows, intents) = self.rows?;
+        let (rows, mut intents) = self.rows?;
         let mut loaded = Loaded::<E>::of_rows(&rows)?;
         let row = rows.canonical().cloned();
         let row = row.ok_or_else(|| self.client.not_found(&rows.partition_key, ""))?;

@@ -4,6 +4,7 @@ mod bulk;
 mod checked;
 mod delete_if;
 mod delete_partition;
+mod delete_table;
 mod dynamic_list;
 mod fault;
 mod get;
@@ -14,12 +15,14 @@ mod list_many;
 mod listing;
 mod load;
 mod load_many;
+mod load_unique;
 mod loaded_set;
 mod maintenance;
 mod merge;
 mod merged;
 mod pages;
 mod patch;
+mod register;
 mod save;
 mod sequence;
 mod sums;
@@ -38,6 +41,7 @@ pub use bulk::{
 pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
+pub use delete_table::DeleteTable;
 pub use dynamic_list::DynamicList;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use insert_loaded::InsertLoaded;
@@ -48,6 +52,7 @@ pub use list::List;
 pub use list_many::ListMany;
 pub use load::Load;
 pub use load_many::{LoadMany, Reload};
+pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
@@ -60,6 +65,7 @@ pub use merge::Merge;
 pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
+pub use register::Register;
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
 pub use sums::WrongSum;
@@ -202,33 +208,6 @@ impl<E: TableEntity> Repo<E> {
             Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Deletes the table with all its rows, also those of other entity types: one request.
-    ///
-    /// # Errors
-    /// [`Error::TableNotFound`] when the table does not exist.
-    ///
-    /// ```
-    /// # use table_orm::{Error, TableEntity, Tables};
-    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
-    /// # struct Note { owner: String, id: u32, text: String }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// # let notes = Tables::in_memory()?.repo::<Note>();
-    /// # notes.create_table().await?;
-    /// notes.delete_table().await?;
-    /// let ann = Note::partition("ann");
-    /// assert!(matches!(notes.list(ann).collect().await, Err(Error::TableNotFound(_))));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn delete_table(&self) -> Result<()> {
-        let table = self.table();
-        writing(self.client.store().delete_table(table))
-            .await
-            .map_err(|cause| rejected(table.as_str(), cause))
     }
 }
 

@@ -140,7 +140,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     }
 
     async fn run(mut self) -> Result<L> {
-        let (batch, rows, intents) = self.prepare()?;
+        let (batch, rows, mut intents) = self.prepare()?;
         let Some(canonical) = rows.canonical().filter(|_| !batch.operations.is_empty()) else {
             intents.settle(&self.client, &[], &self.settling).await;
             return Ok(self.loaded);
@@ -245,7 +245,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let (batch, intents) = self.prepare_all()?;
+            let (batch, mut intents) = self.prepare_all()?;
             // Only the canonical row is deleted under its ETag.
             let etags = intents.send(&self.client, batch, None).await?;
             intents.settle(&self.client, &etags, &self.settling).await;

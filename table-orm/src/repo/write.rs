@@ -363,7 +363,9 @@ impl<E: TableEntity, T> Write<E, T> {
         let change = self.change.clone()?;
         Ok(match change.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { batch, intents, .. } => intents.plan(&self.client, batch)?,
-            Prepared::OverStored { write, .. } => plan_with_settling::<E>(write.plan()),
+            Prepared::OverStored { write, .. } => {
+                plan_with_settling::<E>(&self.client, write.plan())
+            }
         })
     }
 
@@ -372,7 +374,7 @@ impl<E: TableEntity, T> Write<E, T> {
     /// Sends it. Returns the canonical row's new ETag, `None` after a delete.
     async fn run(self) -> Result<(CanonicalKey, Option<ETag>)> {
         match self.change?.prepare::<E>(&self.client, self.limits)? {
-            Prepared::Blind { key, batch, intents } => {
+            Prepared::Blind { key, batch, mut intents } => {
                 let etags = intents.send(&self.client, batch, Some(&key.row_key)).await?;
                 intents.settle(&self.client, &etags, &self.settling).await;
                 Ok((key, etags.into_iter().next().flatten()))

@@ -3,10 +3,12 @@
 use super::Scan;
 use crate::entity::{DynamicEntity, RowOf, TableEntity, WholePartition};
 use crate::error::Result;
-use crate::eventual::{ForeignType, SETTLE_GRACE, SettleReport, Sweep};
+use crate::eventual::{ForeignType, Registered, SETTLE_GRACE, SettleReport, Sweep};
 use crate::key::KeyError;
+use crate::model::TableName;
 use crate::plan::{Plan, Step};
 use crate::query::{ScanPermit, Span};
+use crate::register;
 use crate::repo::Repo;
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
@@ -15,8 +17,8 @@ use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
     /// Settles what ended processes left: brings `eventual` rows in step with their entities, and frees values
-    /// that no entity has. Takes one partition, or with a [`ScanPermit`] the whole table. Returns what it
-    /// settled, and what it left and why.
+    /// that no entity has. Takes one partition, a [register](Repo::register), or with a [`ScanPermit`] the
+    /// whole table. Returns what it settled, and what it left and why.
     ///
     /// A write of an entity settles its rows in other partitions by itself. If its process ends in between,
     /// they follow when this runs: run it as a job. Without one, they may stay as they are for ever. Two may
@@ -26,7 +28,9 @@ impl<E: TableEntity> Repo<E> {
     /// [`grace`](Settle::grace). It settles the entities of `E` only.
     ///
     /// A partition costs one query, and the whole table a scan: the service reads all of its rows, and returns
-    /// those to settle. For `eventual` rows, each of them costs 2 requests for each other partition, and
+    /// those to settle. A register costs 16 queries, one for each partition that it names, and one delete for
+    /// each that is clean then. It does not name what a request left that took effect minutes late, so scan the
+    /// table too, such as once a week. For `eventual` rows, each of them costs 2 requests for each other partition, and
     /// 2 others.
     ///
     /// ```
@@ -63,11 +67,12 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// What [`Repo::settle`] settles: a partition, `Entity::partition(..)`, or with a [`ScanPermit`] the table.
+/// What [`Repo::settle`] settles: a partition, `Entity::partition(..)`, a [register](Repo::register), or with a
+/// [`ScanPermit`] the table.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a partition of `{E}`",
     label = "neither a partition nor a permit to scan",
-    note = "pass `{E}::partition(..)`, or `ScanPermit::because(..)` for the whole table"
+    note = "pass `{E}::partition(..)`, a register, or `ScanPermit::because(..)` for the whole table"
 )]
 pub trait SettleScope<E> {
     #[doc(hidden)]
@@ -79,6 +84,7 @@ pub trait SettleScope<E> {
 #[derive(Debug)]
 pub enum Scope {
     Partition(Result<Span, KeyError>),
+    Register(TableName),
     Table(ScanPermit),
 }
 
@@ -97,6 +103,12 @@ impl<E: TableEntity> SettleScope<E> for ScanPermit {
     }
 }
 
+impl<E: TableEntity> SettleScope<E> for &Registered {
+    fn scope(self) -> Scope {
+        Scope::Register(self.table().clone())
+    }
+}
+
 /// A settling of what ended processes left: `.await` runs it, `.plan()` shows its first request.
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
@@ -108,13 +120,14 @@ pub struct Settle<E> {
 
 impl<E: TableEntity> Settle<E> {
     /// Sets the age below which an intent is left to its writer, instead of [`SETTLE_GRACE`]. Both times are
-    /// of the service's clock. A shorter one is safe, and costs the writer and this call some requests.
+    /// of the service's clock. A shorter one is safe, and costs the writer and this call some requests. What a
+    /// register names stays named for [`SETTLE_GRACE`] at least.
     pub const fn grace(mut self, age: Duration) -> Self {
         self.sweep.grace = age;
         self
     }
 
-    /// Returns the queries for what is left, without sending them.
+    /// Returns the queries for what is left, or of a register, without sending them.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
@@ -125,6 +138,9 @@ impl<E: TableEntity> Settle<E> {
                 let queries = self.sweep.left_rows();
                 let query = |rows| Step::read(self.sweep.query(partition.clone(), rows)).into();
                 Ok(queries.map(query).collect())
+            }
+            Scope::Register(table) => {
+                Ok(register::queries(table).map(|query| Step::read(query).into()).collect())
             }
             Scope::Table(permit) => {
                 self.sweep.left_rows().map(|rows| self.scan(rows, permit).plan()).collect()
@@ -147,6 +163,7 @@ impl<E: TableEntity> Settle<E> {
             }
             // The query of a whole partition has one PartitionKey.
             Scope::Partition(Ok(_)) => {}
+            Scope::Register(table) => self.sweep.registered(table, &mut report).await?,
             Scope::Table(permit) => {
                 for rows in self.sweep.left_rows() {
                     let mut intents = self.scan(rows, permit).stream();

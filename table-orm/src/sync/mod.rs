@@ -1,4 +1,4 @@
-//! Locks, rates, waits and random numbers, shared by calls that run at once, and what is known of a
+//! Locks, rates, waits, clocks and random numbers, shared by calls that run at once, and what is known of a
 //! request under way.
 
 mod backoff;
@@ -7,6 +7,7 @@ mod keyed_lock;
 mod random;
 mod timer;
 mod token_bucket;
+mod wall_clock;
 
 pub(crate) use backoff::{Backoff, jitter};
 pub(crate) use flight::{Flight, held};
@@ -16,3 +17,4 @@ pub(crate) use random::Random;
 pub(crate) use random::SplitMix64;
 pub(crate) use timer::Timer;
 pub(crate) use token_bucket::TokenBucket;
+pub(crate) use wall_clock::WallClock;

@@ -482,7 +482,8 @@ impl Tables {
         writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
     }
 
-    /// Deletes a table with all its rows.
+    /// Deletes a table with all its rows. It does not know the types of the table, so it leaves their rows in other
+    /// tables without a word: [`Repo::delete_table`] knows.
     ///
     /// ```
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,7 @@
 //! What rows in other partitions rely on.
 
 use crate::subject::{Subject, delete, row};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::eventual::Settled;
@@ -53,6 +53,68 @@ pub async fn a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there
     // The same ticket is good for the rest.
     subject.commit("p", vec![consume("TKT:1", &ticket), upsert("new", "")]).await.unwrap();
     assert!(subject.get("p", "new").await.is_some());
+}
+
+pub async fn transactions_of_deletes_and_upserts_name_what_refused_them(subject: Subject) {
+    // The versions of the rows that are there, and one that each row had before.
+    let mut stored: BTreeMap<String, ETag> = BTreeMap::new();
+    let mut old: BTreeMap<String, ETag> = BTreeMap::new();
+    let mut seed = 1_u64;
+    let mut below = |bound: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % bound
+    };
+    let (mut done, mut refused) = (0, HashSet::new());
+    for round in 0..150 {
+        let mut operations = Vec::new();
+        let mut first_refusal = None;
+        for row_key in (0..8).map(|row| format!("r{row}")) {
+            let action = below(12);
+            let (operation, refusal) = match (action, stored.get(&row_key), old.get(&row_key)) {
+                (0..=4, ..) => (upsert(&row_key, &format!(r#""A":{round}"#)), None),
+                (5, Some(_), Some(old)) => {
+                    let changed = ErrorCode::UPDATE_CONDITION_NOT_SATISFIED;
+                    (consume(&row_key, old), Some(changed))
+                }
+                (6 | 7, Some(etag), _) => (consume(&row_key, etag), None),
+                (8 | 9, Some(_), _) => (delete(&row_key), None),
+                (5, None, Some(old)) => {
+                    (consume(&row_key, old), Some(ErrorCode::RESOURCE_NOT_FOUND))
+                }
+                (6, None, _) => (delete(&row_key), Some(ErrorCode::RESOURCE_NOT_FOUND)),
+                _ => continue,
+            };
+            let index = operations.len();
+            operations.push(operation);
+            first_refusal = first_refusal.or(refusal.map(|code| (code, index)));
+        }
+        if operations.is_empty() {
+            continue;
+        }
+        match (subject.commit("p", operations.clone()).await, first_refusal) {
+            (Ok(etags), None) => {
+                done += 1;
+                assert_eq!(etags.len(), operations.len());
+                for (Operation { row_key, action }, etag) in operations.iter().zip(etags) {
+                    assert_eq!(etag.is_some(), action.body().is_some(), "round {round}: {row_key}");
+                    if let Some(before) = stored.remove(row_key) {
+                        old.insert(row_key.clone(), before);
+                    }
+                    stored.extend(etag.map(|etag| (row_key.clone(), etag)));
+                }
+            }
+            (Err(error), Some((code, index))) => {
+                assert_eq!((&error.code, error.operation), (&code, Some(index)), "round {round}");
+                refused.insert((code, index));
+            }
+            (answer, expected) => panic!("round {round}: {answer:?}, not {expected:?}"),
+        }
+        for row_key in operations.iter().map(|operation| &operation.row_key) {
+            let etag = subject.get("p", row_key).await.map(|row| row.etag().unwrap());
+            assert_eq!(etag.as_ref(), stored.get(row_key), "round {round}: {row_key}");
+        }
+    }
+    assert!(done > 20 && refused.len() > 5, "{done} done, {refused:?}");
 }
 
 pub async fn the_etag_of_a_row_never_returns(subject: Subject) {
@@ -141,4 +203,52 @@ pub async fn rows_elsewhere_are_settled_after_their_writer_ended(subject: Subjec
     // Nothing but the two rows of each entity is left.
     let rows = subject.dynamic().scan(ScanPermit::because("test")).count().await.unwrap().rows;
     assert_eq!(rows, 4);
+}
+
+pub async fn what_an_ended_writer_left_is_named_in_the_register(subject: Subject) {
+    let reject = Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
+    let ending =
+        Faults::seeded(1).on("insert", 1, reject).store(Arc::clone(&subject.store)).unwrap();
+    let ended = Tables::new(ending).repo_in::<Member>(subject.table.clone());
+    let members = subject.tables().repo_in::<Member>(subject.table.clone());
+    ended.register().await.unwrap();
+    // The table exists.
+    let register = members.register().await.unwrap();
+    ended.insert(&member("ann", 1, "kitchen")).await.unwrap();
+    members.insert(&member("bob", 1, "kitchen")).await.unwrap();
+    let pointers = subject.tables().table(register.table().clone());
+    let named = pointers.scan(ScanPermit::because("test")).collect().await.unwrap();
+    let mut named: Vec<_> =
+        named.iter().map(|row| row.properties["Partition"].to_string()).collect();
+    named.sort();
+    assert_eq!(named, ["ann", "bob"]);
+    let report = members.settle(&register).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (0, 0), "young pointers are left alone");
+    let report = members.settle(&register).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (1, 0));
+    let both = [member("ann", 1, "kitchen"), member("bob", 1, "kitchen")];
+    assert_eq!(in_room(&members, "kitchen").await, both);
+    subject.store.delete_table(register.table()).await.unwrap();
+}
+
+pub async fn a_joined_verify_finds_what_point_queries_find(subject: Subject) {
+    let members = subject.tables().repo_in::<Member>(subject.table.clone());
+    members
+        .insert_many((0..30).map(|number| member("ann", number, "kitchen")))
+        .await
+        .all()
+        .unwrap();
+    let rows = subject.dynamic();
+    let lost = rows.get("kitchen", "USER:ann__00003").await.unwrap().unwrap();
+    rows.delete(&lost).await.unwrap();
+    let gone = rows.get("ann", "ROOM:00007").await.unwrap().unwrap();
+    rows.delete(&gone).await.unwrap();
+    let permit = || ScanPermit::because("test");
+    let report = members.verify_table(permit()).join(permit()).await.unwrap();
+    assert_eq!(report.findings, members.verify_table(permit()).await.unwrap().findings);
+    assert_eq!(report.findings.len(), 1);
+    let by_room = || members.verify_eventual_table::<MemberByRoom>(permit());
+    let report = by_room().join(permit()).await.unwrap();
+    assert_eq!(report.findings, by_room().await.unwrap().findings);
+    assert_eq!((report.entities, report.findings.len()), (28, 1));
 }

@@ -76,8 +76,11 @@ cases! {
     transfer: out_and_back_changes_no_bit;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
+        transactions_of_deletes_and_upserts_name_what_refused_them,
         the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
-        rows_elsewhere_are_settled_after_their_writer_ended;
+        rows_elsewhere_are_settled_after_their_writer_ended,
+        what_an_ended_writer_left_is_named_in_the_register,
+        a_joined_verify_finds_what_point_queries_find;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

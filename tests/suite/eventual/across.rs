@@ -319,3 +319,51 @@ async fn what_a_process_leaves_before_its_transaction_is_swept_and_keeps_nobody_
     assert!(rows.get("red", &ticket.row_key).await.unwrap().is_none());
     assert_eq!(guards(&tables).await, ["UNQ:login:ann"]);
 }
+
+#[tokio::test]
+async fn the_entity_of_a_unique_value_is_found_by_it() {
+    let (tables, users) = users().await;
+    let ann = User { passport: Some(7), ..user("red", 1, "ann") };
+    users.insert(&ann).await.unwrap();
+    let plan = users.load_unique(User::unique_login("ann")).plan().unwrap().to_string();
+    assert!(plan.contains("UNQ:login:ann") && plan.lines().count() > 1, "{plan}");
+    let mut found = users.load_unique(User::unique_login("ann")).await.unwrap().unwrap();
+    assert_eq!(*found, ann);
+    let passport = users.load_unique(User::unique_country_passport("DK", 7u32)).await.unwrap();
+    assert_eq!(passport.map(|user| user.id), Some(1));
+    assert!(users.load_unique(User::unique_country_passport("SE", 7u32)).await.unwrap().is_none());
+
+    // It can be saved, and is found by its new value only.
+    found.login = "anna".into();
+    users.save(&mut found).await.unwrap();
+    assert!(users.load_unique(User::unique_login("ann")).await.unwrap().is_none());
+    let anna = users.load_unique(User::unique_login("anna")).await.unwrap();
+    assert_eq!(anna.map(|user| user.id), Some(1));
+
+    // A guard whose entity is gone, or has another value, is no answer.
+    let rows = tables.table(TableName::new("users").unwrap());
+    let row = rows.get("red", "USER:0001").await.unwrap().unwrap();
+    rows.replace(&row.clone().with("Login", "else")).await.unwrap();
+    assert!(users.load_unique(User::unique_login("anna")).await.unwrap().is_none());
+    let row = rows.get("red", "USER:0001").await.unwrap().unwrap();
+    rows.delete(&row).await.unwrap();
+    assert!(users.load_unique(User::unique_login("anna")).await.unwrap().is_none());
+    let long = "x".repeat(600);
+    assert!(matches!(users.load_unique(User::unique_login(&long)).await, Err(Error::Key(_))));
+}
+
+#[tokio::test]
+async fn the_entity_of_a_unique_value_takes_2_requests() {
+    let (tables, record) = support::recorder::recorded();
+    for table in ["users", "passports"] {
+        tables.create(&TableName::new(table).unwrap()).await.unwrap();
+    }
+    let users = tables.repo::<User>();
+    users.insert(&user("red", 1, "ann")).await.unwrap();
+    for (login, gets) in [("ann", 2), ("bob", 1)] {
+        record.take();
+        users.load_unique(User::unique_login(login)).await.unwrap();
+        let requests = record.take();
+        assert_eq!((requests.gets, requests.queries.len(), requests.writes.len()), (gets, 0, 0));
+    }
+}

@@ -7,8 +7,10 @@
 mod across;
 mod beside;
 mod checked;
+mod joined;
 mod maintenance;
 mod queries;
+mod registered;
 mod rows;
 mod settling;
 mod writes;

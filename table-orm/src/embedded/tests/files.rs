@@ -36,6 +36,21 @@ async fn reopening_keeps_rows_and_their_etags() {
 }
 
 #[tokio::test]
+async fn the_etag_of_a_deleted_row_does_not_come_back_after_reopening() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    drop(Fixture::with(open(&path).unwrap()).await);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..20 {
+        let table = TableName::new("people").unwrap();
+        let people = Fixture { store: open(&path).unwrap(), table };
+        let etag = people.insert("p", "r", "{}").await;
+        assert!(seen.insert(etag.clone()), "{etag} was there before");
+        people.write("p", "r", Action::Delete(IfMatch::ETag(etag))).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_store_can_be_reopened_as_soon_as_its_last_write_is_answered() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("people.redb");

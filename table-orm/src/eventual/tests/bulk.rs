@@ -171,8 +171,8 @@ fn intent(client: &TableClient, partition_key: &str, entities: usize) -> Vec<Gro
         values: Vec::new(),
     };
     let due = (0..entities).map(entry).collect();
-    let intent = Intent::new(&client.connection.random, partition_key, due);
-    vec![(KIND, vec![Pending { intent, etag: ETag::new("1"), written: None }])]
+    let intent = Intent::new(&client.connection, partition_key, due);
+    vec![(KIND, vec![Pending { intent, etag: ETag::new("1"), written: None, cover: None }])]
 }
 
 /// The intents that are settled together, by their names.

@@ -1,18 +1,20 @@
-//! What simulations share: clients that end at any time, a network that loses answers and delays writes, and a
-//! store that checks the invariants after each write that took effect.
+//! What simulations share: clients that end at any time and whose clocks are wrong, a network that loses answers
+//! and delays writes, and a store that checks the invariants after each write that took effect.
 //!
-//! The seed of a simulation decides what the clients do, when they end, which requests fail, and when a late one
-//! takes effect. Only the names of intents begin with the real time.
+//! The seed of a simulation decides what the clients do, when they end, what their clocks say, which requests fail,
+//! and when a late one takes effect.
 
 use crate::entity::split_page;
 use crate::layer::{FaultStore, Faults};
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, Middleware, Operation, Store, StoreError};
-use crate::sync::Random;
-use std::fmt;
+use crate::sync::{Random, WallClock};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use std::{fmt, thread};
 use tokio::time::timeout;
 
 /// The longest time that a request, and one that its client has given up, is on its way.
@@ -42,6 +44,11 @@ pub(in crate::eventual) fn on_virtual_time<T>(simulation: impl Future<Output = T
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(simulation)
+}
+
+/// Runs clients at once. Polls those only that go on.
+pub(in crate::eventual) async fn at_once(clients: impl Iterator<Item = impl Future<Output = ()>>) {
+    clients.collect::<FuturesUnordered<_>>().collect().await
 }
 
 /// The decisions of one actor.
@@ -87,6 +94,34 @@ impl Dice {
     }
 }
 
+/// A store whose service has a wrong clock, so that what it wrote seems to be of long ago, or of a time to come.
+#[derive(Debug)]
+pub(in crate::eventual) struct WrongClock {
+    store: Arc<dyn Store>,
+    clock: WallClock,
+}
+
+impl WrongClock {
+    pub fn around(store: Arc<dyn Store>, seed: u64) -> Arc<Self> {
+        Arc::new(Self { store, clock: WallClock::wrong(DateTime::now(), seed) })
+    }
+}
+
+impl Middleware for WrongClock {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn service_time(&self) -> Option<DateTime> {
+        Some(self.clock.now())
+    }
+}
+
+/// The age from which on a sweeper settles an intent: any, or up to 6 hours, as the clocks are wrong by hours.
+pub(in crate::eventual) const fn grace(seed: u64) -> Duration {
+    Duration::from_secs((seed % 4).saturating_sub(1) * 3 * 3600)
+}
+
 /// What holds after each write, whoever wrote.
 pub(in crate::eventual) trait Invariants:
     fmt::Debug + Default + Send + 'static
@@ -94,31 +129,40 @@ pub(in crate::eventual) trait Invariants:
     const TABLES: [&'static str; 2];
 
     /// All rows of the tables.
-    type Snapshot: fmt::Debug + Default + Send;
+    type Snapshot: fmt::Debug + Default + PartialEq + Send;
 
-    fn add(snapshot: &mut Self::Snapshot, table: &TableName, json: &str);
+    /// Adds a row, or replaces it.
+    fn put(snapshot: &mut Self::Snapshot, table: &TableName, json: &str);
+
+    /// Removes a row if it is there.
+    fn remove(snapshot: &mut Self::Snapshot, table: &TableName, partition_key: &str, row_key: &str);
 
     /// Is called after each write, also after a violation.
     fn check(&mut self, now: &Self::Snapshot) -> Result<(), String>;
 }
 
-/// A store that checks the invariants.
+/// A store that checks the invariants. It carries out one write at a time, and reads back the rows of each.
 #[derive(Debug)]
-pub(in crate::eventual) struct Observer<I> {
+pub(in crate::eventual) struct Observer<I: Invariants> {
     store: Arc<dyn Store>,
+    writing: tokio::sync::Mutex<()>,
     seen: Mutex<Seen<I>>,
 }
 
-#[derive(Debug, Default)]
-struct Seen<I> {
+#[derive(Debug)]
+struct Seen<I: Invariants> {
     invariants: I,
+    rows: I::Snapshot,
     violation: Option<String>,
     writes: usize,
 }
 
 impl<I: Invariants> Observer<I> {
+    /// Of a store without rows.
     pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
-        Arc::new(Self { store, seen: Mutex::default() })
+        let (invariants, rows) = (I::default(), I::Snapshot::default());
+        let seen = Mutex::new(Seen { invariants, rows, violation: None, writes: 0 });
+        Arc::new(Self { store, writing: tokio::sync::Mutex::default(), seen })
     }
 
     /// The first violation, or how many writes took effect.
@@ -131,7 +175,9 @@ impl<I: Invariants> Observer<I> {
         self.result().err()
     }
 
+    /// Reads all rows. They are those that were seen to be written.
     pub async fn snapshot(&self) -> I::Snapshot {
+        let _writing = self.writing.lock().await;
         let mut snapshot = I::Snapshot::default();
         for table in I::TABLES.map(|name| TableName::new(name).unwrap()) {
             let keys = KeyRange { partition: Span::All, row: Span::All };
@@ -140,19 +186,31 @@ impl<I: Invariants> Observer<I> {
             let page = self.store.query(&query).await.unwrap();
             assert!(page.continuation.is_none());
             for json in split_page(&page.body).unwrap() {
-                I::add(&mut snapshot, &table, json.get());
+                I::put(&mut snapshot, &table, json.get());
             }
         }
+        assert_eq!(self.seen.lock().unwrap().rows, snapshot);
         snapshot
     }
 
-    async fn check(&self) {
-        let snapshot = self.snapshot().await;
+    async fn check(&self, table: &TableName, partition_key: &str, row_keys: &[String]) {
+        let mut rows = Vec::with_capacity(row_keys.len());
+        for row_key in row_keys {
+            let row = self.store.get(table, partition_key, row_key, None, Metadata::Minimal).await;
+            rows.push(row.unwrap());
+        }
         let mut seen = self.seen.lock().unwrap();
-        seen.writes += 1;
-        let checked = seen.invariants.check(&snapshot);
-        if seen.violation.is_none() {
-            seen.violation = checked.err();
+        let Seen { invariants, rows: now, violation, writes } = &mut *seen;
+        for (row_key, row) in row_keys.iter().zip(rows) {
+            match row {
+                Some(row) => I::put(now, table, std::str::from_utf8(&row.body).unwrap()),
+                None => I::remove(now, table, partition_key, row_key),
+            }
+        }
+        *writes += 1;
+        let checked = invariants.check(now);
+        if violation.is_none() {
+            *violation = checked.err();
         }
     }
 }
@@ -168,8 +226,10 @@ impl<I: Invariants> Middleware for Observer<I> {
         partition_key: &str,
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError> {
+        let _writing = self.writing.lock().await;
+        let row_keys = [operation.row_key.clone()];
         let written = self.store.write(table, partition_key, operation).await?;
-        self.check().await;
+        self.check(table, partition_key, &row_keys).await;
         Ok(written)
     }
 
@@ -178,8 +238,11 @@ impl<I: Invariants> Middleware for Observer<I> {
         table: &TableName,
         batch: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let _writing = self.writing.lock().await;
+        let row_keys: Vec<_> = batch.operations.iter().map(|row| row.row_key.clone()).collect();
+        let partition_key = batch.partition_key.clone();
         let written = self.store.commit(table, batch).await?;
-        self.check().await;
+        self.check(table, &partition_key, &row_keys).await;
         Ok(written)
     }
 }
@@ -187,15 +250,33 @@ impl<I: Invariants> Middleware for Observer<I> {
 /// No simulation of the first seeds ends with a violation. More than 20 writes take effect in each, on
 /// average.
 #[track_caller]
-pub(in crate::eventual) fn all_hold(seeds: u64, simulate: impl Fn(u64) -> Result<usize, String>) {
-    let mut writes = 0;
-    for seed in 0..seeds {
-        match simulate(seed) {
-            Ok(more) => writes += more,
-            Err(violation) => panic!("seed {seed}: {violation}"),
+pub(in crate::eventual) fn all_hold(
+    seeds: u64,
+    simulate: impl Fn(u64) -> Result<usize, String> + Sync,
+) {
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut writes = 0;
+        loop {
+            let seed = next.fetch_add(1, Relaxed);
+            if seed >= seeds {
+                return Ok(writes);
+            }
+            writes += simulate(seed).map_err(|violation| {
+                next.store(seeds, Relaxed);
+                format!("seed {seed}: {violation}")
+            })?;
         }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let writes: Result<Vec<usize>, String> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    match writes {
+        Ok(writes) => assert!(writes.iter().sum::<usize>() > 20 * seeds as usize, "{writes:?}"),
+        Err(violation) => panic!("{violation}"),
     }
-    assert!(writes > 20 * seeds as usize, "{writes} writes took effect");
 }
 
 /// The violation that the simulations without a part of the protocol find first.

@@ -5,6 +5,8 @@ pub(in crate::eventual) mod chaos;
 mod costs;
 mod left_out;
 mod observer;
+mod registered;
 mod settling;
 mod simulation;
+mod stamped;
 mod world;

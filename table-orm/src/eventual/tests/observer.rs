@@ -13,41 +13,45 @@ pub(super) type Observer = chaos::Observer<Seen>;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// The states of each entity, one after the other.
-    history: BTreeMap<String, Vec<Option<State>>>,
-    /// The earliest state of its entity that each foreign row can show now.
+    history: BTreeMap<String, Vec<Past>>,
+    /// Each foreign row that a state has told of, and the earliest state of its entity that it can show now.
     shown: BTreeMap<ForeignKey, usize>,
 }
 
-/// All rows of the store.
+/// A state that an entity had, with the rows that it tells of.
 #[derive(Debug, Default)]
+struct Past {
+    state: Option<State>,
+    rows: Shown,
+}
+
+/// What foreign rows show.
+type Shown = BTreeMap<ForeignKey, String>;
+
+/// All rows of the store.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
     pub entities: BTreeMap<String, State>,
-    pub foreign: BTreeMap<ForeignKey, String>,
-    pub intents: Vec<Pending>,
-    pub tickets: usize,
+    pub foreign: Shown,
+    pub intents: BTreeMap<String, Pending>,
+    pub tickets: BTreeSet<ForeignKey>,
 }
 
 impl Snapshot {
-    fn add(&mut self, table: &TableName, json: &str) {
-        let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
-        if row.row_key.starts_with("DUE:") {
-            self.intents.extend(Pending::read(row, table, KIND).unwrap());
-        } else if row.row_key.starts_with("TKT:") {
-            self.tickets += 1;
-        } else if row.partition_key == HOME && row.row_key.starts_with(ENTITY) {
-            self.entities.insert(row.row_key.clone(), State::of(&row));
-        } else {
-            let stamp = text(&row, "Stamp");
-            let (table, DynamicEntity { partition_key, row_key, .. }) = (table.clone(), row);
-            self.foreign.insert(ForeignKey { table, partition_key, row_key }, stamp);
-        }
+    /// The foreign rows that there should be.
+    pub fn wanted(&self) -> Shown {
+        self.entities.values().flat_map(rows).collect()
     }
 
-    /// The foreign rows that there should be.
-    pub fn wanted(&self) -> BTreeMap<ForeignKey, String> {
-        let shown = self.entities.values().flat_map(State::shown);
-        shown.map(|(key, stamp)| (key, stamp.to_owned())).collect()
+    /// Whether an intent tells of that row.
+    fn is_due(&self, key: &ForeignKey) -> bool {
+        let due = self.intents.values().flat_map(|pending| &pending.intent.due);
+        due.flat_map(|entry| &entry.keys).any(|(_, other)| other == key)
     }
+}
+
+fn rows(state: &State) -> impl Iterator<Item = (ForeignKey, String)> {
+    state.shown().map(|(key, stamp)| (key, stamp.to_owned()))
 }
 
 /// The entity of a foreign row: its RowKey ends with it.
@@ -55,28 +59,54 @@ fn entity_of(key: &ForeignKey) -> String {
     format!("{ENTITY}{}", key.row_key.rsplit(':').next().unwrap_or_default())
 }
 
+fn is_entity(partition_key: &str, row_key: &str) -> bool {
+    partition_key == HOME && row_key.starts_with(ENTITY)
+}
+
 impl Invariants for Seen {
     const TABLES: [&'static str; 2] = ["things", "copies"];
 
     type Snapshot = Snapshot;
 
-    fn add(snapshot: &mut Snapshot, table: &TableName, json: &str) {
-        snapshot.add(table, json);
+    fn put(snapshot: &mut Snapshot, table: &TableName, json: &str) {
+        let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
+        let stamp = text(&row, "Stamp");
+        if is_entity(&row.partition_key, &row.row_key) {
+            snapshot.entities.insert(row.row_key.clone(), State::of(&row));
+        } else if row.row_key.starts_with("DUE:") {
+            let row_key = row.row_key.clone();
+            let pending = Pending::read(row, table, KIND).unwrap();
+            snapshot.intents.extend(pending.map(|pending| (row_key, pending)));
+        } else {
+            let (table, DynamicEntity { partition_key, row_key, .. }) = (table.clone(), row);
+            let key = ForeignKey { table, partition_key, row_key };
+            if key.row_key.starts_with("TKT:") {
+                snapshot.tickets.insert(key);
+            } else {
+                snapshot.foreign.insert(key, stamp);
+            }
+        }
+    }
+
+    fn remove(snapshot: &mut Snapshot, table: &TableName, partition_key: &str, row_key: &str) {
+        if is_entity(partition_key, row_key) {
+            snapshot.entities.remove(row_key);
+        } else if row_key.starts_with("DUE:") {
+            snapshot.intents.remove(row_key);
+        } else {
+            let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
+            let key = ForeignKey { table: table.clone(), partition_key, row_key };
+            snapshot.tickets.remove(&key);
+            snapshot.foreign.remove(&key);
+        }
     }
 
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
-        self.check_intents(now)?;
         self.remember(now);
-        let known = self.history.values().flatten().flatten().flat_map(State::shown);
-        let keys: BTreeSet<_> = known.map(|(key, _)| key).collect();
-        for key in keys {
-            let (shown, states) = (now.foreign.get(&key), &self.history[&entity_of(&key)]);
-            let shows = |state: &Option<State>| {
-                let mut rows = state.iter().flat_map(State::shown);
-                rows.find(|(other, _)| *other == key).map(|(_, stamp)| stamp)
-                    == shown.map(String::as_str)
-            };
-            let earliest = self.shown.entry(key.clone()).or_default();
+        self.check_intents(now)?;
+        for (key, earliest) in &mut self.shown {
+            let (shown, states) = (now.foreign.get(key), &self.history[&entity_of(key)]);
+            let shows = |past: &Past| past.rows.get(key) == shown;
             let Some(later) = states[*earliest..].iter().position(shows) else {
                 return Err(format!(
                     "{key:?} goes back from state {earliest} to {shown:?}: {states:?}"
@@ -89,33 +119,34 @@ impl Invariants for Seen {
 }
 
 impl Seen {
+    fn remember(&mut self, now: &Snapshot) {
+        for entity in now.entities.keys() {
+            if !self.history.contains_key(entity) {
+                self.history.insert(entity.clone(), vec![Past::default()]);
+            }
+        }
+        for (entity, states) in &mut self.history {
+            let state = now.entities.get(entity);
+            if states.last().is_some_and(|last| last.state.as_ref() != state) {
+                let rows: Shown = state.into_iter().flat_map(rows).collect();
+                for key in rows.keys() {
+                    self.shown.entry(key.clone()).or_default();
+                }
+                states.push(Past { state: state.cloned(), rows });
+            }
+        }
+    }
+
     /// A row that differs has an intent.
     fn check_intents(&self, now: &Snapshot) -> Result<(), String> {
-        let wanted = now.wanted();
-        let due: BTreeSet<_> = now
-            .intents
-            .iter()
-            .flat_map(|pending| &pending.intent.due)
-            .flat_map(|entry| entry.keys.iter().map(|(_, key)| key))
-            .collect();
-        for key in wanted.keys().chain(now.foreign.keys()) {
-            let (want, is) = (wanted.get(key), now.foreign.get(key));
-            if want != is && !due.contains(key) {
+        let last = self.history.values().filter_map(|states| states.last());
+        let wanted: BTreeMap<_, _> = last.flat_map(|past| &past.rows).collect();
+        for key in wanted.keys().copied().chain(now.foreign.keys()) {
+            let (want, is) = (wanted.get(key).copied(), now.foreign.get(key));
+            if want != is && !now.is_due(key) {
                 return Err(format!("{key:?} is {is:?}, not {want:?}, and no intent tells of it"));
             }
         }
         Ok(())
-    }
-
-    fn remember(&mut self, now: &Snapshot) {
-        for entity in now.entities.keys() {
-            self.history.entry(entity.clone()).or_insert_with(|| vec![None]);
-        }
-        for (entity, states) in &mut self.history {
-            let state = now.entities.get(entity);
-            if states.last().is_some_and(|last| last.as_ref() != state) {
-                states.push(state.cloned());
-            }
-        }
     }
 }

@@ -44,7 +44,7 @@ async fn more_rows_than_a_transaction_takes_are_written_in_several() {
     let pending = write(&client, None).await;
     settle(&client, KIND, &pending).await.unwrap();
     let end = observer.snapshot().await;
-    assert_eq!((end.foreign.len(), end.tickets, end.intents.len()), (0, 0, 0));
+    assert_eq!((end.foreign.len(), end.tickets.len(), end.intents.len()), (0, 0, 0));
     assert_eq!(observer.violation(), None);
 }
 
@@ -62,7 +62,7 @@ async fn rows_that_are_too_large_together_are_written_in_several_transactions() 
 async fn an_intent_reads_back_as_it_was_written_however_many_keys_it_has() {
     let (observer, client) = world().await;
     let pending = write(&client, Some(rows(900, "1"))).await;
-    let stored = observer.snapshot().await.intents.remove(0);
+    let stored = observer.snapshot().await.intents.into_values().next().unwrap();
     assert_eq!((&stored.intent, &stored.etag), (&pending.intent, &pending.etag));
 }
 
@@ -79,7 +79,7 @@ async fn an_intent_over_a_mebibyte_is_refused_before_it_is_sent() {
             keys: (0..rows).map(key).collect(),
             values: Vec::new(),
         };
-        Intent::new(&client.connection.random, HOME, vec![due])
+        Intent::new(&client.connection, HOME, vec![due])
     };
     assert!(intent(500).insert(&client, KIND).is_ok());
     let refused = intent(520).insert(&client, KIND).unwrap_err();

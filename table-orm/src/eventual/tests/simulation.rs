@@ -2,7 +2,7 @@
 //!
 //! The observer checks the invariants after each write. At the end one sweeper alone makes everything clean.
 
-use super::chaos::{Dice, LATEST, all_hold, network, on_virtual_time};
+use super::chaos::{Dice, LATEST, WrongClock, all_hold, at_once, grace, network, on_virtual_time};
 use super::left_out::{LeftOut, Tampering};
 use super::observer::Observer;
 use super::world::{Change, HOME, KIND, Read, State, client, create, read};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::eventual::{Pending, SettleReport, Sweep, settle, settle_together};
 use crate::layer::FaultStore;
 use crate::plan::TableClient;
-use futures_util::future::{join_all, join3};
+use futures_util::future::join3;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -75,14 +75,17 @@ async fn run(seed: u64, setting: Setting, left_out: Option<LeftOut>) -> Result<u
         let actor = Actor::new(seed, 50 + writer, &network, left_out);
         actor.write_in_bulk(setting)
     });
-    join3(join_all(writers), join_all(sweepers), join_all(bulk_writers)).await;
+    join3(at_once(writers), at_once(sweepers), at_once(bulk_writers)).await;
     // What is still on its way arrives.
     sleep(LATEST).await;
     network.disable();
     let last = Actor::new(seed, 99, &network, left_out);
     let mut report = SettleReport::default();
     for _ in 0..3 {
-        last.sweep().partition(HOME, &mut report).await.map_err(|error| error.to_string())?;
+        last.sweep(Duration::ZERO)
+            .partition(HOME, &mut report)
+            .await
+            .map_err(|error| error.to_string())?;
     }
     observer.result()?;
     let end = observer.snapshot().await;
@@ -100,14 +103,18 @@ struct Actor {
     client: TableClient,
     dice: Dice,
     number: u64,
+    /// Its sweeps leave younger intents.
+    grace: Duration,
 }
 
 impl Actor {
     fn new(seed: u64, number: u64, network: &FaultStore, left_out: Option<LeftOut>) -> Self {
         let store = Tampering::new(Arc::new(network.clone()), left_out, number);
         let dice = Dice::of(seed, number);
-        let client = client(Arc::new(store), dice.seed());
-        Self { client, dice, number }
+        let client_seed = dice.seed();
+        let client = client(WrongClock::around(Arc::new(store), client_seed), client_seed);
+        let grace = left_out.map_or_else(|| grace(client_seed), |_| Duration::ZERO);
+        Self { client, dice, number, grace }
     }
 
     async fn write_all(self, setting: Setting) {
@@ -194,8 +201,8 @@ impl Actor {
         Some(State::new(&keys.join(";"), format!("{}.{number}.{entity}", self.number)))
     }
 
-    fn sweep(&self) -> Sweep {
-        Sweep { home: self.client.clone(), kind: KIND, grace: Duration::ZERO }
+    fn sweep(&self, grace: Duration) -> Sweep {
+        Sweep { home: self.client.clone(), kind: KIND, grace }
     }
 
     async fn sweep_some(self, setting: Setting) {
@@ -203,7 +210,7 @@ impl Actor {
             sleep(self.dice.time(Duration::from_secs(3))).await;
             let sweep = async {
                 let mut report = SettleReport::default();
-                let _result = self.sweep().partition(HOME, &mut report).await;
+                let _result = self.sweep(self.grace).partition(HOME, &mut report).await;
             };
             self.dice.mortal(setting.deaths, LONGEST_LIFE, sweep).await;
         }
@@ -212,7 +219,7 @@ impl Actor {
 
 #[test]
 fn rows_elsewhere_follow_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(200, 2_000), |seed| simulate(seed, BUSY, None));
+    all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Change {
             let after = new.as_ref().map(State::rows).unwrap_or_default();
             due.extend(DueEntry::of(entity, &before, &after));
         }
-        let intent = (!due.is_empty()).then(|| Intent::new(&client.connection.random, HOME, due));
+        let intent = (!due.is_empty()).then(|| Intent::new(&client.connection, HOME, due));
         if let Some(intent) = &intent {
             operations.push(intent.insert(client, KIND)?);
         }
@@ -156,6 +156,6 @@ impl Change {
         let Some(intent) = self.intent.clone() else { return Ok(None) };
         let key = CanonicalKey { partition_key: HOME.to_owned(), row_key: intent.row_key.clone() };
         let etag = client.version(&key, etags.into_iter().last().flatten())?;
-        Ok(Some(Pending { intent, etag, written: None }))
+        Ok(Some(Pending { intent, etag, written: None, cover: None }))
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Reservation {
     guards: Guards,
     ticket: Intent,
     etag: ETag,
+    /// The names that the ticket was given.
+    names: usize,
 }
 
 impl Reservation {
@@ -32,9 +34,9 @@ impl Reservation {
         partition_key: &str,
         values: &[DueEntry],
     ) -> Result<Self, (Error, Option<String>)> {
-        let (ticket, etag) =
+        let (ticket, etag, names) =
             Self::insert(&guards, partition_key, values).await.map_err(|error| (error, None))?;
-        let reservation = Self { guards, ticket, etag };
+        let reservation = Self { guards, ticket, etag, names };
         let Self { guards, ticket, .. } = &reservation;
         for (index, (row_key, value)) in ticket.values().enumerate() {
             let entity = guards.entity(partition_key, row_key);
@@ -53,13 +55,12 @@ impl Reservation {
         guards: &Guards,
         partition_key: &str,
         values: &[DueEntry],
-    ) -> Result<(Intent, ETag)> {
+    ) -> Result<(Intent, ETag, usize)> {
         let client = &guards.home;
         let mut names = 0;
         loop {
             names += 1;
-            let random = &client.connection.random;
-            let ticket = Intent::named(TICKET, random, partition_key, values.to_vec());
+            let ticket = Intent::named(TICKET, &client.connection, partition_key, values.to_vec());
             let operations = vec![ticket.insert(client, guards.kind)?];
             let batch = Batch { partition_key: partition_key.to_owned(), operations };
             match client.send(batch).await {
@@ -68,7 +69,7 @@ impl Reservation {
                         (partition_key.to_owned(), ticket.row_key.clone());
                     let key = CanonicalKey { partition_key, row_key };
                     let etag = client.version(&key, etags.into_iter().next().flatten())?;
-                    return Ok((ticket, etag));
+                    return Ok((ticket, etag, names));
                 }
                 Err(error) if error.is_unanswered() && names < NAMES => {}
                 Err(error) => return Err(error),
@@ -80,6 +81,11 @@ impl Reservation {
     pub fn consume(&self) -> Operation {
         let action = Action::Delete(IfMatch::ETag(self.etag.clone()));
         Operation { row_key: self.ticket.row_key.clone(), action }
+    }
+
+    /// Whether no other ticket may take effect later.
+    pub const fn is_clean(&self) -> bool {
+        self.names == 1
     }
 
     /// Whether a transaction failed because another reserver deleted the ticket.

@@ -289,7 +289,7 @@ fn send<E: Send + 'static>(
     let partition_key = chunk.batch.partition_key.clone();
     Box::pin(async move {
         let sent = async {
-            let (batch, intents) = (Batch { partition_key, operations }, intents?);
+            let (batch, mut intents) = (Batch { partition_key, operations }, intents?);
             // Canonical rows are written under a condition that no index row's deletion has.
             let etags = intents.send(&client, batch, None).await?;
             intents.settle(&client, &etags, &settling).await;

@@ -8,6 +8,8 @@
 mod blocks;
 mod numbered;
 mod row;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 
 use crate::entity::{Row, RowOf, TableEntity, WholePartition};
 use crate::error::{Error, Result, SequenceError};

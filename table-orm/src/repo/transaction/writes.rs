@@ -157,7 +157,7 @@ impl<'a> Writes<'a> {
     }
 
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { client, batch, entries, members, intents, settling, fault, .. } = self;
+        let Self { client, batch, entries, members, mut intents, settling, fault, .. } = self;
         if let Some(fault) = fault {
             return Err(fault.into());
         }

@@ -4,6 +4,7 @@
 
 mod costs;
 mod left_out;
+mod mortal;
 mod observer;
 mod simulation;
 

@@ -8,7 +8,7 @@ use crate::eventual::unique::GUARD_ROW;
 use crate::eventual::unique::guard::Guard;
 use crate::eventual::unique_value::{UniqueValue, unique_values};
 use crate::model::{ETag, TableName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) type Observer = chaos::Observer<OneHolder>;
 
@@ -21,8 +21,33 @@ impl Invariants for OneHolder {
 
     type Snapshot = Snapshot;
 
-    fn add(snapshot: &mut Snapshot, _: &TableName, json: &str) {
-        snapshot.add(json);
+    fn put(snapshot: &mut Snapshot, _: &TableName, json: &str) {
+        let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
+        let partition_key = row.partition_key.clone();
+        if row.row_key.starts_with("DUE:") {
+            snapshot.intents.insert((partition_key, row.row_key));
+        } else if row.row_key.starts_with("TKT:") {
+            snapshot.tickets.insert((partition_key, row.row_key));
+        } else if row.row_key == GUARD_ROW {
+            let row = DynamicEntity { etag: Some(ETag::new("")), ..row };
+            let holder = Guard::read(row).unwrap().home.key.partition_key;
+            snapshot.guards.insert(partition_key, holder);
+        } else {
+            let row = Loaded::<Person>::read(json.to_owned().into(), None).unwrap().unwrap();
+            snapshot.entities.insert(partition_key, unique_values::<Person>(&row).unwrap());
+        }
+    }
+
+    fn remove(snapshot: &mut Snapshot, _: &TableName, partition_key: &str, row_key: &str) {
+        if row_key == GUARD_ROW {
+            snapshot.guards.remove(partition_key);
+        } else if row_key.starts_with("DUE:") || row_key.starts_with("TKT:") {
+            let key = (partition_key.to_owned(), row_key.to_owned());
+            snapshot.intents.remove(&key);
+            snapshot.tickets.remove(&key);
+        } else {
+            snapshot.entities.remove(partition_key);
+        }
     }
 
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
@@ -31,33 +56,18 @@ impl Invariants for OneHolder {
 }
 
 /// All rows of the store.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
     /// The values of each entity, by its PartitionKey.
     pub entities: BTreeMap<String, Vec<UniqueValue>>,
     /// Whom each guard names, by its PartitionKey.
     pub guards: BTreeMap<String, String>,
-    pub intents: usize,
-    pub tickets: usize,
+    /// By PartitionKey and RowKey.
+    pub intents: BTreeSet<(String, String)>,
+    pub tickets: BTreeSet<(String, String)>,
 }
 
 impl Snapshot {
-    fn add(&mut self, json: &str) {
-        let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
-        if row.row_key.starts_with("DUE:") {
-            self.intents += 1;
-        } else if row.row_key.starts_with("TKT:") {
-            self.tickets += 1;
-        } else if row.row_key == GUARD_ROW {
-            let key = row.partition_key.clone();
-            let row = DynamicEntity { etag: Some(ETag::new("")), ..row };
-            self.guards.insert(key, Guard::read(row).unwrap().home.key.partition_key);
-        } else {
-            let row = Loaded::<Person>::read(json.to_owned().into(), None).unwrap().unwrap();
-            self.entities.insert(row.id.clone(), unique_values::<Person>(&row).unwrap());
-        }
-    }
-
     /// The entity that has the value.
     pub fn holder(&self, value: &UniqueValue) -> Option<&str> {
         let mut entities = self.entities.iter();

@@ -4,19 +4,22 @@
 //! alone takes each value that no entity has.
 
 use super::left_out::{LeftOut, Tampering};
+use super::mortal::Mortal;
 use super::observer::Observer;
 use super::{Person, client, memory, person};
 use crate::dose::dose;
 use crate::entity::EntityKey;
 use crate::eventual::UniqueValue;
-use crate::eventual::tests::chaos::{Dice, LATEST, all_hold, network, on_virtual_time};
+use crate::eventual::tests::chaos::{
+    Dice, LATEST, WrongClock, all_hold, at_once, grace, network, on_virtual_time,
+};
 use crate::layer::{FaultStore, Layer as _, Retry};
 use crate::store::Store;
 use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 const ENTITIES: u64 = 3;
 const NAMES: [&str; 2] = ["x", "y"];
@@ -52,26 +55,30 @@ async fn run(
 ) -> std::result::Result<usize, String> {
     let observer = Observer::new(memory().await);
     let network = network(seed, setting.faults, setting.late, observer.clone());
-    let actor = |number| Actor::new(seed, number, &network, left_out, setting);
-    let writers = (0..WRITERS).map(|number| actor(number).write_all());
-    let sweepers = (0..SWEEPERS).map(|number| actor(WRITERS + number).sweep_some());
-    join(join_all(writers), join_all(sweepers)).await;
+    let actor = |number| Actor::new(seed, number, &network, left_out);
+    let write = |number| actor(number).run(setting.deaths, Duration::from_secs(2), Actor::write);
+    let sweep =
+        |number| actor(number).run(setting.deaths, Duration::from_secs(3), Actor::sweep_some);
+    let writers = (0..WRITERS).map(write);
+    let sweepers = (WRITERS..WRITERS + SWEEPERS).map(sweep);
+    join(at_once(writers), at_once(sweepers)).await;
     // What is still on its way arrives.
     sleep(LATEST).await;
     network.disable();
     let last = actor(99);
     for _ in 0..3 {
-        last.sweep().await.map_err(|error| error.to_string())?;
+        last.sweep(Duration::ZERO).await.map_err(|error| error.to_string())?;
     }
     observer.result()?;
     let end = observer.snapshot().await;
-    if end.intents + end.tickets > 0 {
+    if !(end.intents.is_empty() && end.tickets.is_empty()) {
         return Err(format!("a sweeper alone does not clean up: {end:?}"));
     }
     for name in NAMES {
         let value = UniqueValue { name: "name".to_owned(), value: name.to_owned() };
         if end.holder(&value).is_none()
-            && let Err(error) = last.people.insert(&person(&format!("new {name}"), name)).await
+            && let Err(error) =
+                last.client.people.insert(&person(&format!("new {name}"), name)).await
         {
             return Err(format!("nobody has {name}, and it cannot be taken: {error}, {end:?}"));
         }
@@ -79,23 +86,18 @@ async fn run(
     observer.result()
 }
 
-/// A writer or a sweeper.
-struct Actor {
+/// A client with a connection of its own, which ends as a whole.
+struct Client {
     people: Repo<Person>,
-    dice: Dice,
-    setting: Setting,
+    network: Arc<Mortal>,
+    /// Its sweeps leave younger intents and tickets.
+    grace: Duration,
 }
 
-impl Actor {
-    fn new(
-        seed: u64,
-        number: u64,
-        network: &FaultStore,
-        left_out: Option<LeftOut>,
-        setting: Setting,
-    ) -> Self {
-        let store: Arc<dyn Store> = Arc::new(Tampering::new(Arc::new(network.clone()), left_out));
-        let dice = Dice::of(seed, number);
+impl Client {
+    fn new(dice: &Dice, network: &FaultStore, left_out: Option<LeftOut>) -> Self {
+        let network = Mortal::new(Arc::new(network.clone()));
+        let store: Arc<dyn Store> = Arc::new(Tampering::new(network.clone(), left_out));
         // Half of the clients send again by themselves what was not answered.
         let store = if left_out.is_none() && dice.below(2) == 0 {
             let retry = Retry::interactive().write_id("WriteId").seed(dice.seed());
@@ -103,13 +105,40 @@ impl Actor {
         } else {
             store
         };
-        Self { people: client(store, dice.seed()), dice, setting }
+        let seed = dice.seed();
+        let people = client(WrongClock::around(store, seed), seed);
+        let grace = left_out.map_or_else(|| grace(seed), |_| Duration::ZERO);
+        Self { people, network, grace }
+    }
+}
+
+/// A writer or a sweeper: one client after the other.
+struct Actor<'a> {
+    client: Client,
+    dice: Dice,
+    network: &'a FaultStore,
+    left_out: Option<LeftOut>,
+}
+
+impl<'a> Actor<'a> {
+    fn new(seed: u64, number: u64, network: &'a FaultStore, left_out: Option<LeftOut>) -> Self {
+        let dice = Dice::of(seed, number);
+        Self { client: Client::new(&dice, network, left_out), dice, network, left_out }
     }
 
-    async fn write_all(self) {
+    /// Does something in each round. What fails is left to the sweepers.
+    async fn run(
+        mut self,
+        deaths: f64,
+        longest_pause: Duration,
+        work: impl AsyncFn(&Self) -> Result<()>,
+    ) {
         for _ in 0..ROUNDS {
-            sleep(self.dice.time(Duration::from_secs(2))).await;
-            self.dice.mortal(self.setting.deaths, LONGEST_LIFE, self.write()).await;
+            sleep(self.dice.time(longest_pause)).await;
+            if self.dice.mortal(deaths, LONGEST_LIFE, work(&self)).await.is_none() {
+                self.client.network.end();
+                self.client = Client::new(&self.dice, self.network, self.left_out);
+            }
         }
     }
 
@@ -119,28 +148,28 @@ impl Actor {
         let at = usize::try_from(self.dice.below(NAMES.len() as u64 + 1)).unwrap();
         let next = person(&id, NAMES.get(at).unwrap_or(&""));
         match self.dice.below(4) {
-            0 => self.people.upsert(&next).await.map(drop),
+            0 => self.client.people.upsert(&next).await.map(drop),
             1 => {
                 let rename = |person: &mut Person| person.name.clone_from(&next.name);
-                self.people.update(key(&id), rename).await.map(drop)
+                self.client.people.update(key(&id), rename).await.map(drop)
             }
             _ => {
-                let Some(mut loaded) = self.people.load(key(&id)).await?.optional()? else {
-                    return self.people.insert(&next).await.map(drop);
+                let Some(mut loaded) = self.client.people.load(key(&id)).await?.optional()? else {
+                    return self.client.people.insert(&next).await.map(drop);
                 };
                 if self.dice.happens(0.3) {
-                    return self.people.delete(loaded).await;
+                    return self.client.people.delete(loaded).await;
                 }
                 loaded.name = next.name;
-                self.people.save(&mut loaded).await.map(drop)
+                self.client.people.save(&mut loaded).await.map(drop)
             }
         }
     }
 
-    async fn sweep(&self) -> Result<()> {
+    async fn sweep(&self, grace: Duration) -> Result<()> {
         for id in 0..ENTITIES {
             let partition = Person::partition(id.to_string());
-            let report = self.people.settle(partition).grace(Duration::ZERO).await?;
+            let report = self.client.people.settle(partition).grace(grace).await?;
             if let Some(failure) = report.failures.into_iter().next() {
                 return match failure.error {
                     crate::eventual::SettleError::Store(error) => Err(error),
@@ -151,11 +180,8 @@ impl Actor {
         Ok(())
     }
 
-    async fn sweep_some(self) {
-        for _ in 0..ROUNDS {
-            sleep(self.dice.time(Duration::from_secs(3))).await;
-            self.dice.mortal(self.setting.deaths, LONGEST_LIFE, self.sweep()).await;
-        }
+    async fn sweep_some(&self) -> Result<()> {
+        self.sweep(self.client.grace).await
     }
 }
 
@@ -174,5 +200,24 @@ async fn a_key_with_a_unique_value_cannot_be_given_up() -> Result<()> {
     people.insert(&person("1", "x")).await?;
     let taken = people.upsert(&person("2", "x")).await;
     assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_releases_its_value_and_a_client_that_ends_does_not() -> Result<()> {
+    for (ends, left) in [(false, 0), (true, 1)] {
+        let observer = Observer::new(memory().await);
+        let network = network(1, 0.0, 0.0, observer.clone());
+        let client = Client::new(&Dice::of(1, 0), &network, None);
+        let ann = client.people.insert_loaded(&person("1", "x")).await?;
+        timeout(Duration::from_secs(1), client.people.delete(ann)).await.unwrap_err();
+        assert_eq!(observer.snapshot().await.guards.len(), 1, "it is being released");
+        if ends {
+            client.network.end();
+        }
+        sleep(LATEST).await;
+        let end = observer.snapshot().await;
+        assert_eq!((end.entities.len(), end.guards.len(), end.intents.len()), (0, left, left));
+    }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The calls that start a verify, and its settings.
 
+use super::joined::query;
 use crate::entity::{RowOf, TableEntity, WholePartition, rows_of};
 use crate::error::Result;
 use crate::key::KeyError;
@@ -46,6 +47,9 @@ use std::marker::PhantomData;
 pub struct Verify<E> {
     pub(super) client: TableClient,
     pub(super) query: Result<RowQuery, KeyError>,
+    /// The queries for rows elsewhere that it reads first.
+    pub(super) joined: Vec<RowQuery>,
+    joined_reason: Option<String>,
     reason: Option<String>,
     entity: PhantomData<fn() -> E>,
 }
@@ -122,7 +126,8 @@ impl<E: TableEntity> Repo<E> {
             query.metadata = Metadata::Minimal;
             query
         });
-        Verify { client: self.client.clone(), query, reason, entity: PhantomData }
+        let (client, joined, joined_reason) = (self.client.clone(), Vec::new(), None);
+        Verify { client, query, joined, joined_reason, reason, entity: PhantomData }
     }
 }
 
@@ -159,12 +164,51 @@ impl<E: TableEntity> Verify<E> {
         self
     }
 
-    /// Returns the first request, without sending it.
+    /// Reads all `eventual` rows of the type first, instead of one point query for each. It finds the same: what
+    /// these rows do not confirm is read by a point query as before.
+    ///
+    /// It scans each table that has such rows, and is billed for it. It pays where the verify covers most
+    /// of a table. It holds these rows in memory: about the bytes of their JSON, and 200 more for each. If that is
+    /// too much, leave it out, or verify a range of partitions without it.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    /// # #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+    /// # struct Member { user: String, room: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let members = Tables::in_memory()?.repo::<Member>();
+    /// # members.create_table().await?;
+    /// # members.insert(&Member { user: "ann".into(), room: "kitchen".into() }).await?;
+    /// let weekly = || ScanPermit::because("weekly check");
+    /// let report = members.verify_table(weekly()).join(weekly()).await?;
+    /// assert_eq!((report.entities, report.findings.len()), (1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn join(mut self, permit: ScanPermit) -> Self {
+        let home = &self.client.table;
+        let queries = E::FOREIGN.iter().map(|row| query(row.table_of(home), row.row.span()));
+        self.joined.clear();
+        for query in queries {
+            if !self.joined.contains(&query) {
+                self.joined.push(query);
+            }
+        }
+        self.joined_reason = Some(permit.reason().to_owned());
+        self
+    }
+
+    /// Returns the first request for each table, without sending it.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
-        let (query, reason) = (self.query.clone()?, self.reason.clone());
-        Ok(Step::Read { query, limit: None, reason }.into())
+        let joined = self.joined.iter().map(|query| (query.clone(), self.joined_reason.clone()));
+        let own = (self.query.clone()?, self.reason.clone());
+        let read = |(query, reason)| Step::Read { query, limit: None, reason }.into();
+        Ok(joined.chain([own]).map(read).collect())
     }
 }

@@ -5,10 +5,12 @@ use super::differences::differences;
 use super::elsewhere::mark_pending;
 use super::expected::rows_elsewhere;
 use super::finding::{Finding, Problem};
+use super::joined::{Joined, query};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
 use crate::entity::{
-    OwnRows, Query, Row, RowOf, TableEntity, foreign_at, keys_of, row_span, split_page,
+    OwnRows, Query, Row, RowOf, TableEntity, canonical_rows, foreign_at, keys_of, row_span,
+    split_page,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -33,6 +35,8 @@ pub struct VerifyEventual<R> {
     client: TableClient,
     query: Result<RowQuery, KeyError>,
     reason: Option<String>,
+    /// The query for canonical rows that it reads first, and why it may.
+    joined: Option<(RowQuery, String)>,
     row: PhantomData<fn() -> R>,
 }
 
@@ -92,7 +96,18 @@ impl<R: Row> VerifyEventual<R> {
         }
         let query =
             keys.map(|keys| RowQuery { metadata: Metadata::Minimal, ..client.query_of::<R>(keys) });
-        Self { client, query, reason, row: PhantomData }
+        Self { client, query, reason, joined: None, row: PhantomData }
+    }
+
+    /// Reads all canonical rows of the type first, instead of one point query for each row elsewhere. It finds the
+    /// same: what these rows do not confirm is read by a point query as before.
+    ///
+    /// It scans the table of the entities, and is billed for it. It pays where the verify covers most of the rows.
+    /// It holds the canonical rows in memory: about the bytes of their JSON, and 200 more for each.
+    pub fn join(mut self, permit: ScanPermit) -> Self {
+        let joined = query(self.client.table.clone(), canonical_rows::<R::Entity>());
+        self.joined = Some((joined, permit.reason().to_owned()));
+        self
     }
 
     /// Returns the first request, and that it reads canonical rows. Sends nothing.
@@ -100,9 +115,13 @@ impl<R: Row> VerifyEventual<R> {
     /// # Errors
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
-        let (query, reason) = (self.query.clone()?, self.reason.clone());
+        let read = |query, reason| Step::Read { query, limit: None, reason };
+        let own = read(self.query.clone()?, self.reason.clone());
         let table = self.client.table.clone();
-        let steps = [Step::Read { query, limit: None, reason }, Step::ReadCanonical { table }];
+        let steps = match self.joined.clone() {
+            Some((query, reason)) => [read(query, Some(reason)), own],
+            None => [own, Step::ReadCanonical { table }],
+        };
         Ok(steps.into_iter().map(Plan::from).collect())
     }
 
@@ -112,6 +131,8 @@ impl<R: Row> VerifyEventual<R> {
         R::Entity: 'static,
     {
         let (client, query) = (self.client, self.query?);
+        let queries = self.joined.into_iter().map(|(query, _)| query).collect();
+        let joined = Joined::read(&client, queries).await?;
         let own = const { OwnRows::of::<R>() };
         let mut report = VerifyReport::default();
         let mut pages = client.pages(query);
@@ -120,7 +141,12 @@ impl<R: Row> VerifyEventual<R> {
             for row in split_page(&page)? {
                 report.rows += 1;
                 let stored = Bytes::copy_from_slice(row.get().as_bytes());
-                if own.take(&VersionedRow::read(&stored)?.context) {
+                if !own.take(&VersionedRow::read(&stored)?.context) {
+                    continue;
+                }
+                if is_confirmed::<R>(&client, &stored, &joined)? {
+                    report.entities += 1;
+                } else {
                     compared.push(compare::<R>(client.clone(), stored).boxed());
                 }
             }
@@ -169,28 +195,46 @@ async fn compare<R: Row>(client: TableClient, stored: Bytes) -> Result<Compared>
     };
     let home = &found.home;
     let canonical = client.annotated_row(&home.partition_key, &home.row_key).await?;
-    let own = const { OwnRows::canonical::<R::Entity>() };
-    let problem = match canonical {
-        Some(canonical) if own.take(&VersionedRow::read(&canonical.body)?.context) => {
-            let Ok(rows) = rows_elsewhere::<R::Entity>(&canonical.body) else {
-                return Ok(Compared::Undecided);
-            };
-            let expected = rows.iter().find(|(_, partition_key, expected)| {
-                expected.index == R::INDEX
-                    && *partition_key == row.partition_key
-                    && expected.row_key == row.row_key
-            });
-            match expected {
-                Some((.., expected)) => {
-                    let hidden = client.store().hidden_property();
-                    differences::<R::Entity>(expected, &stored, hidden)?
-                }
-                None => Some(Problem::Orphan),
-            }
-        }
-        _ => Some(Problem::Orphan),
+    let canonical = canonical.as_ref().map(|row| &row.body);
+    let Some(problem) = problem_of::<R>(&client, &row, canonical)? else {
+        return Ok(Compared::Undecided);
     };
     Ok(problem.map_or(Compared::Same, |problem| {
         Compared::Differs(Box::new(found.finding::<R::Entity>(Some(&row.etag), problem)))
     }))
+}
+
+/// Whether the canonical row among those expects just this row.
+fn is_confirmed<R: Row>(client: &TableClient, stored: &[u8], joined: &Joined) -> Result<bool> {
+    let row = VersionedRow::read(stored)?;
+    let keys = (&*row.partition_key, &*row.row_key);
+    let found = RowElsewhere::of::<R::Entity>(client, R::INDEX, keys);
+    let canonical = found.as_ref().and_then(|found| {
+        joined.row(&client.table, &found.home.partition_key, &found.home.row_key)
+    });
+    // Without one, the point query decides.
+    let Some(canonical) = canonical else { return Ok(false) };
+    Ok(matches!(problem_of::<R>(client, &row, Some(canonical))?, Some(None)))
+}
+
+/// What is wrong with a row, by its canonical row; `None` where that cannot be read.
+fn problem_of<R: Row>(
+    client: &TableClient,
+    row: &VersionedRow<'_>,
+    canonical: Option<&Bytes>,
+) -> Result<Option<Option<Problem>>> {
+    let own = const { OwnRows::canonical::<R::Entity>() };
+    let canonical = match canonical {
+        Some(canonical) if own.take(&VersionedRow::read(canonical)?.context) => canonical,
+        _ => return Ok(Some(Some(Problem::Orphan))),
+    };
+    let Ok(rows) = rows_elsewhere::<R::Entity>(canonical) else { return Ok(None) };
+    let expected = rows.iter().find(|(_, partition_key, expected)| {
+        expected.index == R::INDEX
+            && *partition_key == row.partition_key
+            && expected.row_key == row.row_key
+    });
+    let Some((.., expected)) = expected else { return Ok(Some(Some(Problem::Orphan))) };
+    let hidden = client.store().hidden_property();
+    differences::<R::Entity>(expected, row.body, hidden).map(Some)
 }

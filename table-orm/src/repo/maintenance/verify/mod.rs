@@ -9,6 +9,7 @@ mod expected;
 mod finding;
 mod guard_findings;
 mod guards;
+mod joined;
 mod partition;
 mod report;
 mod run;

@@ -4,6 +4,7 @@ use super::builder::Verify;
 use super::elsewhere;
 use super::finding::Finding;
 use super::guard_findings;
+use super::joined::Joined;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
@@ -24,7 +25,7 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let run = self.query.map(|query| VerifyRun::<E>::new(self.client, query));
+        let run = self.query.map(|query| VerifyRun::<E>::new(self.client, query, self.joined));
         RowStream::new(stream::try_unfold(run, |run| async {
             let mut run = run?;
             Ok(run.next().await?.map(|finding| (finding, Ok(run))))
@@ -35,7 +36,7 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let mut run = VerifyRun::<E>::new(self.client, self.query?);
+        let mut run = VerifyRun::<E>::new(self.client, self.query?, self.joined);
         let mut findings = Vec::new();
         while let Some(finding) = run.next().await? {
             findings.push(finding);
@@ -57,6 +58,9 @@ impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
 /// A verify in progress.
 struct VerifyRun<E> {
     client: TableClient,
+    /// The queries for rows elsewhere that are to be read first.
+    to_join: Vec<RowQuery>,
+    joined: Joined,
     /// The next request; `None` at the end.
     query: Option<RowQuery>,
     partition: Option<Partition<E>>,
@@ -69,11 +73,13 @@ struct VerifyRun<E> {
 }
 
 impl<E: TableEntity + 'static> VerifyRun<E> {
-    fn new(client: TableClient, query: RowQuery) -> Self {
+    fn new(client: TableClient, query: RowQuery, to_join: Vec<RowQuery>) -> Self {
         let (query, ready) = (Some(query), VecDeque::new());
         let canonical = Vec::new();
         Self {
             client,
+            to_join,
+            joined: Joined::default(),
             query,
             partition: None,
             canonical,
@@ -85,6 +91,9 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
     }
 
     async fn next(&mut self) -> Result<Option<Finding>> {
+        if !self.to_join.is_empty() {
+            self.joined = Joined::read(&self.client, std::mem::take(&mut self.to_join)).await?;
+        }
         loop {
             if let Some(finding) = self.ready.pop_front() {
                 return Ok(Some(finding));
@@ -108,7 +117,8 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             for (home, body) in &canonical {
                 findings.extend(guard_findings::findings::<E>(&self.client, home, body).await?);
             }
-            findings.extend(elsewhere::findings::<E>(self.client.clone(), canonical).await?);
+            let found = elsewhere::findings::<E>(self.client.clone(), canonical, &self.joined);
+            findings.extend(found.await?);
             self.ready.extend(findings);
         }
     }

@@ -1,0 +1,18 @@
+//! The register of a table, as an app has it.
+
+use crate::model::TableName;
+
+/// The register of a table: [`Repo::register`](crate::Repo::register) makes it, and
+/// [`Repo::settle`](crate::Repo::settle) takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registered {
+    pub(crate) table: TableName,
+}
+
+impl Registered {
+    /// Returns the name of the register's table.
+    #[must_use]
+    pub const fn table(&self) -> &TableName {
+        &self.table
+    }
+}

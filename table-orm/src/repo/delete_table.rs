@@ -1,0 +1,89 @@
+//! Deletes a table whose type may have rows in other tables.
+
+use super::Repo;
+use crate::entity::TableEntity;
+use crate::error::{Error, Result, rejected};
+use crate::model::TableName;
+use crate::plan::writing;
+use futures_core::future::BoxFuture;
+use std::collections::BTreeMap;
+
+impl<E: TableEntity> Repo<E> {
+    /// Deletes the table with all its rows, also those of other entity types: one request.
+    ///
+    /// An `eventual` row or a `unique(.., across)` with `table = ".."` has its rows in another table, which this
+    /// leaves. For such a type it fails, unless [`leave_foreign_rows`](DeleteTable::leave_foreign_rows) is set.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`] when the table does not exist. [`Error::ForeignRows`] when `E` has rows in other
+    /// tables; nothing is deleted.
+    ///
+    /// ```
+    /// # use table_orm::{Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
+    /// # struct Note { owner: String, id: u32, text: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let notes = Tables::in_memory()?.repo::<Note>();
+    /// # notes.create_table().await?;
+    /// notes.delete_table().await?;
+    /// let ann = Note::partition("ann");
+    /// assert!(matches!(notes.list(ann).collect().await, Err(Error::TableNotFound(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delete_table(&self) -> DeleteTable<E> {
+        DeleteTable { repo: self.clone(), leaves_foreign_rows: false }
+    }
+}
+
+/// A deletion of a table: `.await` sends it.
+#[must_use = "nothing is deleted until this is awaited"]
+#[derive(Debug)]
+pub struct DeleteTable<E> {
+    repo: Repo<E>,
+    leaves_foreign_rows: bool,
+}
+
+impl<E: TableEntity> DeleteTable<E> {
+    /// Leaves the rows of the type in other tables. They then belong to no entity: queries return them, and a guard
+    /// that is left keeps nobody away from its value. Delete these tables too, or the rows by
+    /// [`retire`](Repo::retire).
+    pub const fn leave_foreign_rows(mut self) -> Self {
+        self.leaves_foreign_rows = true;
+        self
+    }
+
+    async fn run(self) -> Result<()> {
+        let table = self.repo.table();
+        let tables = foreign_tables::<E>(table);
+        if !(self.leaves_foreign_rows || tables.is_empty()) {
+            let table = table.as_str().to_owned();
+            return Err(Error::ForeignRows { entity: E::NAME, table, tables });
+        }
+        writing(self.repo.client.store().delete_table(table))
+            .await
+            .map_err(|cause| rejected(table.as_str(), cause))
+    }
+}
+
+/// The other tables that hold rows of entities of the table `home`.
+fn foreign_tables<E: TableEntity>(home: &TableName) -> Vec<TableName> {
+    let rows = E::FOREIGN.iter().map(|row| row.table_of(home));
+    let guards = E::GUARDS.iter().map(|guard| guard.table_of(home));
+    // The names of tables have no case.
+    let key = |table: TableName| (table.as_str().to_ascii_lowercase(), table);
+    let mut tables: BTreeMap<_, _> = rows.chain(guards).map(key).collect();
+    tables.remove(&home.as_str().to_ascii_lowercase());
+    tables.into_values().collect()
+}
+
+impl<E: TableEntity + 'static> IntoFuture for DeleteTable<E> {
+    type Output = Result<()>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

@@ -1,0 +1,103 @@
+//! The register of a table: made and used from then on.
+
+use super::Repo;
+use crate::entity::TableEntity;
+use crate::error::{Error, Result, rejected};
+use crate::eventual::Registered;
+use crate::model::TableName;
+use crate::plan::writing;
+use futures_core::future::BoxFuture;
+
+impl<E: TableEntity> Repo<E> {
+    /// Registers the writes to this table from now on, so that [`settle`](Self::settle) finds what ended
+    /// processes left in minutes, and without a scan. Call it when the process starts, in each process that
+    /// writes to the table.
+    ///
+    /// The register is a table of its own, `ordersDue` for `orders`. Before a write that has something to settle,
+    /// it names the write's partition there, and a minute after the last such write it removes that. So a
+    /// partition costs at most 2 requests in a minute, however many writes it takes. A write whose partition
+    /// cannot be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows and
+    /// without `unique(.., across)` register nothing.
+    ///
+    /// It applies to all clones of the [`Tables`](crate::Tables), all types of the table, and
+    /// transactions. Awaiting it creates the register's table unless it exists: one request.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    /// # #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+    /// # struct Member { user: String, room: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let members = Tables::in_memory()?.repo::<Member>();
+    /// # members.create_table().await?;
+    /// let register = members.register().await?;
+    /// assert_eq!(register.table().as_str(), "membersDue");
+    /// members.insert(&Member { user: "ann".into(), room: "kitchen".into() }).await?;
+    /// // As a job, every few minutes: 16 queries, and one for each partition that an ended process left.
+    /// let report = members.settle(&register).await?;
+    /// assert_eq!(report.failures.len(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableName`] when the name with `Due` is too long. When the table cannot be created; nothing is
+    /// registered then.
+    pub fn register(&self) -> Register<E> {
+        Register { repo: self.clone(), table: None, exists: false }
+    }
+}
+
+/// A register to be used: `.await` creates its table and starts.
+#[must_use = "nothing is registered until this is awaited"]
+#[derive(Debug)]
+pub struct Register<E> {
+    repo: Repo<E>,
+    table: Option<TableName>,
+    exists: bool,
+}
+
+impl<E: TableEntity> Register<E> {
+    /// Uses a table of that name. Several tables can share one.
+    pub fn in_table(mut self, table: TableName) -> Self {
+        self.table = Some(table);
+        self
+    }
+
+    /// Sends no request: the table exists. For a process that may not create tables.
+    pub const fn existing(mut self) -> Self {
+        self.exists = true;
+        self
+    }
+
+    async fn run(self) -> Result<Registered> {
+        let Self { repo, table, exists } = self;
+        let home = repo.table();
+        let table = match table {
+            Some(table) => table,
+            None => TableName::new(&format!("{home}Due"))?,
+        };
+        let connection = &repo.client.connection;
+        if !exists {
+            let created = writing(connection.store.create_table(&table)).await;
+            match created.map_err(|cause| rejected(table.as_str(), cause)) {
+                Ok(()) | Err(Error::AlreadyExists(_)) => {}
+                Err(Error::Ambiguous(ambiguous)) if super::found_existing(&ambiguous.cause) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        connection.registers.set(home, &table);
+        Ok(Registered { table })
+    }
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Register<E> {
+    type Output = Result<Registered>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

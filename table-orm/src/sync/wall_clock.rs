@@ -1,0 +1,74 @@
+//! The time as this machine believes it to be. Names begin with it; nothing that must hold depends on it.
+
+use crate::model::DateTime;
+
+/// A clock that tells dates.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WallClock {
+    /// This machine's.
+    System,
+    /// One that runs with the runtime's clock.
+    #[cfg(any(test, feature = "testing"))]
+    Virtual(Virtual),
+}
+
+/// A clock of a tokio runtime, from a date on.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Virtual {
+    start: tokio::time::Instant,
+    date: DateTime,
+    /// How fast it runs.
+    rate: f64,
+}
+
+impl WallClock {
+    /// One that is up to 12 hours wrong from now on, and up to a tenth too fast or too slow.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn wrong(date: DateTime, seed: u64) -> Self {
+        const HOURS: f64 = 3600.0 * 10_000_000.0;
+        // Other numbers than those of the random waits, which have the same seed.
+        let mut random = super::SplitMix64::new(!seed);
+        let skew = (24.0 * HOURS * (random.unit() - 0.5)) as i64;
+        let date = DateTime::from_ticks(date.ticks() + skew).unwrap_or(date);
+        let rate = 0.2f64.mul_add(random.unit(), 0.9);
+        Self::Virtual(Virtual { start: tokio::time::Instant::now(), date, rate })
+    }
+
+    /// The time on this clock.
+    pub(crate) fn now(&self) -> DateTime {
+        match self {
+            Self::System => DateTime::now(),
+            #[cfg(any(test, feature = "testing"))]
+            Self::Virtual(Virtual { start, date, rate }) => {
+                let since = start.elapsed().mul_f64(*rate).as_nanos() / 100;
+                let ticks = date.ticks().saturating_add(i64::try_from(since).unwrap_or(i64::MAX));
+                DateTime::from_ticks(ticks).unwrap_or(DateTime::MAX)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wrong_clock_is_wrong_by_hours_and_drifts() {
+        let date = DateTime::now();
+        let behind = |clock: &WallClock| clock.now().ticks() - date.ticks();
+        let clocks: Vec<_> = (0..100).map(|seed| WallClock::wrong(date, seed)).collect();
+        const HOUR: i64 = 3600 * 10_000_000;
+        assert!(clocks.iter().all(|clock| behind(clock).abs() <= 12 * HOUR));
+        assert!(clocks.iter().any(|clock| behind(clock) < -6 * HOUR));
+        assert!(clocks.iter().any(|clock| behind(clock) > 6 * HOUR));
+        let before: Vec<_> = clocks.iter().map(behind).collect();
+        tokio::time::advance(Duration::from_secs(36_000)).await;
+        let passed = clocks.iter().zip(before).map(|(clock, before)| behind(clock) - before);
+        let passed: Vec<_> = passed.collect();
+        assert!(passed.iter().all(|passed| (9 * HOUR..=11 * HOUR).contains(passed)));
+        assert!(passed.iter().any(|passed| *passed < 19 * HOUR / 2));
+        assert!(passed.iter().any(|passed| *passed > 21 * HOUR / 2));
+    }
+}
