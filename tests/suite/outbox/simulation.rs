@@ -192,7 +192,7 @@ async fn simulate(seed: u64) -> usize {
         let tables = Tables::new(network.clone());
         let wait = Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) };
         let retry = Retry::new(wait).attempt_timeout(Duration::from_millis(1500)).seed(seed);
-        let tables = if number % 2 == 0 { tables.layer(retry).unwrap() } else { tables };
+        let tables = if number.is_multiple_of(2) { tables.layer(retry).unwrap() } else { tables };
         tables.on_virtual_time(seed * 100 + number).repo::<Order>()
     };
     let delivered = Delivered::default();
