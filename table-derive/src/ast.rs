@@ -23,6 +23,8 @@ pub struct Entity<'a> {
     pub kind: Option<LitStr>,
     /// The constant with its sums.
     pub sums: Option<Path>,
+    /// Whether its events hold what was stored before, and what is stored after.
+    pub outbox: Option<[bool; 2]>,
     pub allow_append_only: bool,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
@@ -179,6 +181,9 @@ impl<'a> Entity<'a> {
             encode: escape(&mut items, errors),
             kind: items.text("kind", errors),
             sums: items.path("sums", errors),
+            outbox: items.options(ON_OUTBOX, errors).map(|mut values| {
+                ["before", "after"].map(|value| values.flag(value, errors).is_some())
+            }),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             rows,
             uniques: Vec::new(),

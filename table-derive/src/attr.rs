@@ -150,6 +150,21 @@ impl Items {
         Some(item.name.span())
     }
 
+    /// `name` or `name(..)`, with the parts in it.
+    pub fn options(&mut self, attribute: Attribute, errors: &mut Errors) -> Option<Self> {
+        let item = self.take(attribute.0)?;
+        let options = match item.value {
+            Value::List(tokens) => errors.keep(parts.parse2(tokens))?,
+            Value::None => Vec::new(),
+            _ => {
+                let name = item.name;
+                mistake!(errors, name => "`{name}` takes no value", help: "write `{name}` or `{name}(..)`");
+                return None;
+            }
+        };
+        Some(Self::new(options, attribute, errors))
+    }
+
     /// `name = "text"`.
     pub fn text(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
         let item = self.take(name)?;

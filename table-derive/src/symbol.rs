@@ -3,13 +3,17 @@
 /// The name of an attribute, and what it takes in one place, separated by spaces.
 pub type Attribute = (&'static str, &'static str);
 
-pub const ON_ENTITY: Attribute =
-    ("table", "name partition row unique kind sums crate escape rename_all allow_append_only");
+pub const ON_ENTITY: Attribute = (
+    "table",
+    "name partition row unique kind sums outbox crate escape rename_all allow_append_only",
+);
 /// After the name of a row.
 pub const ON_ROW: Attribute =
     ("row", "key include exclude when canonical each partition table eventual");
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = ("unique", "key across table");
+/// In `outbox(..)`.
+pub const ON_OUTBOX: Attribute = ("outbox", "before after");
 /// On a field of an entity or of a group of properties.
 pub const ON_FIELD: Attribute =
     ("table", "rename skip default json series flatten key_only max_len max etag timestamp");
@@ -26,4 +30,4 @@ pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Eta
 /// What the RowKeys of guard rows begin with, unless they have a template of their own.
 pub const GUARD_START: &str = "UNQ:";
 /// What the RowKeys of other helper rows begin with.
-pub const HELPER_STARTS: [&str; 5] = ["DUE:", "MOV:", "SEQ:", "SUM:", "TKT:"];
+pub const HELPER_STARTS: [&str; 6] = ["DUE:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];

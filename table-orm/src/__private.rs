@@ -3,8 +3,8 @@
 pub use crate::codec::Members;
 pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
-    ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity, TableUnion,
-    UnionMember, UniqueKey,
+    EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
+    TableUnion, UnionMember, UniqueKey,
 };
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;

@@ -37,6 +37,9 @@ pub mod work {
     #[doc = include_str!("../guide/work/across_partitions.md")]
     pub mod across_partitions {}
 
+    #[doc = include_str!("../guide/work/outbox.md")]
+    pub mod outbox {}
+
     #[doc = include_str!("../guide/work/unions.md")]
     pub mod unions {}
 

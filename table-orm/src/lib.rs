@@ -37,6 +37,7 @@
 //! - [`derive@TableEntity`], [`derive@KeyPart`], [`derive@Properties`], [`derive@Projection`] and
 //!   [`derive@TableUnion`] describe what is stored and read.
 //! - [`scan`] reads whole tables with many workers; [`ScanPermit`] says why.
+//! - [`outbox`] hands each change of an entity on, to a handler or a queue.
 //! - [`layer`] adds retries, limits and tracing around a store.
 //! - [`Error`] is the error of a call; [`Error::rejection`] is what the store answered, and
 //!   [`Error::kind`] what a caller can do.
@@ -81,6 +82,7 @@
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //!
@@ -144,6 +146,8 @@ pub mod eventual;
 pub mod repo;
 
 pub mod scan;
+
+pub mod outbox;
 
 pub mod transfer;
 

@@ -208,7 +208,7 @@ async fn helper_rows_are_no_types_rows() {
     let ann = Name { list: "L".into(), name: "Ann".into(), note: None };
     names.insert(&ann).await.unwrap();
     let rows = tables.table(names.table().clone());
-    for start in ["DUE:", "MOV:", "SEQ:", "SUM:", "TKT:", "UNQ:"] {
+    for start in ["DUE:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:", "UNQ:"] {
         let row_key = format!("{start}01ARYZ6S410000000000000042");
         rows.insert(&DynamicEntity::new("L", &row_key).with("List", "L")).await.unwrap();
         let name = Name { name: row_key.clone(), ..ann.clone() };
@@ -222,7 +222,7 @@ async fn helper_rows_are_no_types_rows() {
     assert_eq!(names.scan(because()).count().await.unwrap().rows, 1);
     assert_eq!(names.verify(&list).await.unwrap().entities, 1);
     assert_eq!(names.delete_partition(&list).await.unwrap().rows, 1);
-    assert_eq!(rows.list("L", ..).count().await.unwrap(), 6);
+    assert_eq!(rows.list("L", ..).count().await.unwrap(), 7);
 }
 
 #[tokio::test]

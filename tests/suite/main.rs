@@ -18,6 +18,7 @@ mod load;
 mod loaded;
 mod merge;
 mod other_client;
+mod outbox;
 mod pages;
 mod repo;
 mod rules;

@@ -87,7 +87,7 @@ fn template(make: &str, name: &str, key: &Key<'_>, encode: bool) -> TokenStream 
 }
 
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
-/// allow cheaper writes, and the sums.
+/// allow cheaper writes, the sums and the outbox.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
     let escape = entity.encode.then(|| {
@@ -96,6 +96,9 @@ fn options(model: &Model<'_>) -> TokenStream {
         )
     });
     let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
+    let outbox = entity.outbox.iter().map(
+        |[before, after]| quote!(_orm::Some(_orm::EventValues { before: #before, after: #after })),
+    );
     let guards = entity.uniques.iter().zip(guards);
     let guards = guards.map(|(unique, key)| {
         let guard = template("guard", &unique.name, key, entity.encode);
@@ -124,6 +127,7 @@ fn options(model: &Model<'_>) -> TokenStream {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
         #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::From::from(#sums) })*
+        #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
         #guards
         #foreign
         #(const #flags: _orm::bool = true;)*

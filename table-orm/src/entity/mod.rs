@@ -3,6 +3,7 @@
 mod across;
 mod dynamic;
 mod elements;
+mod event;
 mod foreign;
 mod key_mismatch;
 mod keys;
@@ -27,6 +28,7 @@ pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
 pub use elements::{Excess, TooManyElements};
+pub use event::{Change, EventValues};
 pub use foreign::{ForeignRow, foreign_rows};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
@@ -45,6 +47,7 @@ pub use unique_key::UniqueKey;
 
 pub(crate) use across::{across_keys, has_across, reaches_across};
 pub(crate) use elements::too_many_elements;
+pub(crate) use event::{EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
@@ -97,6 +100,9 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Whether a patch writes one row without reading it: the entity has no other row, and a patch
     /// sets no field of its key.
     const PATCHES_ONE_ROW: bool = false;
+
+    /// What the events of its writes hold, if each write adds an event to the outbox.
+    const OUTBOX: Option<EventValues> = None;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;

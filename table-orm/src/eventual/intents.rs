@@ -40,6 +40,8 @@ pub(crate) struct Intents {
     intents: Vec<(ForeignType, Intent)>,
     /// The tickets: one for each entity type that gets values.
     tickets: Vec<(ForeignType, Intent)>,
+    /// The canonical RowKeys that change, of types that report it: from one to the other.
+    moves: Vec<(String, String)>,
     /// What names the partition in the register of the table.
     covers: Vec<(&'static str, Arc<Cover>)>,
 }
@@ -74,6 +76,11 @@ impl Intents {
         old: Option<&EntityRow>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
+        if let (Some(_), Some(old), Some(new)) = (E::OUTBOX, old, new)
+            && old.row_key != new.row_key
+        {
+            self.moves.push((old.row_key.clone(), new.row_key.clone()));
+        }
         if !reaches_across::<E>() {
             return Ok(());
         }
@@ -117,7 +124,7 @@ impl Intents {
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
-        if !reaches_across::<E>() {
+        if !reaches_across::<E>() && E::OUTBOX.is_none() {
             return Ok(());
         }
         let index = canonical::<E>();
@@ -216,7 +223,7 @@ impl Intents {
         let mut batch = batch;
         self.append_inserts(client, &mut batch)?;
         self.cover(client, &batch.partition_key).await?;
-        let sent = client.send_changes(batch, canonical).await;
+        let sent = client.with_moves_of(&self.moves).send_changes(batch, canonical).await;
         match &sent {
             Err(error) if error.is_unanswered() => {
                 if let Some(found) = error.stored_as_sent() {
@@ -255,7 +262,7 @@ impl Intents {
             let mut attempt = batch.clone();
             attempt.operations.extend(reservations.iter().map(Reservation::consume));
             let sent = match self.append_inserts(client, &mut attempt) {
-                Ok(()) => client.send_changes(attempt, canonical).await,
+                Ok(()) => client.with_moves_of(&self.moves).send_changes(attempt, canonical).await,
                 Err(error) => Err(error),
             };
             let error = match sent {

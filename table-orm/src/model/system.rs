@@ -43,6 +43,7 @@ pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
     match start {
         b"DUE:" => Some("DUE:"),
         b"MOV:" => Some("MOV:"),
+        b"OUT:" => Some("OUT:"),
         b"SEQ:" => Some("SEQ:"),
         b"SUM:" => Some("SUM:"),
         b"TKT:" => Some("TKT:"),

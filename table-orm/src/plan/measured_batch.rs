@@ -22,7 +22,7 @@ pub(crate) struct MeasuredBatch {
     pub units_room: usize,
 }
 
-/// More than the bytes of an operation that changes a total.
+/// More than the bytes of an operation that changes a total, or of an event without values.
 const TOTAL_BYTES: usize = 8 * 1024;
 
 impl TableClient {
@@ -32,10 +32,12 @@ impl TableClient {
         let bytes = |operations| self.store().commit_bytes(&self.table, partition_key, operations);
         let frame = bytes(&[]);
         let bytes = bytes(operations).saturating_sub(frame);
-        let of_all = self.summed.iter().map(|summed| summed.shared).sum::<usize>();
-        let more = self.summed.iter().map(|summed| summed.each).sum::<usize>();
+        // The head of the outbox, and an event.
+        let (head, event) = if self.reported.is_empty() { (0, 0) } else { (1, 1) };
+        let of_all = head + self.summed.iter().map(|summed| summed.shared).sum::<usize>();
+        let more = event + self.summed.iter().map(|summed| summed.each).sum::<usize>();
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
-        let bytes = bytes + more * TOTAL_BYTES;
+        let bytes = bytes + more * TOTAL_BYTES + self.most_value_bytes(&batch);
         let most = MAX_TRANSACTION_OPERATIONS.saturating_sub(of_all);
         MeasuredBatch { batch, bytes, room, most, more, units: 0, units_room: usize::MAX }
     }

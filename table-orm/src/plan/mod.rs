@@ -31,11 +31,13 @@
 //! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
 //!   themselves.
 
+mod accompanied;
 mod attempts;
 mod canonical_key;
 mod changes;
 mod connection;
 mod display;
+mod events;
 mod measured_batch;
 mod optimistic;
 mod query_pages;

@@ -5,8 +5,8 @@ use super::connection::Connection;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, GuardTemplate, Loaded, Row, SummedType, TableEntity, TooManyElements, foreign_at,
-    index_of, too_many_elements,
+    Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements,
+    foreign_at, index_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{
@@ -17,6 +17,7 @@ use crate::store::{
     Action, Batch, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow,
 };
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One table, read and written on behalf of one entity type.
@@ -27,6 +28,11 @@ pub(crate) struct TableClient {
     pub context: EntityContext,
     /// The types of its writes whose entities are added up.
     pub summed: Vec<SummedType>,
+    /// The types of its writes that add events.
+    pub reported: Vec<ReportedType>,
+    /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
+    /// and one that is inserted are two.
+    pub moves: Vec<(String, String)>,
 }
 
 /// The entity type that rows are written for. An error names it and its rows.
@@ -94,7 +100,8 @@ impl TableClient {
     /// A table, on behalf of `E`.
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
         let summed = SummedType::of::<E>().into_iter().collect();
-        Self { connection, table, context: EntityContext::of::<E>(), summed }
+        let (reported, moves) = (ReportedType::of::<E>().into_iter().collect(), Vec::new());
+        Self { connection, table, context: EntityContext::of::<E>(), summed, reported, moves }
     }
 
     /// The store behind the pointer. The pointer is a store too, but boxes each future again.
@@ -117,7 +124,8 @@ impl TableClient {
     /// A table, on behalf of tools that do not know its entities.
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
         let context = EntityContext::untyped(entity);
-        Self { connection, table, context, summed: Vec::new() }
+        let (summed, reported, moves) = (Vec::new(), Vec::new(), Vec::new());
+        Self { connection, table, context, summed, reported, moves }
     }
 
     /// A point query for a row of this table, for a reader that knows the types.
@@ -190,11 +198,11 @@ impl TableClient {
     /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
     /// ETags in order.
     ///
-    /// Where entities are added up, their totals change in the same transaction.
+    /// Where entities are added up or reported, totals and events are written in the same transaction.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
-        if self.changes_sums(&batch) {
-            // Boxed: most types have no sums.
-            return Box::pin(self.send_with_sums(batch)).await;
+        if self.is_accompanied(&batch) {
+            // Boxed: most types have neither.
+            return Box::pin(self.send_accompanied(batch)).await;
         }
         self.send_rows(batch).await
     }
@@ -305,8 +313,8 @@ impl TableClient {
 
     fn too_many(&self, batch: &Batch) -> Error {
         let message = format!(
-            "the write needs {} operations, two for each row whose key changes and one for each total; an entity group \
-             transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
+            "the write needs {} operations, two for each row whose key changes and one for each total and \
+             event; an entity group transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
             batch.operations.len()
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
@@ -344,17 +352,34 @@ impl TableClient {
         self.rejected(partition_key, row_key, None, cause)
     }
 
-    /// The same client of another table, which has no canonical rows, so nothing there is added up.
+    /// The same client of another table, which has no canonical rows, so nothing there is added up
+    /// or reported.
     pub fn in_table(&self, table: &TableName) -> Self {
-        let summed = if *table == self.table { self.summed.clone() } else { Vec::new() };
-        Self { table: table.clone(), summed, ..self.clone() }
+        if *table == self.table { self.clone() } else { self.elsewhere_with(table, self.context) }
     }
 
     /// A client for the rows of its entities in other partitions, in that table. They may have the RowKeys of
-    /// entities, but are none: their writes change no totals.
+    /// entities, but are none: their writes change no totals, and add no events.
     pub fn elsewhere(&self, table: &TableName) -> Self {
-        let context = EntityContext { elements: None, ..self.context };
-        Self { table: table.clone(), context, summed: Vec::new(), ..self.clone() }
+        self.elsewhere_with(table, EntityContext { elements: None, ..self.context })
+    }
+
+    fn elsewhere_with(&self, table: &TableName, context: EntityContext) -> Self {
+        let connection = Arc::clone(&self.connection);
+        Self { context, ..Self::untyped(connection, table.clone(), context.entity) }
+    }
+
+    /// The same client, whose writes add no events: they change how entities are stored, and no entity.
+    pub fn unreported(&self) -> Self {
+        Self { reported: Vec::new(), ..self.clone() }
+    }
+
+    /// The same client, whose writes change these canonical RowKeys.
+    pub fn with_moves_of(&self, moves: &[(String, String)]) -> Cow<'_, Self> {
+        if moves.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { moves: moves.to_vec(), ..self.clone() })
     }
 
     /// The error of a request about a row.

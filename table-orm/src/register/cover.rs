@@ -85,7 +85,8 @@ struct Keeper {
 impl Keeper {
     fn client(&self) -> Option<TableClient> {
         let (connection, table) = (self.connection.upgrade()?, self.table.clone());
-        Some(TableClient { connection, table, context: self.context, summed: Vec::new() })
+        let client = TableClient::untyped(connection, table, self.context.entity);
+        Some(TableClient { context: self.context, ..client })
     }
 
     /// Writes the pointer again while its work goes on, and deletes it after the last.

@@ -58,7 +58,7 @@ impl<E: TableEntity> Repo<E> {
     }
 
     /// Deletes a loaded entity if nobody has written it since: all of its rows in one request. Types
-    /// with `sums`, `eventual` rows or `unique(.., across)` take more requests.
+    /// with `sums`, an `outbox`, `eventual` rows or `unique(.., across)` take more requests.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

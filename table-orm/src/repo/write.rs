@@ -18,8 +18,8 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
-    /// Inserts an entity: all of its rows in one request. Returns its ETag. Types with `sums`, `eventual` rows or
-    /// `unique(.., across)` take more requests.
+    /// Inserts an entity: all of its rows in one request. Returns its ETag. Types with `sums`, an `outbox`, `eventual`
+    /// rows or `unique(.., across)` take more requests.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`] when one of its rows exists, and [`Error::UniqueViolation`] when another

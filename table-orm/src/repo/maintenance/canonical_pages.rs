@@ -45,7 +45,8 @@ impl CanonicalPages {
             let query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
             RowQuery { metadata: Metadata::Minimal, ..query }
         });
-        Self { client: client.clone(), query, reason, token: None }
+        // What is stored of entities changes, and no entity.
+        Self { client: client.unreported(), query, reason, token: None }
     }
 
     /// The next request, as a plan.

@@ -5,8 +5,8 @@
 
 use super::required::Required;
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, Loaded, Row, SummedType, TableEntity, WholePartition,
-    body as row_body,
+    AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
+    WholePartition, body as row_body,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
@@ -27,7 +27,7 @@ use std::{fmt, mem};
 #[non_exhaustive]
 pub struct Room {
     /// Operations: one for each row that is written. Less those that may be needed for
-    /// [totals](crate::Sum).
+    /// [totals](crate::Sum) and [events](crate::outbox).
     pub operations: usize,
     /// Bytes of the request, of the 4 MiB that the service takes.
     pub bytes: usize,
@@ -383,6 +383,11 @@ impl<'a> Writes<'a> {
             |summed: &SummedType| self.client.summed.iter().all(|one| one.entity != summed.entity);
         let summed = SummedType::of::<E>().filter(is_new);
         self.client.summed.extend(summed);
+        let is_new = |reported: &ReportedType| {
+            self.client.reported.iter().all(|one| one.entity != reported.entity)
+        };
+        let reported = ReportedType::of::<E>().filter(is_new);
+        self.client.reported.extend(reported);
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);

@@ -93,7 +93,7 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoIterator<Item = Finding>,
     {
-        let (client, input) = (self.client.clone(), findings.into_iter());
+        let (client, input) = (self.client.unreported(), findings.into_iter());
         Repair { client, input, parallelism: DEFAULT_PARALLELISM, entity: PhantomData }
     }
 }

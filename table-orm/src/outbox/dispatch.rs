@@ -1,0 +1,174 @@
+//! The call that hands events on.
+
+use super::Outbox;
+use super::handler::Handler;
+use super::partition::PartitionDispatch;
+use super::report::DispatchReport;
+use super::scope::{OutboxScope, Scope, first_events, scan};
+use super::settings::Settings;
+#[cfg(doc)]
+use super::settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
+use crate::entity::TableEntity;
+use crate::error::Result;
+use crate::model::MAX_TRANSACTION_OPERATIONS;
+use crate::plan::{Plan, Step, TableClient};
+use crate::query::Span;
+use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// The shortest lease.
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
+
+impl<E: TableEntity> Outbox<E> {
+    /// Hands on the events of one partition, or with a [`ScanPermit`](crate::ScanPermit) of all, and removes
+    /// those that the handler took. Returns when there are no more.
+    ///
+    /// - **At least once**: an event is removed after the handler took it. It may come again: after an error
+    ///   of the store, and when a process ends before it removed the event. Events have numbers by which a
+    ///   handler knows them again.
+    /// - **In order**: the events of a partition come in the order in which the writes took effect. Events
+    ///   that come again may come after later ones. Partitions have no order among them.
+    /// - **By one process**: it takes a lease on each partition. Any number of processes may run this.
+    ///
+    /// When the handler fails, the event stays, and those behind it in the partition wait: for 1 second, then
+    /// twice as long after each failure, up to 5 minutes. Calls during that time leave the partition alone.
+    ///
+    /// Run it again and again, as a job or in a loop. A partition with events costs one query, the write of
+    /// the lease, and a transaction for 16 events. The scan costs as much as any scan: the service reads all
+    /// rows of the table.
+    ///
+    /// ```
+    /// use table_orm::outbox::Event;
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "orders", partition = "{customer}", row = "{number:05}", outbox)]
+    /// struct Order { customer: String, number: u32 }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let orders = Tables::in_memory()?.repo::<Order>();
+    /// orders.create_table().await?;
+    /// orders.insert(&Order { customer: "acme".into(), number: 1 }).await?;
+    /// let acme = || Order::partition("acme");
+    /// let busy = async |_: Event| Err("the mail server is busy");
+    /// let report = orders.outbox().dispatch(acme(), busy).await?;
+    /// assert_eq!((report.handed_on, report.failures.len()), (0, 1));
+    /// // The event is still there.
+    /// assert_eq!(orders.outbox().waiting(acme()).await?.events, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the partitions cannot be found. What fails in one partition is in
+    /// [`DispatchReport::failures`].
+    pub fn dispatch<'a, H: Handler + 'a>(
+        &self,
+        scope: impl OutboxScope<E>,
+        handler: H,
+    ) -> Dispatch<'a, H> {
+        let settings = Settings::default();
+        let (client, scope) = (self.client.clone(), scope.scope());
+        Dispatch { client, scope, handler, settings, lifetime: PhantomData }
+    }
+}
+
+/// A dispatch of events: `.await` runs it, `.plan()` shows its first request.
+#[must_use = "nothing is sent until this is awaited"]
+pub struct Dispatch<'a, H> {
+    client: TableClient,
+    scope: Scope,
+    handler: H,
+    settings: Settings,
+    lifetime: PhantomData<&'a ()>,
+}
+
+impl<H> fmt::Debug for Dispatch<'_, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scope, settings, .. } = self;
+        let mut out = f.debug_struct("Dispatch");
+        out.field("scope", scope).field("settings", settings).finish_non_exhaustive()
+    }
+}
+
+impl<H: Handler> Dispatch<'_, H> {
+    /// Sets how long the lease on a partition is, instead of [`OUTBOX_LEASE`]; less than 0.1 s counts as
+    /// that. It is renewed when a third of it is over. After a crash, the partition waits that long.
+    pub fn lease(mut self, time: Duration) -> Self {
+        self.settings.lease = time.max(SHORTEST_LEASE);
+        self
+    }
+
+    /// Sets how many partitions it works on at a time, instead of [`OUTBOX_PARALLELISM`]; 0 counts as 1.
+    pub fn parallelism(mut self, partitions: usize) -> Self {
+        self.settings.parallelism = partitions.max(1);
+        self
+    }
+
+    /// Sets how many events of a partition it removes in one transaction, 1 to 99, instead of
+    /// [`REMOVED_AT_ONCE`]. With fewer it sends more requests, and fewer events come again after a crash.
+    pub fn removed_at_once(mut self, events: usize) -> Self {
+        self.settings.removed_at_once = events.clamp(1, MAX_TRANSACTION_OPERATIONS - 1);
+        self
+    }
+
+    /// Returns the query for the first events, or the scan for the partitions, without sending it.
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values.
+    pub fn plan(&self) -> Result<Plan> {
+        match &self.scope {
+            Scope::Partition(partition) => {
+                let most = super::partition::PAGE;
+                Ok(Step::read(first_events(&self.client, partition.clone()?, most)).into())
+            }
+            Scope::Table(permit) => scan(&self.client, permit).plan(),
+        }
+    }
+
+    async fn run(self) -> Result<DispatchReport> {
+        let Self { client, scope, handler, settings, .. } = self;
+        let one = |partition_key| {
+            PartitionDispatch::new(&client, &handler, settings, partition_key).run()
+        };
+        match scope {
+            Scope::Partition(partition) => match partition? {
+                Span::Exact(partition_key) => Ok(one(partition_key).await),
+                // The query of a whole partition has one PartitionKey.
+                _ => Ok(DispatchReport::default()),
+            },
+            Scope::Table(permit) => {
+                let partitions = scan(&client, &permit).partition_keys();
+                let reports = partitions.map(|partition_key| async {
+                    match partition_key {
+                        Ok(partition_key) => Ok(one(partition_key).await),
+                        Err(error) => Err(error),
+                    }
+                });
+                let mut reports = std::pin::pin!(reports.buffer_unordered(settings.parallelism));
+                let (mut report, mut failed) = (DispatchReport::default(), None);
+                // What has begun ends, also after an error of the scan.
+                while let Some(partition) = reports.next().await {
+                    match partition {
+                        Ok(partition) => report.add(partition),
+                        Err(error) => failed = Some(error),
+                    }
+                }
+                failed.map_or(Ok(report), Err)
+            }
+        }
+    }
+}
+
+impl<'a, H: Handler + 'a> IntoFuture for Dispatch<'a, H> {
+    type Output = Result<DispatchReport>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

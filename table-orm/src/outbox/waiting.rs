@@ -1,0 +1,64 @@
+//! How many events wait, and for how long.
+
+use super::Outbox;
+use super::lease::age;
+use super::scope::{OutboxScope, Scope, events, scan};
+use crate::entity::{DynamicEntity, TableEntity, read_row, split_page};
+use crate::error::Result;
+use crate::model::{DateTime, SYSTEM_PROPERTIES};
+use crate::query::{KeyRange, RowQuery};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// The events that wait in an outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// The events.
+    pub events: u64,
+    /// The partitions that have events.
+    pub partitions: u64,
+    /// The age of the oldest event, by the service's clock: the lag of the outbox.
+    pub oldest: Option<Duration>,
+}
+
+impl<E: TableEntity> Outbox<E> {
+    /// Counts the events of one partition, or with a [`ScanPermit`](crate::ScanPermit) of all, and returns the
+    /// age of the oldest. It reads keys and timestamps alone, in pages of 1,000 events.
+    ///
+    /// # Errors
+    /// Those of a query, or of a scan.
+    pub async fn waiting(&self, scope: impl OutboxScope<E>) -> Result<Waiting> {
+        let (mut waiting, mut partitions) = (Waiting::default(), BTreeSet::new());
+        let mut oldest: Option<DateTime> = None;
+        let mut add = |row: DynamicEntity| {
+            waiting.events += 1;
+            partitions.insert(row.partition_key);
+            oldest = oldest.into_iter().chain(row.timestamp).min_by_key(|time| time.ticks());
+        };
+        match scope.scope() {
+            Scope::Partition(partition) => {
+                let keys = KeyRange { partition: partition?, row: events() };
+                let select = SYSTEM_PROPERTIES.map(Cow::Borrowed).to_vec();
+                let query = RowQuery { select: Some(select), ..self.client.query(keys) };
+                let mut pages = self.client.pages(query);
+                while let Some(page) = pages.next().await? {
+                    for row in split_page(&page)? {
+                        add(read_row(0, row.get().as_bytes())?);
+                    }
+                }
+            }
+            Scope::Table(permit) => {
+                let none: [&str; 0] = [];
+                let mut rows = scan(&self.client, &permit).select(none).stream();
+                while let Some(row) = rows.next().await? {
+                    add(row);
+                }
+            }
+        }
+        waiting.partitions = partitions.len() as u64;
+        waiting.oldest = oldest.map(|oldest| age(&self.client, oldest));
+        Ok(waiting)
+    }
+}

@@ -1,0 +1,159 @@
+//! Writes of entities that are added up or reported: the transaction changes the totals, and adds events.
+//!
+//! Invariants:
+//! - What is stored before is read, and the write asks for the version that was read. So each difference
+//!   counts once, and an event says what the write did.
+//! - What follows a write is in its transaction.
+
+use super::attempts::{Attempts, RetryLimits};
+use super::canonical_key::CanonicalKey;
+use super::table_client::TableClient;
+use crate::codec::overlay;
+use crate::entity::{Contributions, EventContent, HEAD, is_total};
+use crate::error::{Error, Result};
+use crate::model::ETag;
+use crate::store::{Action, Batch, Operation, StoredRow};
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+
+/// A batch, and what follows it.
+struct Accompanied {
+    batch: Batch,
+    /// The operations that got a condition here.
+    guarded: Vec<usize>,
+    /// By how much each total changes.
+    changes: Contributions,
+    events: Vec<EventContent>,
+}
+
+impl TableClient {
+    /// Whether an operation writes an entity that is added up or reported.
+    pub(super) fn is_accompanied(&self, batch: &Batch) -> bool {
+        let none = self.summed.is_empty() && self.reported.is_empty();
+        !none && batch.operations.iter().any(|one| self.is_followed(&one.row_key))
+    }
+
+    fn is_followed(&self, row_key: &str) -> bool {
+        self.is_summed(row_key) || self.is_reported(row_key)
+    }
+
+    /// Sends a batch with what follows it. Returns the ETags of the batch's operations.
+    pub(super) async fn send_accompanied(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
+        let count = batch.operations.len();
+        let mut attempts = Attempts::begin(&self.connection, RetryLimits::default());
+        loop {
+            let Accompanied { mut batch, guarded, changes, events } =
+                self.accompany(batch.clone()).await?;
+            let mut rows = Vec::new();
+            for (total, change) in changes {
+                let shard = self.connection.random.next() % u64::from(total.shards);
+                let key = CanonicalKey {
+                    partition_key: batch.partition_key.clone(),
+                    row_key: total.row_key(u8::try_from(shard).unwrap_or_default())?,
+                };
+                rows.push((key, total, change));
+            }
+            // Calls of this process take turns where all meet in one row. The order is the same in each.
+            let mut permits = Vec::new();
+            for (key, ..) in rows.iter().filter(|(_, total, _)| total.shards == 1) {
+                permits.push(self.connection.write_lock(&self.table, key).await);
+            }
+            if !events.is_empty() {
+                let key = self.outbox_head(&batch.partition_key);
+                permits.push(self.connection.write_lock(&self.table, &key).await);
+            }
+            let operations = rows.iter().map(|(key, _, change)| self.changed_total(key, *change));
+            batch.operations.extend(try_join_all(operations).await?);
+            if !events.is_empty() {
+                batch.operations.extend(self.numbered(&batch.partition_key, &events).await?);
+            }
+            match self.send_rows(batch).await {
+                Ok(mut etags) => {
+                    etags.truncate(count);
+                    return Ok(etags);
+                }
+                Err(error) if is_lost_race(&error, count, &guarded) && attempts.next().await => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Reads what the operations replace. Makes those that would replace anything replace what was read.
+    async fn accompany(&self, batch: Batch) -> Result<Accompanied> {
+        let Batch { partition_key, mut operations } = batch;
+        let stored = operations.iter().map(|operation| self.replaced(&partition_key, operation));
+        let stored = try_join_all(stored).await?;
+        let (mut guarded, mut changes) = (Vec::new(), Contributions::new());
+        let mut events = Vec::new();
+        for (index, (operation, stored)) in operations.iter_mut().zip(stored).enumerate() {
+            if !self.is_followed(&operation.row_key) {
+                continue;
+            }
+            let before = stored.as_ref().map(|row| &row.body);
+            let after = match (&operation.action, before) {
+                (Action::Delete(_), _) => None,
+                (Action::Merge(set, _) | Action::InsertOrMerge(set), Some(before)) => {
+                    Some(overlay(before, set)?)
+                }
+                // Such a write is refused, or what it changes was not read because nobody asks.
+                (Action::Merge(..), None) => None,
+                (action, _) => action.body().cloned(),
+            };
+            let rows: [Option<&Bytes>; 2] = [before, after.as_ref()];
+            self.add_difference(&mut changes, &operation.row_key, rows)?;
+            events.extend(self.event(operation, rows)?);
+            if self.reads(operation) && guard(&mut operation.action, stored.as_ref())? {
+                guarded.push(index);
+            }
+        }
+        let events = self.with_moves(events);
+        Ok(Accompanied { batch: Batch { partition_key, operations }, guarded, changes, events })
+    }
+
+    /// The canonical row that an operation replaces, where what follows depends on it.
+    async fn replaced(
+        &self,
+        partition_key: &str,
+        operation: &Operation,
+    ) -> Result<Option<StoredRow>> {
+        if !self.reads(operation) {
+            return Ok(None);
+        }
+        self.annotated_row(partition_key, &operation.row_key).await
+    }
+
+    /// Whether what follows depends on the stored row. An insert replaces none.
+    fn reads(&self, operation: &Operation) -> bool {
+        let inserts = matches!(operation.action, Action::Insert(_));
+        !inserts && (self.is_summed(&operation.row_key) || self.reads_for_event(operation))
+    }
+}
+
+/// Makes a write without a condition fail unless the row is as it was read. Returns whether it did. A write
+/// of a row that must exist and does not fails by itself.
+fn guard(action: &mut Action, stored: Option<&StoredRow>) -> Result<bool> {
+    let guarded = match stored {
+        Some(row) => action.under(&row.etag()?),
+        None => action.if_absent(),
+    };
+    let Some(guarded) = guarded else { return Ok(false) };
+    *action = guarded;
+    Ok(true)
+}
+
+/// Whether another writer changed a total, took the number of an event, or changed a row that got its
+/// condition here, between the read and the write.
+fn is_lost_race(error: &Error, count: usize, guarded: &[usize]) -> bool {
+    let (Error::Conflict(rejection) | Error::NotFound(rejection) | Error::AlreadyExists(rejection)) =
+        error
+    else {
+        return false;
+    };
+    match rejection.operation {
+        Some((index, _)) if index >= count => {
+            is_total(&rejection.row_key) || rejection.row_key == HEAD
+        }
+        Some((index, _)) => guarded.contains(&index),
+        None => false,
+    }
+}

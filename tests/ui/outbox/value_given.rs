@@ -1,0 +1,10 @@
+use table_orm::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "orders", partition = "{customer}", row = "{number:05}", outbox = true)]
+struct Order {
+    customer: String,
+    number: u32,
+}
+
+fn main() {}
