@@ -195,7 +195,8 @@ impl<I: Invariants> Observer<I> {
 
     async fn check(&self, table: &TableName, partition_key: &str, row_keys: &[String]) {
         let mut rows = Vec::with_capacity(row_keys.len());
-        for row_key in row_keys {
+        let is_seen = I::TABLES.contains(&table.as_str());
+        for row_key in row_keys.iter().filter(|_| is_seen) {
             let row = self.store.get(table, partition_key, row_key, None, Metadata::Minimal).await;
             rows.push(row.unwrap());
         }
