@@ -16,6 +16,8 @@ use std::fmt;
 
 /// What the RowKeys of an outbox begin with.
 const START: &str = "OUT:";
+/// The kind of work that a register names partitions with events by. No type has that name.
+pub(crate) const EVENTS: &str = START;
 /// The row with the number of the next event. It comes before the events.
 pub(crate) const HEAD: &str = "OUT:-NEXT";
 /// The row that says who hands the events on. It comes first.

@@ -47,7 +47,7 @@ pub use unique_key::UniqueKey;
 
 pub(crate) use across::{across_keys, has_across, reaches_across};
 pub(crate) use elements::too_many_elements;
-pub(crate) use event::{EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
+pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};

@@ -6,7 +6,7 @@
 //! - What is due follows from the canonical rows as they were and as they will be stored.
 //! - A transaction that gives an entity a value takes effect only while its reservation holds.
 //! - Where the table has a register, the partition is named there before the first request, until nothing is left
-//!   in it. What may be left after a failure stays named.
+//!   in it. What may be left after a failure stays named, and so does a partition that may have events.
 
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
@@ -15,7 +15,7 @@ use super::settled::{Group, Settling};
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
-    EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, reaches_across, read_row,
+    EVENTS, EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, reaches_across, read_row,
 };
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
@@ -177,6 +177,7 @@ impl Intents {
     /// # Errors
     /// As [`append_to`](Self::append_to).
     pub fn plan(&self, client: &TableClient, mut batch: Batch) -> Result<Plan> {
+        let leaves = self.len() > 0 || client.may_add_events(&batch);
         self.append_to(client, &mut batch)?;
         let transaction = Step::write(client.table.clone(), batch);
         let guards = |of: &[(ForeignType, Intent)]| -> BTreeSet<(TableName, String)> {
@@ -200,7 +201,7 @@ impl Intents {
         let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
         let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
-        let register = client.connection.registers.of(&client.table).filter(|_| self.len() > 0);
+        let register = client.connection.registers.of(&client.table).filter(|_| leaves);
         let register = register.map(|register| Step::Register { table: register.table.clone() });
         let before = register.into_iter().chain(reserve);
         let steps = before.chain(transaction).chain(settle).chain(release);
@@ -216,6 +217,8 @@ impl Intents {
         batch: Batch,
         canonical: Option<&str>,
     ) -> Result<Vec<Option<ETag>>> {
+        // Held until the transaction is answered, or given up.
+        let _events = cover_events(client, &batch).await?;
         if !self.tickets.is_empty() {
             self.cover(client, &batch.partition_key).await?;
             return self.send_reserved(client, batch, canonical).await;
@@ -351,6 +354,15 @@ impl Intents {
     }
 }
 
+/// Names the partition in the register where the transaction may add events, for whoever hands them on.
+async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cover>> {
+    if !client.may_add_events(batch) {
+        return Ok(None);
+    }
+    let cover = Box::pin(cover(client, EVENTS, &batch.partition_key)).await?;
+    Ok(cover.map(Cover::stay))
+}
+
 /// The row of a type among those, or a new one whose name begins so.
 fn of_kind<'r, E: TableEntity>(
     rows: &'r mut Vec<(ForeignType, Intent)>,
@@ -386,10 +398,11 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
 
 /// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
 pub(crate) fn plan_with_settling<E: TableEntity>(client: &TableClient, mut plan: Plan) -> Plan {
+    let register = client.connection.registers.of(&client.table);
+    if let Some(register) = register.filter(|_| reaches_across::<E>() || E::OUTBOX.is_some()) {
+        plan.steps.push(Step::Register { table: register.table.clone() });
+    }
     if reaches_across::<E>() {
-        if let Some(register) = client.connection.registers.of(&client.table) {
-            plan.steps.push(Step::Register { table: register.table.clone() });
-        }
         plan.steps.push(Step::Settle { partitions: Vec::new() });
     }
     plan

@@ -36,7 +36,7 @@ mod share;
 mod sweep;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
-mod tests;
+pub(crate) mod tests;
 mod ticket;
 mod unique;
 mod unique_value;

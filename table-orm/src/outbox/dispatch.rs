@@ -2,6 +2,7 @@
 
 use super::Outbox;
 use super::handler::Handler;
+use super::named::Named;
 use super::partition::PartitionDispatch;
 use super::report::DispatchReport;
 use super::scope::{OutboxScope, Scope, first_events, scan};
@@ -13,8 +14,9 @@ use crate::error::Result;
 use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::Span;
+use crate::register;
 use futures_core::future::BoxFuture;
-use futures_util::StreamExt as _;
+use futures_util::stream::{self, Stream, StreamExt as _};
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -23,8 +25,9 @@ use std::time::Duration;
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 impl<E: TableEntity> Outbox<E> {
-    /// Hands on the events of one partition, or with a [`ScanPermit`](crate::ScanPermit) of all, and removes
-    /// those that the handler took. Returns when there are no more.
+    /// Hands on the events of one partition, of those that a [register](crate::Repo::register) names, or with a
+    /// [`ScanPermit`](crate::ScanPermit) of all, and removes those that the handler took. Returns when there are
+    /// no more.
     ///
     /// - **At least once**: an event is removed after the handler took it. It may come again: after an error
     ///   of the store, and when a process ends before it removed the event. Events have numbers by which a
@@ -39,6 +42,10 @@ impl<E: TableEntity> Outbox<E> {
     /// Run it again and again, as a job or in a loop. A partition with events costs one query, the write of
     /// the lease, and a transaction for 16 events. The scan costs as much as any scan: the service reads all
     /// rows of the table.
+    ///
+    /// A register costs 16 queries, and finds the events of each process that registered the table before it
+    /// wrote. A partition stays named while it has events, and for 2 minutes after the last write. It then costs
+    /// one query in each call, and at the end 3 requests, and one for each process that named it.
     ///
     /// ```
     /// use table_orm::outbox::Event;
@@ -116,7 +123,8 @@ impl<H: Handler> Dispatch<'_, H> {
         self
     }
 
-    /// Returns the query for the first events, or the scan for the partitions, without sending it.
+    /// Returns the query for the first events, or those of the register, or the scan for the partitions, without
+    /// sending it.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
@@ -125,6 +133,9 @@ impl<H: Handler> Dispatch<'_, H> {
             Scope::Partition(partition) => {
                 let most = super::partition::PAGE;
                 Ok(Step::read(first_events(&self.client, partition.clone()?, most)).into())
+            }
+            Scope::Register(table) => {
+                Ok(register::queries(table).map(|query| Step::read(query).into()).collect())
             }
             Scope::Table(permit) => scan(&self.client, permit).plan(),
         }
@@ -141,6 +152,19 @@ impl<H: Handler> Dispatch<'_, H> {
                 // The query of a whole partition has one PartitionKey.
                 _ => Ok(DispatchReport::default()),
             },
+            Scope::Register(register) => {
+                let named = stream::iter(Named::all(&client, &register).await?);
+                let reports = named.map(|named| async {
+                    let partition_key = named.partition_key.clone();
+                    let mut report = one(partition_key.clone()).await;
+                    let may_be_empty = report.busy == 0 && report.failures.is_empty();
+                    if let Err(error) = named.forget(&client, &register, may_be_empty).await {
+                        report.failed(partition_key, error);
+                    }
+                    Ok(report)
+                });
+                together(reports.buffer_unordered(settings.parallelism)).await
+            }
             Scope::Table(permit) => {
                 let partitions = scan(&client, &permit).partition_keys();
                 let reports = partitions.map(|partition_key| async {
@@ -149,19 +173,25 @@ impl<H: Handler> Dispatch<'_, H> {
                         Err(error) => Err(error),
                     }
                 });
-                let mut reports = std::pin::pin!(reports.buffer_unordered(settings.parallelism));
-                let (mut report, mut failed) = (DispatchReport::default(), None);
-                // What has begun ends, also after an error of the scan.
-                while let Some(partition) = reports.next().await {
-                    match partition {
-                        Ok(partition) => report.add(partition),
-                        Err(error) => failed = Some(error),
-                    }
-                }
-                failed.map_or(Ok(report), Err)
+                together(reports.buffer_unordered(settings.parallelism)).await
             }
         }
     }
+}
+
+/// Adds up the reports of partitions. What has begun ends, also after an error of the scan.
+async fn together(
+    reports: impl Stream<Item = Result<DispatchReport>> + Send,
+) -> Result<DispatchReport> {
+    let mut reports = std::pin::pin!(reports);
+    let (mut report, mut failed) = (DispatchReport::default(), None);
+    while let Some(partition) = reports.next().await {
+        match partition {
+            Ok(partition) => report.add(partition),
+            Err(error) => failed = Some(error),
+        }
+    }
+    failed.map_or(Ok(report), Err)
 }
 
 impl<'a, H: Handler + 'a> IntoFuture for Dispatch<'a, H> {

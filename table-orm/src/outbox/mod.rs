@@ -10,6 +10,7 @@
 //! - An event is handed on only when each event before it was handed on. This needs no clock and no
 //!   lease: whoever removed the events before had handed them on, and numbers have no gaps.
 //! - An event is removed only after a handler took it, by the process that has the lease.
+//! - Where the table has a register, it names each partition with events (`named`).
 
 mod dispatch;
 mod error;
@@ -17,12 +18,15 @@ mod event;
 mod handler;
 mod lease;
 mod message;
+mod named;
 mod partition;
 mod report;
 mod scope;
 #[cfg(feature = "distributed")]
 mod send_to;
 mod settings;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod waiting;
 
 pub use crate::entity::{Change, EventValues};

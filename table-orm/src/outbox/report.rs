@@ -1,6 +1,7 @@
 //! What a dispatch did.
 
 use super::error::DispatchError;
+use crate::error::Error;
 use std::time::Duration;
 
 /// What a call of [`Outbox::dispatch`](super::Outbox::dispatch) did.
@@ -22,7 +23,7 @@ pub struct DispatchReport {
     /// The age of the oldest event that it found, by the service's clock: the lag of the outbox. `None` where
     /// it found none.
     pub lag: Option<Duration>,
-    /// The partitions whose events stay.
+    /// The partitions whose events stay, or that stay named in the register although they have none.
     pub failures: Vec<DispatchFailure>,
 }
 
@@ -44,6 +45,12 @@ impl DispatchReport {
     /// Takes the age of an event into account.
     pub(super) fn found(&mut self, age: Duration) {
         self.lag = self.lag.max(Some(age));
+    }
+
+    /// Adds what the store refused about a partition.
+    pub(super) fn failed(&mut self, partition_key: String, error: Error) {
+        let failure = DispatchFailure { partition_key, number: None, error: error.into() };
+        self.failures.push(failure);
     }
 
     pub(super) fn add(&mut self, other: Self) {

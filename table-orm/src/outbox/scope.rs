@@ -1,19 +1,21 @@
 //! Where events are looked for.
 
 use crate::entity::{DynamicEntity, EventRowKey, LEASE, RowOf, TableEntity, WholePartition};
+use crate::eventual::Registered;
 use crate::key::KeyError;
-use crate::model::Metadata;
+use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::scan::Scan;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The events of which partitions: of one, `Entity::partition(..)`, or with a [`ScanPermit`] of all.
+/// The events of which partitions: of one, `Entity::partition(..)`, of those that a
+/// [register](crate::Repo::register) names, or with a [`ScanPermit`] of all.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a partition of `{E}`",
     label = "neither a partition nor a permit to scan",
-    note = "pass `{E}::partition(..)`, or `ScanPermit::because(..)` for the whole table"
+    note = "pass `{E}::partition(..)`, a register, or `ScanPermit::because(..)` for the whole table"
 )]
 pub trait OutboxScope<E> {
     #[doc(hidden)]
@@ -25,6 +27,7 @@ pub trait OutboxScope<E> {
 #[derive(Debug)]
 pub enum Scope {
     Partition(Result<Span, KeyError>),
+    Register(TableName),
     Table(ScanPermit),
 }
 
@@ -34,6 +37,12 @@ where
 {
     fn scope(self) -> Scope {
         Scope::Partition(self.into_keys().map(|keys| keys.partition))
+    }
+}
+
+impl<E: TableEntity> OutboxScope<E> for &Registered {
+    fn scope(self) -> Scope {
+        Scope::Register(self.table().clone())
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::Outbox;
 use super::lease::age;
+use super::named::Named;
 use super::scope::{OutboxScope, Scope, events, scan};
 use crate::entity::{DynamicEntity, TableEntity, read_row, split_page};
 use crate::error::Result;
 use crate::model::{DateTime, SYSTEM_PROPERTIES};
-use crate::query::{KeyRange, RowQuery};
+use crate::query::{KeyRange, RowQuery, Span};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,8 +25,9 @@ pub struct Waiting {
 }
 
 impl<E: TableEntity> Outbox<E> {
-    /// Counts the events of one partition, or with a [`ScanPermit`](crate::ScanPermit) of all, and returns the
-    /// age of the oldest. It reads keys and timestamps alone, in pages of 1,000 events.
+    /// Counts the events of one partition, of those that a [register](crate::Repo::register) names, or with a
+    /// [`ScanPermit`](crate::ScanPermit) of all, and returns the age of the oldest. It reads keys and timestamps
+    /// alone, in pages of 1,000 events.
     ///
     /// # Errors
     /// Those of a query, or of a scan.
@@ -38,15 +40,10 @@ impl<E: TableEntity> Outbox<E> {
             oldest = oldest.into_iter().chain(row.timestamp).min_by_key(|time| time.ticks());
         };
         match scope.scope() {
-            Scope::Partition(partition) => {
-                let keys = KeyRange { partition: partition?, row: events() };
-                let select = SYSTEM_PROPERTIES.map(Cow::Borrowed).to_vec();
-                let query = RowQuery { select: Some(select), ..self.client.query(keys) };
-                let mut pages = self.client.pages(query);
-                while let Some(page) = pages.next().await? {
-                    for row in split_page(&page)? {
-                        add(read_row(0, row.get().as_bytes())?);
-                    }
+            Scope::Partition(partition) => self.each_in(partition?, &mut add).await?,
+            Scope::Register(register) => {
+                for Named { partition_key, .. } in Named::all(&self.client, &register).await? {
+                    self.each_in(Span::Exact(partition_key), &mut add).await?;
                 }
             }
             Scope::Table(permit) => {
@@ -60,5 +57,23 @@ impl<E: TableEntity> Outbox<E> {
         waiting.partitions = partitions.len() as u64;
         waiting.oldest = oldest.map(|oldest| age(&self.client, oldest));
         Ok(waiting)
+    }
+
+    /// Reads the keys and timestamps of the events of a partition.
+    async fn each_in(
+        &self,
+        partition: Span,
+        add: &mut (impl FnMut(DynamicEntity) + Send),
+    ) -> Result<()> {
+        let keys = KeyRange { partition, row: events() };
+        let select = SYSTEM_PROPERTIES.map(Cow::Borrowed).to_vec();
+        let query = RowQuery { select: Some(select), ..self.client.query(keys) };
+        let mut pages = self.client.pages(query);
+        while let Some(page) = pages.next().await? {
+            for row in split_page(&page)? {
+                add(read_row(0, row.get().as_bytes())?);
+            }
+        }
+        Ok(())
     }
 }

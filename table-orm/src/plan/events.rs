@@ -11,16 +11,43 @@ use crate::entity::{
     read_row,
 };
 use crate::error::Result;
-use crate::model::MAX_STRING_UNITS;
+use crate::model::{ETag, MAX_STRING_UNITS};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 
 /// The number of the first event of a partition.
 const FIRST: u64 = 1;
 
+/// The number of a partition's next event, as it was read.
+#[derive(Debug)]
+pub(crate) struct StoredHead {
+    next: u64,
+    /// `None` where there is no row yet.
+    etag: Option<ETag>,
+}
+
+impl StoredHead {
+    /// The write of the number after that many events, over the version that was read. It also makes each
+    /// transaction fail that read the number before and did not take effect yet.
+    pub fn raised(&self, partition_key: &str, events: usize) -> Result<Operation> {
+        let head = Head { next: self.next + events as u64 }.body(partition_key)?;
+        let action = match &self.etag {
+            Some(etag) => Action::Replace(head, IfMatch::ETag(etag.clone())),
+            None => Action::Insert(head),
+        };
+        Ok(Operation { row_key: HEAD.to_owned(), action })
+    }
+}
+
 impl TableClient {
     pub(super) fn is_reported(&self, row_key: &str) -> bool {
         self.reported_types(row_key).next().is_some()
+    }
+
+    /// Whether the transaction may add events.
+    pub fn may_add_events(&self, batch: &Batch) -> bool {
+        let mut rows = batch.operations.iter();
+        !self.reported.is_empty() && rows.any(|operation| self.is_reported(&operation.row_key))
     }
 
     /// The types that may have such a canonical row: several, where the rows' `kind` tells them apart.
@@ -133,23 +160,26 @@ impl TableClient {
         CanonicalKey { partition_key: partition_key.to_owned(), row_key: HEAD.to_owned() }
     }
 
+    /// Reads the number of a partition's next event.
+    pub async fn stored_head(&self, partition_key: &str) -> Result<StoredHead> {
+        Ok(match self.row(&self.point(&self.outbox_head(partition_key))).await? {
+            Some(row) => {
+                let etag = Some(row.etag()?);
+                StoredHead { next: read_row::<Head>(0, &row.body)?.next, etag }
+            }
+            None => StoredHead { next: FIRST, etag: None },
+        })
+    }
+
     /// The inserts of events with the next numbers, behind the write that takes these.
     pub(super) async fn numbered(
         &self,
         partition_key: &str,
         events: &[EventContent],
     ) -> Result<Vec<Operation>> {
-        let stored = self.row(&self.point(&self.outbox_head(partition_key))).await?;
-        let (next, etag) = match &stored {
-            Some(row) => (read_row::<Head>(0, &row.body)?.next, Some(row.etag()?)),
-            None => (FIRST, None),
-        };
-        let head = Head { next: next + events.len() as u64 }.body(partition_key)?;
-        let action = match etag {
-            Some(etag) => Action::Replace(head, IfMatch::ETag(etag)),
-            None => Action::Insert(head),
-        };
-        let mut operations = vec![Operation { row_key: HEAD.to_owned(), action }];
+        let head = self.stored_head(partition_key).await?;
+        let next = head.next;
+        let mut operations = vec![head.raised(partition_key, events.len())?];
         for (number, event) in (next..).zip(events) {
             let action = Action::Insert(event.body(partition_key, number)?);
             operations.push(Operation { row_key: EventRowKey(number).to_string(), action });

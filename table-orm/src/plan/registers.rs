@@ -8,6 +8,7 @@
 //! - A pointer is deleted only when all work that joined or claimed it has [ended](Cover::end), and its name is not
 //!   used again then. If one piece of work was
 //!   dropped instead, the pointer is left, and later work gets a pointer with another name.
+//! - A pointer with work that [stays](Cover::stay) is never deleted here. Later work may join and claim it.
 
 use crate::model::TableName;
 use crate::sync::Timer;
@@ -86,6 +87,8 @@ struct State {
     idle_since: Duration,
     /// Whether work was dropped.
     is_left: bool,
+    /// Whether others are to finish the work.
+    stays: bool,
 }
 
 /// What to do with a pointer.
@@ -154,6 +157,7 @@ impl Register {
         let until = |since: Duration| (since + STANDS).saturating_sub(now);
         let next = match (state.covers, state.is_left) {
             (0, true) => Next::Leave,
+            (0, false) if until(state.idle_since).is_zero() && state.stays => Next::Leave,
             (0, false) if until(state.idle_since).is_zero() => Next::Delete,
             (0, false) => return Next::Wait(until(state.idle_since)),
             _ => {
@@ -173,12 +177,20 @@ impl Register {
 pub(crate) struct Cover {
     pub pointer: Arc<Pointer>,
     has_ended: AtomicBool,
+    stays: bool,
     timer: Timer,
 }
 
 impl Cover {
     fn of(pointer: &Arc<Pointer>, timer: Timer) -> Self {
-        Self { pointer: Arc::clone(pointer), has_ended: AtomicBool::new(false), timer }
+        let (pointer, has_ended) = (Arc::clone(pointer), AtomicBool::new(false));
+        Self { pointer, has_ended, stays: false, timer }
+    }
+
+    /// What the work leaves is for whoever reads the register, who deletes the pointer then.
+    pub fn stay(mut self) -> Self {
+        self.stays = true;
+        self
     }
 
     /// Nothing of the work is left: each of its requests has a definite answer, and no row in the partition waits
@@ -193,7 +205,8 @@ impl Drop for Cover {
         let mut state = lock(&self.pointer.state);
         state.covers -= 1;
         state.idle_since = self.timer.now();
-        state.is_left |= !self.has_ended.load(Ordering::Acquire);
+        state.stays |= self.stays;
+        state.is_left |= !self.stays && !self.has_ended.load(Ordering::Acquire);
     }
 }
 
@@ -251,5 +264,22 @@ mod tests {
         second.iter().for_each(Cover::end);
         drop(second);
         assert_eq!(register.next(&pointer, 3 * STANDS), Next::Leave);
+    }
+
+    #[test]
+    fn a_pointer_with_work_that_stays_is_used_again_and_not_deleted() {
+        let (register, place) = register();
+        let timer = Timer::system();
+        let first = register.claim(&place, "1".to_owned(), timer).stay();
+        let pointer = Arc::clone(&first.pointer);
+        register.written(&first, timer.now(), true);
+        drop(first);
+        let second = register.join(&place, timer);
+        assert!(second.is_some());
+        second.iter().for_each(Cover::end);
+        drop(second);
+        assert_eq!(register.claim(&place, "2".to_owned(), timer).stay().pointer.name, "1");
+        assert_eq!(register.next(&pointer, timer.now() + 3 * STANDS), Next::Leave);
+        assert_eq!(register.claim(&place, "3".to_owned(), timer).stay().pointer.name, "3");
     }
 }

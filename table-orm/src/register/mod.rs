@@ -30,7 +30,7 @@ mod row;
 mod tests;
 
 pub(crate) use cover::cover;
-pub(crate) use found::{pointers, queries, remove};
+pub(crate) use found::{Found, pointers, queries, remove};
 
 use std::time::Duration;
 

@@ -5,11 +5,11 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{Settling, change_and_settle, plan_with_settling, settling_methods};
+use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, delete_all,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, delete_all,
 };
 use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -87,7 +87,7 @@ impl<E: TableEntity> DeleteIf<E> {
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
-            Prepared::OneRow(batch) => Step::write(self.client.table.clone(), batch).into(),
+            Prepared::OneRow(batch) => Intents::default().plan(&self.client, batch)?,
             Prepared::OverStored(write) => plan_with_settling::<E>(&self.client, write.plan()),
         })
     }
@@ -109,7 +109,7 @@ impl<E: TableEntity> DeleteIf<E> {
     async fn run(self) -> Result<()> {
         match self.prepare()? {
             Prepared::OneRow(batch) => {
-                self.client.send(batch).await?;
+                Intents::default().send(&self.client, batch, None).await?;
                 self.settling.done();
                 Ok(())
             }

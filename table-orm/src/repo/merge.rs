@@ -5,12 +5,11 @@ use super::patch::{EntityPatch, Patch};
 use crate::codec::overlay;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, read_row};
 use crate::error::{Error, IncompleteEntity, Result};
-use crate::eventual::{Settling, change_and_settle, plan_with_settling, settling_methods};
+use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, Step, TableClient, UpdateMode,
-    changes,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, UpdateMode, changes,
 };
 use crate::query::KeyRange;
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -216,7 +215,7 @@ impl<E: TableEntity> Merge<E> {
     /// field without a value.
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
-            Prepared::OneRow { batch, .. } => Step::write(self.client.table.clone(), batch).into(),
+            Prepared::OneRow { batch, .. } => Intents::default().plan(&self.client, batch)?,
             Prepared::OverStored { write, .. } => {
                 plan_with_settling::<E>(&self.client, write.plan())
             }
@@ -285,7 +284,8 @@ impl<E: TableEntity> Merge<E> {
     async fn run(self) -> Result<ETag> {
         match self.prepare()? {
             Prepared::OneRow { key, batch } => {
-                let etags = self.client.send(batch).await?;
+                let sent = Intents::default().send(&self.client, batch, Some(&key.row_key)).await;
+                let etags = sent?;
                 self.settling.done();
                 self.client.version(&key, etags.into_iter().next().flatten())
             }

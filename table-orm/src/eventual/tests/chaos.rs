@@ -19,16 +19,11 @@ use tokio::time::timeout;
 
 /// The longest time that a request, and one that its client has given up, is on its way.
 const SLOWEST: Duration = Duration::from_millis(400);
-pub(in crate::eventual) const LATEST: Duration = Duration::from_secs(8);
+pub(crate) const LATEST: Duration = Duration::from_secs(8);
 
 /// A network whose every request takes time. `faults` is the probability that a request is lost, and that its
 /// reply is; `late` that a write takes effect after its client gave it up.
-pub(in crate::eventual) fn network(
-    seed: u64,
-    faults: f64,
-    late: f64,
-    store: Arc<dyn Store>,
-) -> FaultStore {
+pub(crate) fn network(seed: u64, faults: f64, late: f64, store: Arc<dyn Store>) -> FaultStore {
     let settings = Faults::seeded(seed)
         .slow(1.0)
         .slowest(SLOWEST)
@@ -40,20 +35,20 @@ pub(in crate::eventual) fn network(
 }
 
 /// Runs one simulation, without any real wait.
-pub(in crate::eventual) fn on_virtual_time<T>(simulation: impl Future<Output = T>) -> T {
+pub(crate) fn on_virtual_time<T>(simulation: impl Future<Output = T>) -> T {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.unwrap().block_on(simulation)
 }
 
 /// Runs clients at once. Polls those only that go on.
-pub(in crate::eventual) async fn at_once(clients: impl Iterator<Item = impl Future<Output = ()>>) {
+pub(crate) async fn at_once(clients: impl Iterator<Item = impl Future<Output = ()>>) {
     clients.collect::<FuturesUnordered<_>>().collect().await
 }
 
 /// The decisions of one actor.
 #[derive(Debug)]
-pub(in crate::eventual) struct Dice(Random);
+pub(crate) struct Dice(Random);
 
 impl Dice {
     /// Each actor of each simulation has its own.
@@ -96,7 +91,7 @@ impl Dice {
 
 /// A store whose service has a wrong clock, so that what it wrote seems to be of long ago, or of a time to come.
 #[derive(Debug)]
-pub(in crate::eventual) struct WrongClock {
+pub(crate) struct WrongClock {
     store: Arc<dyn Store>,
     clock: WallClock,
 }
@@ -118,14 +113,12 @@ impl Middleware for WrongClock {
 }
 
 /// The age from which on a sweeper settles an intent: any, or up to 6 hours, as the clocks are wrong by hours.
-pub(in crate::eventual) const fn grace(seed: u64) -> Duration {
+pub(crate) const fn grace(seed: u64) -> Duration {
     Duration::from_secs((seed % 4).saturating_sub(1) * 3 * 3600)
 }
 
 /// What holds after each write, whoever wrote.
-pub(in crate::eventual) trait Invariants:
-    fmt::Debug + Default + Send + 'static
-{
+pub(crate) trait Invariants: fmt::Debug + Default + Send + 'static {
     const TABLES: [&'static str; 2];
 
     /// All rows of the tables.
@@ -143,7 +136,7 @@ pub(in crate::eventual) trait Invariants:
 
 /// A store that checks the invariants. It carries out one write at a time, and reads back the rows of each.
 #[derive(Debug)]
-pub(in crate::eventual) struct Observer<I: Invariants> {
+pub(crate) struct Observer<I: Invariants> {
     store: Arc<dyn Store>,
     writing: tokio::sync::Mutex<()>,
     seen: Mutex<Seen<I>>,
@@ -251,10 +244,7 @@ impl<I: Invariants> Middleware for Observer<I> {
 /// No simulation of the first seeds ends with a violation. More than 20 writes take effect in each, on
 /// average.
 #[track_caller]
-pub(in crate::eventual) fn all_hold(
-    seeds: u64,
-    simulate: impl Fn(u64) -> Result<usize, String> + Sync,
-) {
+pub(crate) fn all_hold(seeds: u64, simulate: impl Fn(u64) -> Result<usize, String> + Sync) {
     let next = AtomicU64::new(0);
     let work = || {
         let mut writes = 0;
@@ -281,7 +271,7 @@ pub(in crate::eventual) fn all_hold(
 }
 
 /// The violation that the simulations without a part of the protocol find first.
-pub(in crate::eventual) fn first_violation(
+pub(crate) fn first_violation(
     part: impl fmt::Debug,
     mut seeds: impl Iterator<Item = u64>,
     simulate: impl Fn(u64) -> Result<usize, String>,

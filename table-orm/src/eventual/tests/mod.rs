@@ -1,12 +1,12 @@
 //! The protocol over the embedded store, with a type made by hand: its canonical rows are told from a text.
 
 mod bulk;
-pub(in crate::eventual) mod chaos;
+pub(crate) mod chaos;
 mod costs;
 mod left_out;
 mod observer;
 mod registered;
 mod settling;
 mod simulation;
-mod stamped;
+pub(crate) mod stamped;
 mod world;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 type Key = (String, String, String);
 
 #[derive(Debug)]
-pub(super) struct Stamped {
+pub(crate) struct Stamped {
     inner: Arc<dyn Store>,
     start: (Instant, DateTime),
     written: Mutex<BTreeMap<Key, DateTime>>,
