@@ -3,7 +3,7 @@
 use crate::model::TableName;
 
 /// The register of a table: [`Repo::register`](crate::Repo::register) makes it, and
-/// [`Repo::settle`](crate::Repo::settle) takes it.
+/// [`Repo::settle`](crate::Repo::settle) and [`Outbox::dispatch`](crate::outbox::Outbox::dispatch) take it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registered {
     pub(crate) table: TableName,

@@ -44,8 +44,8 @@ impl<E: TableEntity> Outbox<E> {
     /// rows of the table.
     ///
     /// A register costs 16 queries, and finds the events of each process that registered the table before it
-    /// wrote. A partition stays named while it has events, and for 2 minutes after the last write. It then costs
-    /// one query in each call, and at the end 3 requests, and one for each process that named it.
+    /// wrote. A partition stays named while it has events, and for 2 minutes after it was last named. It then
+    /// costs one query in each call, and at the end 3 requests, and one for each name.
     ///
     /// ```
     /// use table_orm::outbox::Event;

@@ -112,7 +112,7 @@ pub enum Step {
         retry_for: Duration,
     },
     /// A request that names the partition in the register of the table, unless one of the last minute has. A
-    /// minute after the last such call, one request removes it.
+    /// minute after the last such call, one request removes it. The name of a partition with events stays.
     Register {
         /// The register's table.
         table: TableName,

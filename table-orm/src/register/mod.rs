@@ -9,11 +9,14 @@
 //! Whoever finishes what ended processes left reads the [pointers](pointers()) first, then looks for unfinished
 //! work in the partitions that they name, and deletes pointers that are older than [`GRACE`] where there is none.
 //!
+//! Some work is always for others to finish, as events are: its pointer [stays](Cover::stay) for them, and the
+//! process never deletes it.
+//!
 //! Invariant: a partition with unfinished work is named from before the work's first request is sent until the work
 //! ended, whatever stops in between.
 //!
 //! - The process deletes a pointer only when all the work that it covered has ended, which it says itself. Where it
-//!   does not know, the pointer is left.
+//!   does not know, and where the work stays, the pointer is left.
 //! - A pointer covers work that begins within a minute after it was sent, and a live process writes it again each
 //!   minute while its work goes on. So a pointer that is older than [`GRACE`] covers no request that was
 //!   sent within the last minute.
@@ -21,7 +24,8 @@
 //!
 //! Exceptions: a request that takes effect more than a minute after it was sent, and a process whose clock stood
 //! still meanwhile, as in a machine that sleeps. Nothing bounds these, so a scan now and then stays needed. No
-//! exception makes a row wrong: it only delays what finishes the work.
+//! exception makes a row wrong: it only delays what finishes the work. Whoever can make late requests fail, does so
+//! before it deletes a pointer, and has no first exception.
 
 mod cover;
 mod found;
@@ -29,6 +33,8 @@ mod row;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 
+#[cfg(doc)]
+use crate::plan::Cover;
 pub(crate) use cover::cover;
 pub(crate) use found::{Found, pointers, queries, remove};
 

@@ -1,6 +1,7 @@
 //! The outbox: each write adds its events, and these are handed on in order, at least once.
 
 mod dispatch;
+mod registered;
 mod simulation;
 mod writes;
 

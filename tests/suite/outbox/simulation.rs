@@ -2,7 +2,7 @@
 //! clocks that are wrong.
 //!
 //! The store keeps what took effect, and in which order. At the end, the first deliveries of each partition are
-//! exactly that.
+//! exactly that. Some dispatchers know the partition, others find it in the register, as the last one does.
 
 use super::{Order, OrderPatch, orders_in};
 use futures_util::future::{join, join_all};
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::dose;
 use table_orm::embedded::EmbeddedStore;
+use table_orm::eventual::Registered;
 use table_orm::layer::{Faults, Retry, Strategy};
 use table_orm::model::DateTime;
 use table_orm::outbox::{Event, HandlerError};
@@ -150,7 +151,13 @@ async fn write(orders: Repo<Order>, seed: u64, writer: u64) {
     }
 }
 
-async fn hand_on(orders: Repo<Order>, seed: u64, number: u64, delivered: &Delivered) {
+async fn hand_on(
+    orders: Repo<Order>,
+    seed: u64,
+    number: u64,
+    delivered: &Delivered,
+    register: Option<&Registered>,
+) {
     let random = |round: u64, what: u64| draw(seed, &[100 + number, round, what]);
     for round in 0..12 {
         sleep(Duration::from_millis(random(round, 0) % 1200)).await;
@@ -164,13 +171,20 @@ async fn hand_on(orders: Repo<Order>, seed: u64, number: u64, delivered: &Delive
         };
         let customer = PARTITIONS[(random(round, 3) % 2) as usize];
         let at_once = 1 + (random(round, 4) % 4) as usize;
-        let dispatch = orders.outbox().dispatch(Order::partition(customer), handler);
+        let outbox = orders.outbox();
+        let register = register.filter(|_| random(round, 7).is_multiple_of(2));
+        let dispatch = match register {
+            Some(register) => outbox.dispatch(register, handler),
+            None => outbox.dispatch(Order::partition(customer), handler),
+        };
         let dispatch = dispatch.removed_at_once(at_once).lease(Duration::from_secs(3));
         let life = Duration::from_millis(random(round, 5) % 3000);
         if random(round, 6) % 3 == 0 {
             drop(timeout(life, dispatch.into_future()).await);
         } else {
-            dispatch.await.unwrap();
+            let report = dispatch.await;
+            // A register that cannot be read names no partition.
+            assert!(register.is_some() || report.is_ok(), "{report:?}");
         }
     }
 }
@@ -184,21 +198,28 @@ async fn simulate(seed: u64) -> usize {
         ahead: Arc::clone(&ahead),
     });
     let store: Arc<dyn Store> = observer;
-    let below = orders_in(&Tables::new(Arc::clone(&store))).await;
+    let below_tables = Tables::new(Arc::clone(&store));
+    let below = orders_in(&below_tables).await;
+    let register = below.register().await.unwrap();
     let faults = Faults::seeded(seed).slow(1.0).slowest(Duration::from_millis(200)).latest(LATEST);
     let faults = faults.lost_requests(0.03).lost_replies(0.04).late(0.04);
     let network = faults.store(store).unwrap();
-    let client = |number: u64| {
+    let client = async |number: u64| {
         let tables = Tables::new(network.clone());
         let wait = Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) };
         let retry = Retry::new(wait).attempt_timeout(Duration::from_millis(1500)).seed(seed);
         let tables = if number.is_multiple_of(2) { tables.layer(retry).unwrap() } else { tables };
-        tables.on_virtual_time(seed * 100 + number).repo::<Order>()
+        let orders = tables.on_virtual_time(seed * 100 + number).repo::<Order>();
+        orders.register().existing().await.unwrap();
+        orders
     };
     let delivered = Delivered::default();
-    let writers = join_all((0..4).map(|writer| write(client(writer), seed, writer)));
-    let dispatchers =
-        join_all((0..3).map(|number| hand_on(client(10 + number), seed, number, &delivered)));
+    let writers = (0..4).map(async |writer| write(client(writer).await, seed, writer).await);
+    let writers = join_all(writers);
+    let dispatchers = join_all((0..3).map(async |number| {
+        let register = Some(&register).filter(|_| number > 0);
+        hand_on(client(10 + number).await, seed, number, &delivered, register).await;
+    }));
     // The clock goes forward and back: leases are over too early and too late.
     let clock = async {
         for round in 0..40 {
@@ -216,9 +237,12 @@ async fn simulate(seed: u64) -> usize {
         Ok::<_, HandlerError>(())
     };
     let permit = || ScanPermit::because("the rest");
-    let report = below.outbox().dispatch(permit(), last).await.unwrap();
+    // The register names all that is left.
+    let report = below.outbox().dispatch(&register, last).await.unwrap();
     assert!(report.failures.is_empty() && report.busy == 0, "seed {seed}: {report:?}");
     assert_eq!(below.outbox().waiting(permit()).await.unwrap().events, 0, "seed {seed}");
+    let pointers = below_tables.table(register.table().clone()).scan(permit());
+    assert_eq!(pointers.collect().await.unwrap(), [], "seed {seed}");
     let mut changes = 0;
     let history = history.lock().unwrap();
     let first = delivered.first();
