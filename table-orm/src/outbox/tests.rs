@@ -3,6 +3,8 @@
 //! The observer checks after each write that every partition with an event is named. Requests take effect up to
 //! minutes late, long after the pointers to their partitions are old.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
 use crate as table_orm;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
